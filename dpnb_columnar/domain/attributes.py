@@ -1,0 +1,176 @@
+"""The declared domain: public facts about a data set, fixed before its rows are opened (docs/privacy.md, section 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cached_property
+
+from dpnb_columnar.domain.condition import Condition
+
+MAXIMUM_CELLS = 2**32
+"""Widest grid: codes up to here keep differences of codes exact in a 64-bit float."""
+
+DEFAULT_CELLS = 2**16
+"""Cells of a numeric attribute declared without a step, and of every transformed scale."""
+
+
+class Transform(StrEnum):
+    """A public, increasing map of a numeric attribute, applied before moments are taken."""
+
+    IDENTITY = "identity"
+    LOG1P = "log1p"
+
+
+class Missing(StrEnum):
+    """What becomes of a row whose categorical attribute is missing."""
+
+    DROP = "drop"
+    CATEGORY = "category"
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The evenly spaced scale on which an attribute's moments are released.
+
+    Code ``t`` in ``0..cells`` stands for ``origin + t * step``, in the attribute's unit (or its logarithm).
+    """
+
+    origin: float
+    step: float
+    cells: int
+
+    @property
+    def end(self) -> float:
+        """Value of the last code."""
+        return self.origin + self.step * self.cells
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """A numeric attribute on a declared grid.
+
+    A value v becomes the code ``floor((clamp(v, lower, upper) - lower) / step + 1/2)``, an integer in ``0..cells``.
+    With ``transform = log1p`` the code is then carried to an even scale of ``log(1 + value)``; the map goes from code
+    to code, so every engine counts the same integers and no engine computes a logarithm.
+
+    Attributes:
+        name: Column name.
+        lower, upper: Declared bounds, in the column's unit; values outside are clamped.
+        step: Grid width, in the column's unit; ``(upper - lower) / step`` is a whole number of at most 2**32.
+        transform: Public map applied to the gridded value.
+        missing_values: Values that mean "missing", as documented by the codebook; such a row is dropped.
+    """
+
+    name: str
+    lower: Fraction
+    upper: Fraction
+    step: Fraction
+    transform: Transform = Transform.IDENTITY
+    missing_values: tuple[Fraction, ...] = ()
+
+    @cached_property
+    def cells(self) -> int:
+        """Largest code."""
+        return int((self.upper - self.lower) / self.step)
+
+    @cached_property
+    def scale(self) -> Scale:
+        """The scale on which moments are released: the grid itself, or an even grid of its logarithm."""
+        if self.transform is Transform.LOG1P:
+            origin, end = math.log1p(self.lower), math.log1p(self.upper)
+            return Scale(origin, (end - origin) / DEFAULT_CELLS, DEFAULT_CELLS)
+        return Scale(float(self.lower), float(self.step), self.cells)
+
+
+@dataclass(frozen=True)
+class Categorical:
+    """A categorical attribute: the codebook's list of values.
+
+    Attributes:
+        name: Column name.
+        values: Admissible values as text, in declared order; the position is the code. Whole numbers and booleans in
+            the data are matched by their text (``7``, ``true``).
+        missing: Whether a missing value drops the row or is a category of its own, coded ``len(values)``.
+        missing_values: Values that mean "missing".
+    """
+
+    name: str
+    values: tuple[str, ...]
+    missing: Missing = Missing.DROP
+    missing_values: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Number of categories, the one for missing values included."""
+        return len(self.values) + (self.missing is Missing.CATEGORY)
+
+
+Attribute = Numeric | Categorical
+
+
+@dataclass(frozen=True)
+class Label:
+    """What the classifier predicts: a column with declared classes, or a condition over columns.
+
+    Attributes:
+        classes: Class names. With a condition there are two: where it is false, then where it is true.
+        column: Column that holds the class as text; ``None`` when ``condition`` is given.
+        condition: Condition with public constants; where it is null, the row is dropped.
+        missing_values: Values of the label's columns that mean "missing".
+    """
+
+    classes: tuple[str, ...]
+    column: str | None = None
+    condition: Condition | None = None
+    missing_values: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns the label is read from."""
+        if self.condition is not None:
+            return self.condition.columns
+        assert self.column is not None
+        return (self.column,)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Everything public about a data set: the label and the attributes, in the order of their declaration."""
+
+    name: str
+    label: Label
+    attributes: tuple[Attribute, ...]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Class names; the position is the class's code."""
+        return self.label.classes
+
+    @property
+    def numeric(self) -> tuple[Numeric, ...]:
+        """Numeric attributes, in order."""
+        return tuple(attribute for attribute in self.attributes if isinstance(attribute, Numeric))
+
+    @property
+    def categorical(self) -> tuple[Categorical, ...]:
+        """Categorical attributes, in order."""
+        return tuple(attribute for attribute in self.attributes if isinstance(attribute, Categorical))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column the domain reads, each once."""
+        names = [*self.label.columns, *(attribute.name for attribute in self.attributes)]
+        return tuple(dict.fromkeys(names))
+
+    def __iter__(self) -> Iterator[Attribute]:
+        return iter(self.attributes)
+
+    def __getitem__(self, name: str) -> Attribute:
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
+        raise KeyError(name)

@@ -1,0 +1,141 @@
+"""Data sets by name: ``datasets.toml`` in the working directory first, then the packaged one."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dpnb_columnar.domain.attributes import Domain
+from dpnb_columnar.domain.declaration import read_domain
+from dpnb_columnar.domain.numbers import exact
+from dpnb_columnar.errors import ConfigurationError, MissingInputError, UsageError
+from dpnb_columnar.resources import resource
+
+CATALOGUE_NAME = "datasets.toml"
+ENTRY_KEYS = ("title", "source", "files", "epsilon", "raw", "label", "attributes")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One data set of a catalogue.
+
+    Attributes:
+        name: Its key in the catalogue.
+        catalogue: The file it stands in.
+        table: The entry as read; the domain is built from it on first use, so that a fault in one entry does not
+            stand in the way of another.
+    """
+
+    name: str
+    catalogue: Path
+    table: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+        return str(self.table.get("title", self.name))
+
+    @property
+    def source(self) -> str:
+        """Where the data comes from and where its domain is documented."""
+        return str(self.table.get("source", ""))
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """File name patterns that this entry claims."""
+        return tuple(str(pattern) for pattern in self.table.get("files", []))
+
+    @property
+    def raw(self) -> Mapping[str, str]:
+        """Raw files that ``datasets prepare`` reads: path below the folder given, and hexadecimal SHA-256."""
+        return {str(path): str(checksum) for path, checksum in self.table.get("raw", {}).items()}
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """Declared privacy budget, if any.
+
+        Raises:
+            ConfigurationError: It is not a number.
+        """
+        if "epsilon" not in self.table:
+            return None
+        try:
+            return exact(self.table["epsilon"])
+        except ValueError as error:
+            raise ConfigurationError(f"{self.catalogue}: {self.name}.epsilon: {error}") from None
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The declared domain.
+
+        Raises:
+            DomainError: With every fault of the declaration.
+        """
+        document = {key: value for key, value in self.table.items() if key not in ENTRY_KEYS[:-2]}
+        return read_domain(self.name, document, str(self.catalogue))
+
+    def claims(self, path: Path) -> bool:
+        """Whether a file of this name belongs to the entry."""
+        return path.stem == self.name or any(fnmatch.fnmatchcase(path.name, pattern) for pattern in self.files)
+
+
+def read_catalogue(path: Path) -> tuple[Entry, ...]:
+    """All entries of one catalogue file.
+
+    Raises:
+        MissingInputError: The file cannot be read.
+        ConfigurationError: It is not TOML, or an entry is not a table.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigurationError(f"{path}: not a TOML file: {error}") from None
+    for name, table in document.items():
+        if not isinstance(table, dict):
+            raise ConfigurationError(f"{path}: {name}: expected a table such as [{name}] with label and attributes")
+    return tuple(Entry(name, path, table) for name, table in document.items())
+
+
+def catalogues(folder: Path | None = None) -> list[Path]:
+    """Catalogue files in the order they are searched: the folder's (default: the working directory's), the packaged."""
+    local = (folder or Path.cwd()) / CATALOGUE_NAME
+    packaged = resource(CATALOGUE_NAME)
+    return [path for path in dict.fromkeys([local, packaged]) if path.is_file()]
+
+
+def entries(folder: Path | None = None) -> list[Entry]:
+    """Every entry of every catalogue; one in the working directory hides a packaged one of the same name."""
+    found: dict[str, Entry] = {}
+    for path in catalogues(folder):
+        for entry in read_catalogue(path):
+            found.setdefault(entry.name, entry)
+    return list(found.values())
+
+
+def entry_named(name: str) -> Entry:
+    """The entry of this name.
+
+    Raises:
+        UsageError: There is none; the message lists the names there are.
+    """
+    known = {entry.name: entry for entry in entries()}
+    if name in known:
+        return known[name]
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"known names: {', '.join(known)}"
+    raise UsageError(f"no data set named {name!r}; {hint}")
+
+
+def entry_for(paths: Sequence[Path]) -> Entry | None:
+    """The first entry that claims every one of these files, or None."""
+    return next((entry for entry in entries() if all(entry.claims(path) for path in paths)), None)

@@ -1,0 +1,82 @@
+"""What can go wrong, and the exit code a scheduler sees for it (sysexits).
+
+::
+
+    Error
+    ├── UsageError            64  an option or an argument is wrong
+    ├── DataError             65  the data does not fit the declared domain
+    ├── MissingInputError     66  a file to read is not there
+    ├── OutputError           73  the output exists, or cannot be created
+    └── ConfigurationError    78  a declaration or a setting is wrong
+        └── DomainError           every fault found in a domain declaration
+
+Texts name files, columns, types and public facts. They never hold a value from a row, or a count of rows: the log of a
+scheduled run is read by people who may not see the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class Error(Exception):
+    """A failure the user can act on; its text says what, where and what to do."""
+
+    exit_code = 70
+
+
+class UsageError(Error):
+    """An option or an argument is wrong."""
+
+    exit_code = 64
+
+
+class DataError(Error):
+    """The data does not fit the declared domain."""
+
+    exit_code = 65
+
+
+class MissingInputError(Error):
+    """A file to read does not exist or cannot be opened."""
+
+    exit_code = 66
+
+
+class OutputError(Error):
+    """An output exists already, or cannot be created."""
+
+    exit_code = 73
+
+
+class ConfigurationError(Error):
+    """A declaration or a setting is wrong."""
+
+    exit_code = 78
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong with a declaration.
+
+    Attributes:
+        place: Dotted path to the entry, such as ``adult.attributes.age.lower``.
+        problem: What is wrong there, and what would be right.
+    """
+
+    place: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.problem}"
+
+
+class DomainError(ConfigurationError):
+    """Every fault found in one declaration, reported together."""
+
+    def __init__(self, source: str, faults: Sequence[Fault]) -> None:
+        self.source = source
+        self.faults = tuple(faults)
+        lines = "".join(f"\n  {fault}" for fault in self.faults)
+        super().__init__(f"{source}: {len(self.faults)} fault(s) in the domain declaration{lines}")
