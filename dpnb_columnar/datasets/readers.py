@@ -1,0 +1,128 @@
+"""Readers of raw files as their publishers serve them, one per data set.
+
+A reader gives columns under the names of the catalogue, numbers as numbers and text without padding. It drops no row
+and judges no value: what is missing or outside the domain is for the domain to say.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Reader = Callable[[Sequence[Path], Sequence[str]], "pl.LazyFrame"]
+"""From the raw files, in the order of the catalogue, and the columns wanted to a lazy frame that has at least those."""
+
+ADULT_NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
+ADULT = (
+    *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship"),
+    *("race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income"),
+)
+MUSHROOM = (
+    *("class", "cap-shape", "cap-surface", "cap-color", "bruises", "odor", "gill-attachment", "gill-spacing"),
+    *("gill-size", "gill-color", "stalk-shape", "stalk-root", "stalk-surface-above-ring", "stalk-surface-below-ring"),
+    *("stalk-color-above-ring", "stalk-color-below-ring", "veil-type", "veil-color", "ring-number", "ring-type"),
+    *("spore-print-color", "population", "habitat"),
+)
+SKIN = ("B", "G", "R", "skin")
+SEEDS = ("area", "perimeter", "compactness", "length", "width", "asymmetry", "groove", "variety")
+GLASS = ("id", "RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe", "type")
+ACS_PERSONS = "psam_p*.csv"
+"""The persons' file inside one of the Census Bureau's archives."""
+
+
+def adult(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+    """UCI Adult: comma and space, a ``|`` comment line, an empty last line, labels of the test part with a full stop."""
+    import polars as pl
+
+    text = _delimited(paths, ADULT, comment_prefix="|").filter(pl.col("income").is_not_null())
+    return text.with_columns(pl.all().str.strip_chars()).with_columns(
+        pl.col(ADULT_NUMBERS).cast(pl.Int64), pl.col("income").str.strip_suffix(".")
+    )
+
+
+def mushroom(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+    """UCI Mushroom: one letter per field, the class first."""
+    return _delimited(paths, MUSHROOM)
+
+
+def skin(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+    """UCI Skin segmentation: four whole numbers, tabs, lines that end in CRLF."""
+    import polars as pl
+
+    numbers = _delimited(paths, SKIN, separator="\t").with_columns(pl.all().str.strip_chars())
+    return numbers.with_columns(pl.all().cast(pl.Int64))
+
+
+def seeds(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+    """UCI Seeds: fields parted by runs of white space (some lines hold a double tab)."""
+    import polars as pl
+
+    rows = [line.split() for path in paths for line in path.read_text(encoding="ascii").splitlines() if line.strip()]
+    text = pl.LazyFrame(rows, schema=dict.fromkeys(SEEDS, pl.String), orient="row")
+    return text.with_columns(pl.col(SEEDS[:-1]).cast(pl.Float64), pl.col(SEEDS[-1]).cast(pl.Int64))
+
+
+def glass(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+    """UCI Glass: commas; the running number in front is sorted by class, so it goes."""
+    import polars as pl
+
+    text = _delimited(paths, GLASS).drop("id")
+    return text.with_columns(pl.col(GLASS[1:-1]).cast(pl.Float64), pl.col("type").cast(pl.Int64))
+
+
+def acs_persons(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+    """ACS PUMS: one archive per state with a persons' CSV; codes become whole numbers, blanks become null.
+
+    One state is decoded at a time, and only the columns wanted are kept (the file has 286).
+    """
+    import polars as pl
+
+    states = []
+    for path in paths:
+        with zipfile.ZipFile(path) as archive:
+            for member in fnmatch.filter(archive.namelist(), ACS_PERSONS):
+                content = archive.read(member)
+                whole = dict.fromkeys(columns, pl.Int64)
+                states.append(pl.read_csv(content, columns=list(columns), schema_overrides=whole))
+    return pl.concat(states).lazy()
+
+
+def parquet(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+    """A Parquet file that only needs its columns chosen; dictionary-encoded text becomes plain text."""
+    import polars as pl
+
+    return pl.scan_parquet(list(paths)).select(columns).with_columns(pl.col(pl.Categorical).cast(pl.String))
+
+
+READERS: dict[str, Reader] = {
+    "adult": adult,
+    "mushroom": mushroom,
+    "skin": skin,
+    "seeds": seeds,
+    "glass": glass,
+    "acs2018": acs_persons,
+    "acs_income_2018": parquet,
+}
+"""Reader of each data set that has raw files, by its name in the catalogue."""
+
+
+def _delimited(
+    paths: Sequence[Path], names: Sequence[str], separator: str = ",", comment_prefix: str | None = None
+) -> pl.LazyFrame:
+    """Files without a header line, one below the other, every field as text; ``.gz`` is decompressed on the way."""
+    import polars as pl
+
+    return pl.scan_csv(
+        list(paths),
+        has_header=False,
+        schema=dict.fromkeys(names, pl.String),
+        separator=separator,
+        comment_prefix=comment_prefix,
+        quote_char=None,
+    )

@@ -1,0 +1,257 @@
+"""Sensitivity against brute force that enumerates neighbours and knows none of the formulas."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpnb_columnar.sensitivity import (
+    RunLengthColumn,
+    mean_smooth_sensitivity,
+    public_size,
+    raised,
+    searched_beta,
+    trimmed_mean,
+    trimmed_variance,
+    variance_smooth_bound,
+)
+from dpnb_columnar.sensitivity.accuracy import SMALLEST_BETA
+
+Values = tuple[int, ...]
+
+
+def run_length(values: Values) -> RunLengthColumn:
+    codes, counts = np.unique(np.array(values, dtype=np.int64), return_counts=True)
+    return RunLengthColumn(codes, counts.astype(np.int64))
+
+
+def expanded(column: RunLengthColumn) -> Values:
+    return tuple(int(code) for code in np.repeat(column.codes, column.counts))
+
+
+def columns(size: int, cells: int) -> list[Values]:
+    return list(itertools.combinations_with_replacement(range(cells + 1), size))
+
+
+def substitutions(values: Values, cells: int) -> set[Values]:
+    return {
+        tuple(sorted((*values[:place], code, *values[place + 1 :])))
+        for place in range(len(values))
+        for code in range(cells + 1)
+    }
+
+
+def neighbours(values: Values, cells: int) -> set[Values]:
+    """Columns with one value more, one less, or one replaced."""
+    added = {tuple(sorted((*values, code))) for code in range(cells + 1)}
+    removed = {values[:place] + values[place + 1 :] for place in range(len(values))}
+    return added | removed | substitutions(values, cells)
+
+
+def mean_of_window(values: Values, trim: int) -> Fraction:
+    window = values[trim : len(values) - trim]
+    return Fraction(sum(window), len(window))
+
+
+def variance_of_window(values: Values, trim: int) -> Fraction:
+    window = values[trim : len(values) - trim]
+    centre = Fraction(sum(window), len(window))
+    return sum(((value - centre) ** 2 for value in window), Fraction(0)) / len(window)
+
+
+def places_that_differ(first: Values, second: Values) -> int:
+    return (Counter(first) - Counter(second)).total()
+
+
+# --- the sample of public size -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cells", [1, 2, 3])
+@pytest.mark.parametrize("size", range(1, 8))
+def test_public_size_moves_one_place_for_every_pair_of_neighbours(size: int, cells: int) -> None:
+    @cache
+    def image(values: Values) -> Values:
+        return expanded(public_size(run_length(values), size, cells))
+
+    for length in range(6):
+        for values in columns(length, cells):
+            assert len(image(values)) == size
+            for other in neighbours(values, cells):
+                assert places_that_differ(image(values), image(other)) <= 1, (values, other)
+
+
+def test_public_size_pads_and_drops_as_declared() -> None:
+    assert expanded(public_size(run_length((2, 2, 3)), 6, 9)) == (0, 0, 2, 2, 3, 9)
+    assert expanded(public_size(run_length((1, 2, 3, 4, 5, 6)), 3, 9)) == (2, 3, 4)
+    assert expanded(public_size(run_length(()), 3, 9)) == (0, 0, 9)
+    assert expanded(public_size(run_length((4, 4)), 2, 9)) == (4, 4)
+
+
+# --- moments -------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 2**32), min_size=3, max_size=40).map(sorted), st.data())
+def test_moments_are_exact(values: list[int], data: st.DataObject) -> None:
+    trim = data.draw(st.integers(0, (len(values) - 1) // 2))
+    column = run_length(tuple(values))
+    assert trimmed_mean(column, trim) == mean_of_window(tuple(values), trim)
+    assert trimmed_variance(column, trim) == variance_of_window(tuple(values), trim)
+
+
+def test_moments_of_ten_thousand_million_rows_are_exact() -> None:
+    cells, half = 2**20, 5 * 10**9
+    column = RunLengthColumn(np.array([0, cells]), np.array([half, half]))
+    assert trimmed_mean(column, 10) == Fraction(cells, 2)
+    assert trimmed_variance(column, 10) == Fraction(cells**2, 4)
+
+
+# --- smooth sensitivity --------------------------------------------------------------------------------------------
+
+
+def local_sensitivities(size: int, cells: int, trim: int, statistic: object) -> dict[Values, Fraction]:
+    assert callable(statistic)
+    value = {values: statistic(values, trim) for values in columns(size, cells)}
+    return {values: max(abs(value[values] - value[other]) for other in substitutions(values, cells)) for values in value}
+
+
+def true_smooth_sensitivity(values: Values, local: dict[Values, Fraction], beta: float) -> float:
+    """The definition: the maximum over all columns of local sensitivity discounted by distance."""
+    return max(float(local[y]) * math.exp(-beta * places_that_differ(values, y)) for y in local)
+
+
+SMALL = [(5, 4, 0), (5, 4, 1), (6, 3, 1), (6, 3, 2), (7, 3, 1), (7, 3, 2), (4, 5, 1), (7, 2, 3)]
+
+
+@pytest.mark.parametrize(("size", "cells", "trim"), SMALL)
+@pytest.mark.parametrize("beta", [0.05, 0.3, 1.0])
+def test_mean_sensitivity_equals_the_definition(size: int, cells: int, trim: int, beta: float) -> None:
+    local = local_sensitivities(size, cells, trim, mean_of_window)
+    for values in local:
+        found = mean_smooth_sensitivity(run_length(values), trim, cells, beta)
+        assert found == pytest.approx(true_smooth_sensitivity(values, local, beta), rel=1e-9), values
+
+
+@pytest.mark.parametrize(("size", "cells", "trim"), [case for case in SMALL if case[0] - 2 * case[2] >= 2])
+@pytest.mark.parametrize("beta", [0.05, 0.3, 1.0])
+def test_variance_bound_is_valid_and_smooth(size: int, cells: int, trim: int, beta: float) -> None:
+    local = local_sensitivities(size, cells, trim, variance_of_window)
+    bound = {values: variance_smooth_bound(run_length(values), trim, cells, beta) for values in local}
+    ratios = []
+    for values in local:
+        assert bound[values] >= float(local[values]) * (1 - 1e-9), values
+        for other in substitutions(values, cells):
+            assert bound[values] <= math.exp(beta) * bound[other] * (1 + 1e-9), (values, other)
+        ratios.append(bound[values] / true_smooth_sensitivity(values, local, beta))
+    assert max(ratios) < 2.5, "the bound is not needlessly loose"
+
+
+def slow_mean_sensitivity(values: Values, trim: int, cells: int, beta: float) -> float:
+    """The double loop over k and l, straight from the text."""
+    size, window = len(values), len(values) - 2 * trim
+
+    def order(rank: int) -> int:
+        return 0 if rank < 1 else cells if rank > size else values[rank - 1]
+
+    return max(
+        math.exp(-beta * k) * (order(size - trim + 1 + k - low) - order(trim + 1 - low)) / window
+        for k in range(size + 1)
+        for low in range(k + 2)
+    )
+
+
+def slow_variance_bound(values: Values, trim: int, cells: int, beta: float) -> float:
+    """One k after the other, sums taken afresh each time, on the column and on its mirror image."""
+    size, window = len(values), len(values) - 2 * trim
+
+    def deviation(column: Values, k: int) -> int:
+        def order(rank: int) -> int:
+            return 0 if rank < 1 else cells if rank > size else column[rank - 1]
+
+        others = sum(order(rank) for rank in range(trim + 1 - k, size - trim - k))
+        return (window - 1) * order(size - trim + 1 + k) - others
+
+    mirror = tuple(sorted(cells - value for value in values))
+    return max(
+        math.exp(-beta * k) * deviation(column, k) ** 2 / (window**2 * (window - 1))
+        for k in range(size + 1)
+        for column in (values, mirror)
+    )
+
+
+@st.composite
+def trimmed_columns(draw: st.DrawFn) -> tuple[Values, int, int]:
+    cells = draw(st.sampled_from([1, 3, 50, 1000, 2**32]))
+    middle = draw(st.integers(0, cells))
+    near = st.integers(max(0, middle - 3), min(cells, middle + 3))
+    code = st.one_of(near, near, st.integers(0, cells), st.sampled_from([0, cells]))
+    values = tuple(sorted(draw(st.lists(code, min_size=2, max_size=60))))
+    return values, cells, draw(st.integers(0, (len(values) - 2) // 2))
+
+
+@settings(max_examples=400, deadline=None)
+@given(trimmed_columns(), st.sampled_from([0.003, 0.02, 0.1, 0.5, 2.0]))
+def test_searches_agree_with_the_slow_loops(case: tuple[Values, int, int], beta: float) -> None:
+    values, cells, trim = case
+    column = run_length(values)
+    mean = slow_mean_sensitivity(values, trim, cells, beta)
+    variance = slow_variance_bound(values, trim, cells, beta)
+    assert mean_smooth_sensitivity(column, trim, cells, beta) == pytest.approx(mean, rel=1e-9)
+    assert variance_smooth_bound(column, trim, cells, beta) == pytest.approx(variance, rel=1e-9)
+
+
+@settings(max_examples=150, deadline=None)
+@given(trimmed_columns(), st.data(), st.sampled_from([0.003, 0.1, 1.0]))
+def test_both_are_smooth_beyond_small_domains(
+    case: tuple[Values, int, int], data: st.DataObject, beta: float
+) -> None:
+    values, cells, trim = case
+    place = data.draw(st.integers(0, len(values) - 1))
+    code = data.draw(st.one_of(st.integers(0, cells), st.sampled_from([0, cells])))
+    other = tuple(sorted((*values[:place], code, *values[place + 1 :])))
+    for search in (mean_smooth_sensitivity, variance_smooth_bound):
+        here, there = (search(run_length(column), trim, cells, beta) for column in (values, other))
+        assert abs(math.log(here / there)) <= beta + 1e-9
+
+
+@pytest.mark.parametrize("search", [mean_smooth_sensitivity, variance_smooth_bound])
+def test_extremes_stay_finite_and_positive(search: object) -> None:
+    assert callable(search)
+    huge = 10**10
+    for column, trim, cells in [
+        (RunLengthColumn(np.array([7]), np.array([huge])), huge // 4, 2**20),
+        (RunLengthColumn(np.array([0]), np.array([huge])), 0, 2**20),
+        (RunLengthColumn(np.array([2**20]), np.array([huge])), huge // 4, 2**20),
+        (RunLengthColumn(np.array([0, 2**32]), np.array([huge, huge])), huge // 10, 2**32),
+        (RunLengthColumn(np.array([1]), np.array([2])), 0, 2),
+        (RunLengthColumn(np.array([0, 1]), np.array([1, 1])), 0, 1),
+    ]:
+        for beta in (1e-6, 1e-3, 1.0, 100.0):
+            found = search(column, trim, cells, beta)
+            assert 0 < found < math.inf
+            assert found <= float(cells) ** 2
+
+
+def test_wide_sums_are_exact_where_64_bits_would_overflow() -> None:
+    # 2**34 values at code 2**32 add up to 66 bits. A substituted value may fall from there to 0, the widest move there is.
+    count, cells = 2**34, 2**32
+    column = RunLengthColumn(np.array([cells]), np.array([count]))
+    widest = (count - 1) / count**2 * cells**2
+    assert variance_smooth_bound(column, 0, cells, 1e-3) == pytest.approx(widest, rel=1e-9)
+
+
+def test_searched_beta_leaves_room_for_the_error() -> None:
+    beta = Fraction(1, 1000)
+    assert 0 < searched_beta(beta) < beta
+    assert Fraction(1.0) < raised(1.0) < 1 + Fraction(1, 2**30)
+    worst = math.log((1 + 2**-32) / (1 - 2**-32))  # two neighbours, each off by the whole evaluation error
+    assert float(beta) - searched_beta(beta) > worst
+    with pytest.raises(ValueError, match=r"2\*\*-24"):
+        searched_beta(SMALLEST_BETA / 2)
