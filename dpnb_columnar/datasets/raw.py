@@ -58,7 +58,7 @@ def checksum(path: Path) -> str:
     """
     try:
         with gzip.open(path) if path.suffix == COMPRESSED else path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+            return hashlib.file_digest(stream, "sha256").hexdigest()
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise DataError(f"{path}: not a complete gzip file; get it again") from None
     except OSError as error:

@@ -37,10 +37,10 @@ ACS_PERSONS = "psam_p*.csv"
 
 
 def adult(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """UCI Adult: comma and space, a ``|`` comment line, an empty last line, labels of the test part with a full stop."""
+    """UCI Adult: comma and space; the test part has a ``|`` comment line and labels that end in a full stop."""
     import polars as pl
 
-    text = _delimited(paths, ADULT, comment_prefix="|").filter(pl.col("income").is_not_null())
+    text = _delimited(paths, ADULT, comment_prefix="|")
     return text.with_columns(pl.all().str.strip_chars()).with_columns(
         pl.col(ADULT_NUMBERS).cast(pl.Int64), pl.col("income").str.strip_suffix(".")
     )
@@ -97,7 +97,7 @@ def parquet(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
     """A Parquet file that only needs its columns chosen; dictionary-encoded text becomes plain text."""
     import polars as pl
 
-    return pl.scan_parquet(list(paths)).select(columns).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    return pl.scan_parquet(list(paths), glob=False).select(columns).with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
 READERS: dict[str, Reader] = {
@@ -115,10 +115,13 @@ READERS: dict[str, Reader] = {
 def _delimited(
     paths: Sequence[Path], names: Sequence[str], separator: str = ",", comment_prefix: str | None = None
 ) -> pl.LazyFrame:
-    """Files without a header line, one below the other, every field as text; ``.gz`` is decompressed on the way."""
+    """Files without a header line, one below the other, every field as text; ``.gz`` is decompressed on the way.
+
+    An empty line (Adult's files end in one) is no row.
+    """
     import polars as pl
 
-    return pl.scan_csv(
+    lines = pl.scan_csv(
         list(paths),
         has_header=False,
         schema=dict.fromkeys(names, pl.String),
@@ -126,3 +129,4 @@ def _delimited(
         comment_prefix=comment_prefix,
         quote_char=None,
     )
+    return lines.filter(~pl.all_horizontal(pl.all().is_null()))

@@ -1,0 +1,24 @@
+"""CONFIDENTIAL. The local engine: Polars counts the numeric attributes, DuckDB the categorical ones and the classes."""
+
+from __future__ import annotations
+
+from dpnb_columnar.aggregate import duckdb_engine, polars_engine
+from dpnb_columnar.aggregate.statistics import Statistics, assemble
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.source import Source
+
+
+def aggregate(source: Source, domain: Domain) -> Statistics:
+    """Count every cell of the domain over the rows of the source.
+
+    Raises:
+        DataError: A file is damaged, or changed while it was read.
+    """
+    columns = polars_engine.count_cells(source, domain, domain.numeric, classes=False) if domain.numeric else []
+    tables = duckdb_engine.count_cells(source, domain, domain.categorical, classes=True)
+    try:
+        return assemble(domain, [*columns, *tables])
+    except ValueError as error:
+        files = ", ".join(str(file) for file in source.files[:3])
+        raise DataError(f"{files}: {error}; did a file change while it was read?") from None

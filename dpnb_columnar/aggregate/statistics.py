@@ -1,0 +1,175 @@
+"""CONFIDENTIAL. The sufficient statistics of a data set: one exact count per (attribute, class, code).
+
+Additive: the statistics of two sets of rows are the sum of their counts. So shards, files and engines combine by adding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpnb_columnar.domain import Categorical, Domain, Numeric, digest
+from dpnb_columnar.sensitivity import RunLengthColumn
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Cells:
+    """Exact counts of one attribute, or of the classes alone. Confidential.
+
+    Attributes:
+        attribute: Attribute name; None for the class counts, whose codes are all 0.
+        classes: Shape (cells,), int64: class codes.
+        codes: Shape (cells,), int64: grid codes or category codes.
+        counts: Shape (cells,), int64: numbers of rows.
+    """
+
+    attribute: str | None
+    classes: Integers
+    codes: Integers
+    counts: Integers
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Statistics:
+    """Exact counts of every attribute within every class. Confidential: its repr shows the shape only.
+
+    Attributes:
+        domain: The domain whose cells are counted.
+        class_counts: Shape (classes,), int64.
+        columns: Per numeric attribute, one sorted run-length column per class, in grid codes.
+        tables: Per categorical attribute, shape (classes, categories), int64.
+    """
+
+    domain: Domain
+    class_counts: Integers
+    columns: Mapping[str, tuple[RunLengthColumn, ...]]
+    tables: Mapping[str, Integers]
+
+    def __repr__(self) -> str:
+        return (
+            f"Statistics(CONFIDENTIAL, domain {self.domain.name!r}: {len(self.domain.classes)} classes, "
+            f"{len(self.columns)} numeric and {len(self.tables)} categorical attributes)"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Statistics) and digest(self.domain) == digest(other.domain) and _equal(self, other)
+
+    def __add__(self, other: Statistics) -> Statistics:
+        """Statistics of both sets of rows together.
+
+        Raises:
+            ValueError: The domains differ.
+        """
+        if digest(self.domain) != digest(other.domain):
+            raise ValueError("statistics of different domains cannot be added")
+        return assemble(self.domain, [*self.cells(), *other.cells()])
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        """Statistics of the rows of the first that are not in the second, which must be some of them.
+
+        Raises:
+            ValueError: The domains differ, or a count would fall below zero.
+        """
+        taken = [Cells(cell.attribute, cell.classes, cell.codes, -cell.counts) for cell in other.cells()]
+        if digest(self.domain) != digest(other.domain):
+            raise ValueError("statistics of different domains cannot be subtracted")
+        return assemble(self.domain, [*self.cells(), *taken])
+
+    def cells(self) -> list[Cells]:
+        """The long form: class counts first, then the attributes in declared order, zero counts left out."""
+        found = [_cells(None, [(0, count) for count in self.class_counts])]
+        for attribute in self.domain.attributes:
+            name = attribute.name
+            if isinstance(attribute, Numeric):
+                found.append(_cells(name, [(column.codes, column.counts) for column in self.columns[name]]))
+            else:
+                codes = np.arange(attribute.size)
+                found.append(_cells(name, [(codes, counts) for counts in self.tables[name]]))
+        return found
+
+
+def assemble(domain: Domain, cells: Iterable[Cells]) -> Statistics:
+    """Add up cells into statistics.
+
+    Raises:
+        ValueError: A cell lies outside the domain, a count is below zero, or an attribute's counts do not add up to the
+            class counts. The message holds no count.
+    """
+    parts: dict[str | None, list[Cells]] = {None: []} | {attribute.name: [] for attribute in domain.attributes}
+    for cell in cells:
+        if cell.attribute not in parts:
+            raise ValueError(f"attribute {cell.attribute!r} is not in the domain {domain.name!r}")
+        parts[cell.attribute].append(cell)
+    size = len(domain.classes)
+    class_counts = _dense(None, parts[None], size, 1)[:, 0]
+    columns: dict[str, tuple[RunLengthColumn, ...]] = {}
+    tables: dict[str, Integers] = {}
+    for attribute in domain.attributes:
+        name = attribute.name
+        if isinstance(attribute, Categorical):
+            tables[name] = _dense(name, parts[name], size, attribute.size)
+            totals = tables[name].sum(axis=1)
+        else:
+            columns[name] = _columns(name, parts[name], size, attribute.cells)
+            totals = np.array([column.size for column in columns[name]])
+        if not np.array_equal(totals, class_counts):
+            raise ValueError(f"counts of attribute {name!r} do not add up to the class counts")
+    return Statistics(domain, class_counts, columns, tables)
+
+
+def _cells(attribute: str | None, per_class: list[tuple[object, object]]) -> Cells:
+    """Long form of one attribute from (codes, counts) per class, without zero counts."""
+    pairs = [(np.atleast_1d(np.asarray(codes)), np.atleast_1d(np.asarray(counts))) for codes, counts in per_class]
+    classes = np.repeat(np.arange(len(pairs)), [len(codes) for codes, _ in pairs])
+    codes = np.concatenate([codes for codes, _ in pairs])
+    counts = np.concatenate([counts for _, counts in pairs])
+    present = counts != 0
+    return Cells(attribute, classes[present], codes[present].astype(np.int64), counts[present].astype(np.int64))
+
+
+def _joined(name: str | None, parts: list[Cells], classes: int, last: int) -> tuple[Integers, Integers, Integers]:
+    """Distinct (class, code) pairs in order with their summed counts, checked against the domain."""
+    empty = np.zeros(0, dtype=np.int64)
+    klass, code, count = (
+        np.concatenate([empty, *(getattr(part, field) for part in parts)]) for field in ("classes", "codes", "counts")
+    )
+    if len(klass) and not (0 <= klass.min() and klass.max() < classes and 0 <= code.min() and code.max() <= last):
+        raise ValueError(f"a cell of {name or 'the class counts'!r} lies outside the domain")
+    order = np.lexsort((code, klass))
+    klass, code, count = klass[order], code[order], count[order]
+    first = np.flatnonzero(np.append(True, (np.diff(klass) != 0) | (np.diff(code) != 0))[: len(klass)])
+    totals = np.add.reduceat(count, first) if len(first) else empty
+    if len(totals) and totals.min() < 0:
+        raise ValueError(f"a count of {name or 'the classes'!r} is below zero")
+    present = totals > 0
+    return klass[first][present], code[first][present], totals[present]
+
+
+def _dense(name: str | None, parts: list[Cells], classes: int, size: int) -> Integers:
+    klass, code, count = _joined(name, parts, classes, size - 1)
+    table = np.zeros((classes, size), dtype=np.int64)
+    table[klass, code] = count
+    return table
+
+
+def _columns(name: str, parts: list[Cells], classes: int, cells: int) -> tuple[RunLengthColumn, ...]:
+    klass, code, count = _joined(name, parts, classes, cells)
+    edges = np.searchsorted(klass, np.arange(classes + 1))
+    return tuple(
+        RunLengthColumn(code[low:high], count[low:high]) for low, high in zip(edges[:-1], edges[1:], strict=True)
+    )
+
+
+def _equal(first: Statistics, second: Statistics) -> bool:
+    pairs = zip(first.cells(), second.cells(), strict=True)
+    return all(
+        np.array_equal(one.classes, two.classes)
+        and np.array_equal(one.codes, two.codes)
+        and np.array_equal(one.counts, two.counts)
+        for one, two in pairs
+    )

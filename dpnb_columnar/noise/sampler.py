@@ -1,0 +1,86 @@
+"""The one sampler: f + S * Z, correctly rounded to a public grid (docs/privacy.md, section 6).
+
+Z is the inverse of its distribution function at a uniform number. The uniform number is known as a ball: the bits drawn so
+far, give or take the bits not yet drawn. The whole expression is evaluated in ball arithmetic (Arb), and while the resulting
+ball does not round to one point of the grid, more bits are drawn and the precision is raised. So the released point is the
+exact value's rounding: post-processing of the ideal mechanism, with no trace of floating point.
+"""
+
+from __future__ import annotations
+
+import secrets
+from fractions import Fraction
+from random import Random
+from typing import Protocol
+
+from flint import arb, ctx, fmpq
+
+from dpnb_columnar.noise.family import NoiseFamily
+
+FIRST_BITS = 64
+GUARD_BITS = 64
+
+
+class RandomBits(Protocol):
+    """A source of independent fair bits.
+
+    Attributes:
+        private: Whether nobody can predict or repeat them; a model released with other bits carries no guarantee.
+    """
+
+    private: bool
+
+    def __call__(self, count: int) -> int:
+        """The next ``count`` bits as an integer in ``0 <= n < 2**count``."""
+
+
+class SystemBits:
+    """The operating system's cryptographic generator."""
+
+    private = True
+
+    def __call__(self, count: int) -> int:
+        return secrets.randbits(count)
+
+
+class SeededBits:
+    """A repeatable sequence, for tests and demonstrations only."""
+
+    private = False
+
+    def __init__(self, seed: int) -> None:
+        self._generator = Random(seed)
+
+    def __call__(self, count: int) -> int:
+        return self._generator.getrandbits(count)
+
+
+def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBits, grid_bits: int = 0) -> Fraction:
+    """Draw ``location + scale * Z`` rounded to the nearest multiple of ``2**-grid_bits``.
+
+    Args:
+        location: f, exact. Confidential.
+        scale: S > 0, exact. Confidential unless it is a public constant.
+        noise: The calibrated distribution of Z.
+        bits: Source of randomness; secret in every real release.
+        grid_bits: Public fineness of the result, 0 for whole numbers.
+
+    Returns:
+        The released value, exact.
+    """
+    negative = bool(bits(1))
+    drawn, count = bits(FIRST_BITS), FIRST_BITS
+    size = abs(location.numerator).bit_length() - location.denominator.bit_length() + abs(grid_bits)
+    while True:
+        with ctx.workprec(count + GUARD_BITS + max(size, 0)):
+            # The bits seen so far leave the uniform number in [drawn, drawn + 1] / 2**count: midpoint and radius.
+            uniform = arb((2 * drawn + 1, -count - 1), (1, -count - 1))
+            magnitude = noise.magnitude(uniform)
+            if magnitude is not None:
+                shift = magnitude * fmpq(scale.numerator, scale.denominator)
+                centre = fmpq(location.numerator, location.denominator)
+                value = centre - shift if negative else centre + shift
+                point = (value * arb((1, grid_bits)) + arb(0.5)).floor().unique_fmpz()
+                if point is not None:
+                    return Fraction(int(point)) / Fraction(2) ** grid_bits
+        drawn, count = drawn << count | bits(count), 2 * count

@@ -1,0 +1,136 @@
+"""The domain's rules as Polars expressions: numbers, grid codes, category keys and the label.
+
+Every rule looks at one row only. docs/privacy.md, section 1, states them; ``sql/aggregate`` holds the same rules in SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import reduce
+
+import polars as pl
+
+from dpnb_columnar.domain import Categorical, Domain, Label, Missing, Numeric
+from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
+from dpnb_columnar.domain.numbers import exact
+from dpnb_columnar.rows.kinds import LARGEST_KEY, UNMATCHED_KEY, Kind, keys
+
+
+def number(column: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> pl.Expr:
+    """The column as 64-bit floats; NaN and the declared missing values become null."""
+    value = pl.col(column).cast(pl.Float64)
+    if kind is Kind.FLOAT:
+        value = value.fill_nan(None)
+    if missing_values:
+        value = pl.when(~value.is_in([float(missing) for missing in missing_values])).then(value)
+    return value
+
+
+def grid_code(attribute: Numeric, kind: Kind) -> pl.Expr:
+    """Grid code 0..cells of a numeric attribute as 64-bit integer, null where missing."""
+    lower, upper, step = float(attribute.lower), float(attribute.upper), float(attribute.step)
+    value = number(attribute.name, kind, attribute.missing_values).clip(lower, upper)
+    code = ((value - lower) / step + 0.5).floor().cast(pl.Int64)
+    return code.clip(0, attribute.cells)
+
+
+def key(column: str, kind: Kind) -> pl.Expr:
+    """The column in the form that ``kinds.keys`` gives for declared values; null where null or NaN."""
+    value = pl.col(column)
+    if kind is Kind.INTEGER:
+        return value.cast(pl.Int64)
+    if kind is Kind.UNSIGNED:
+        return value.clip(upper_bound=UNMATCHED_KEY).cast(pl.Int64)
+    if kind is Kind.FLOAT:
+        value = value.cast(pl.Float64).fill_nan(None)
+        whole = (value.abs() <= LARGEST_KEY) & (value == value.floor())
+        return pl.when(whole).then(value).otherwise(pl.when(value.is_not_null()).then(UNMATCHED_KEY)).cast(pl.Int64)
+    return value if kind is Kind.BOOLEAN else value.cast(pl.String)
+
+
+def category_key(attribute: Categorical, kind: Kind) -> pl.Expr:
+    """The key of a categorical attribute, null where it is missing."""
+    return _without(key(attribute.name, kind), attribute.missing_values, kind)
+
+
+def category_fits(attribute: Categorical, kind: Kind) -> pl.Expr:
+    """Whether the row's category is in the domain (never null)."""
+    value = category_key(attribute, kind)
+    known = value.is_in(list(keys(attribute.values, kind))).fill_null(False)
+    return known | value.is_null() if attribute.missing is Missing.CATEGORY else known
+
+
+def category_code(attribute: Categorical, kind: Kind) -> pl.Expr:
+    """Position of the row's category in the domain as 32-bit integer, null where it is in no category."""
+    found = keys(attribute.values, kind)
+    value = category_key(attribute, kind)
+    code = value.replace_strict(list(found), list(found.values()), default=None, return_dtype=pl.Int32)
+    if attribute.missing is Missing.CATEGORY:
+        return pl.when(value.is_null()).then(len(attribute.values)).otherwise(code)
+    return code
+
+
+def class_code(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
+    """Position of the row's class as 32-bit integer, null where the label is missing or in no class."""
+    label = domain.label
+    if label.condition is not None:
+        return _condition(label.condition.root, label, kinds).cast(pl.Int32)
+    column = label.columns[0]
+    return category_code(Categorical(column, label.classes, Missing.DROP, label.missing_values), kinds[column])
+
+
+def fits(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
+    """Whether a row counts: it has a class, and every attribute has a value in the domain (never null)."""
+    conditions = [class_code(domain, kinds).is_not_null()]
+    for attribute in domain.attributes:
+        kind = kinds[attribute.name]
+        if isinstance(attribute, Numeric):
+            conditions.append(number(attribute.name, kind, attribute.missing_values).is_not_null())
+        else:
+            conditions.append(category_fits(attribute, kind))
+    return reduce(lambda left, right: left & right, conditions)
+
+
+def _condition(node: Node, label: Label, kinds: Mapping[str, Kind]) -> pl.Expr:
+    match node:
+        case Negation(part=part):
+            return ~_condition(part, label, kinds)
+        case Combination(operator=operator, parts=parts):
+            compiled = [_condition(part, label, kinds) for part in parts]
+            return reduce(lambda left, right: left & right if operator == "AND" else left | right, compiled)
+        case Comparison():
+            return _comparison(node, label, kinds[node.column])
+
+
+def _comparison(node: Comparison, label: Label, kind: Kind) -> pl.Expr:
+    if isinstance(node.constant, str):
+        value = _without(key(node.column, kind), label.missing_values, kind)
+        constant = next(iter(keys([node.constant], kind)))
+        return value == constant if node.operator == "=" else value != constant
+    value = number(node.column, kind, missing_numbers(label))
+    constant_number = float(node.constant)
+    return {
+        "=": value == constant_number,
+        "<>": value != constant_number,
+        "<": value < constant_number,
+        "<=": value <= constant_number,
+        ">": value > constant_number,
+        ">=": value >= constant_number,
+    }[node.operator]
+
+
+def missing_numbers(label: Label) -> tuple[Fraction, ...]:
+    """The label's missing values that are numbers."""
+    found = []
+    for value in label.missing_values:
+        try:
+            found.append(exact(value))
+        except ValueError:
+            continue
+    return tuple(found)
+
+
+def _without(value: pl.Expr, missing_values: tuple[str, ...], kind: Kind) -> pl.Expr:
+    missing = list(keys(missing_values, kind))
+    return pl.when(~value.is_in(missing)).then(value) if missing else value
