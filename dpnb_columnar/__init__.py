@@ -1,0 +1,30 @@
+"""Differentially private naive Bayes classifiers from confidential Parquet extracts.
+
+::
+
+    import dpnb_columnar as dpnb
+
+    model = dpnb.train("census.parquet", epsilon="0.5")
+    model.save("census.model.json")
+    scored = model.predict(polars.scan_parquet("other.parquet")).collect()
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dpnb_columnar.api import aggregate, load_model, release, train
+
+__version__ = "0.1.0"
+
+__all__ = ["aggregate", "load_model", "release", "train"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on first use: the command line's --help must not wait for the engines.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from dpnb_columnar import api
+
+    return getattr(api, name)

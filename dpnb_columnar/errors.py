@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 
 class Error(Exception):
@@ -80,3 +81,11 @@ class DomainError(ConfigurationError):
         self.faults = tuple(faults)
         lines = "".join(f"\n  {fault}" for fault in self.faults)
         super().__init__(f"{source}: {len(self.faults)} fault(s) in the domain declaration{lines}")
+
+
+def shown(value: object) -> str:
+    """A declared value as an error text shows it: cut to one line, however large it is."""
+    try:
+        return f"{value!s:.80}" if isinstance(value, Decimal) else f"{value!r:.80}"
+    except (ValueError, RecursionError):  # Python writes out no whole number of thousands of digits
+        return "a value too large to write out"

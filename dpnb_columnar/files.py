@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpnb_columnar.errors import OutputError
 
 CONFIDENTIAL_MODE = 0o600
 """Readable by the owner alone: for files that hold exact counts."""
+
+USUAL_MODE = 0o666
+"""What the umask leaves of this: for every other file."""
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+"""Errors that only writing can meet, whoever reports them."""
 
 
 def check_output(path: Path, overwrite: bool) -> None:
@@ -20,20 +28,27 @@ def check_output(path: Path, overwrite: bool) -> None:
     Raises:
         OutputError: With the remedy.
     """
-    if path.is_dir():
-        raise OutputError(f"{path}: is a folder; name a file")
-    if path.exists() and not overwrite:
-        raise OutputError(f"{path}: exists already; choose another --output, or replace it with --overwrite")
-    if not path.parent.is_dir():
-        raise OutputError(f"{path}: its folder does not exist; create {path.parent} first")
+    with _reported(path):
+        if path.is_dir():
+            raise OutputError(f"{path}: is a folder; name a file")
+        if path.exists() and not path.is_file():  # to replace /dev/null would break the machine
+            raise OutputError(f"{path}: is not a regular file; choose another --output")
+        if (path.exists() or path.is_symlink()) and not overwrite:  # a link that leads nowhere takes the name as well
+            raise OutputError(f"{path}: exists already; choose another --output, or replace it with --overwrite")
+        folder = path.parent
+        if folder.exists() and not folder.is_dir():
+            raise OutputError(f"{path}: {folder} is not a folder; choose another --output")
+        if not folder.exists():
+            raise OutputError(f"{path}: its folder does not exist; create {folder} first")
 
 
 @contextmanager
 def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = False) -> Iterator[Path]:
-    """Give a private file beside ``path`` to write to, and put it in place when the block ends well.
+    """Give a file beside ``path`` to write to, and put it in place when the block ends well.
 
     The file is synchronised to disk before it takes its name. When the block fails nothing is left behind. Without
-    ``overwrite`` a file that appeared meanwhile is not replaced.
+    ``overwrite`` a file that appeared meanwhile is not replaced. An error of the block is its own, unless it says that
+    there is no room to write.
 
     Args:
         path: Final name.
@@ -44,24 +59,80 @@ def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = F
         OutputError: The output exists, or cannot be written.
     """
     check_output(path, overwrite)
+    mode = CONFIDENTIAL_MODE if confidential else USUAL_MODE
     partial = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
     try:
-        os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, CONFIDENTIAL_MODE))
-        yield partial
-        _synchronise(partial)
-        if not confidential:
-            partial.chmod(0o666 & ~_umask())
-        if overwrite:
-            partial.replace(path)
-        else:
+        with _reported(path):
+            _create(partial, mode)
+        try:
+            yield partial
+        except Exception as error:
+            if _number(error) in NO_ROOM:
+                raise _failure(path, error) from None
+            raise
+        with _reported(path):
+            if confidential:
+                partial.chmod(mode)  # an engine may have put a file of its own, with usual permissions, in its place
+            _synchronise(partial)
+            if overwrite:
+                partial.replace(path)
+            else:
+                _take_name(partial, path)
+    finally:
+        with suppress(OSError):  # whatever went wrong before is what the user must hear of
+            partial.unlink(missing_ok=True)
+    with suppress(OSError):  # the file is complete; some file systems cannot synchronise folders
+        _synchronise(path.parent)
+
+
+@contextmanager
+def _reported(path: Path) -> Iterator[None]:
+    """Turn what the operating system refuses into one line about the output."""
+    try:
+        yield
+    except OSError as error:
+        raise _failure(path, error) from None
+
+
+def _failure(path: Path, error: Exception) -> OutputError:
+    number = _number(error)
+    return OutputError(f"{path}: cannot be written: {os.strerror(number) if number else 'input/output error'}")
+
+
+def _number(error: Exception) -> int | None:
+    """The operating system's number of an error; Polars tells it in its text only."""
+    if isinstance(error, OSError) and error.errno:
+        return error.errno
+    found = re.search(r"\(os error (\d{1,4})\)", str(error))
+    return int(found[1]) if found else None
+
+
+def _create(path: Path, mode: int) -> None:
+    """An empty file under a name that was free."""
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+
+
+def _take_name(partial: Path, path: Path) -> None:
+    """Give a finished file its name, unless the name was taken meanwhile.
+
+    Raises:
+        OutputError: It was.
+        OSError: The name cannot be taken.
+    """
+    try:
+        try:
             os.link(partial, path)
+        except FileExistsError:
+            raise
+        except OSError:  # no hard links here: reserve the name first, then replace our own reservation
+            _create(path, CONFIDENTIAL_MODE)
+            try:
+                partial.replace(path)
+            except BaseException:
+                path.unlink(missing_ok=True)
+                raise
     except FileExistsError:
         raise OutputError(f"{path}: appeared while this run was at work; it was left as it is") from None
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {error.strerror or 'input/output error'}") from None
-    finally:
-        partial.unlink(missing_ok=True)
-    _synchronise(path.parent)
 
 
 def _synchronise(path: Path) -> None:
@@ -71,9 +142,3 @@ def _synchronise(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from string import Template
 from typing import Any
 
@@ -31,6 +32,11 @@ def sections(name: str) -> Mapping[str, Section]:
 def identifier(name: str) -> str:
     """A quoted identifier."""
     return '"' + name.replace('"', '""') + '"'
+
+
+def literal_pattern(file: Path) -> str:
+    """A glob pattern that matches this file only."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
 
 
 class Parameters:

@@ -7,10 +7,11 @@
 -- Returns one row per non-empty cell: class BIGINT, one column per counted attribute (its key or grid code; NULL where
 -- the cell belongs to another attribute, or the category is missing), cell BIGINT (bit i, from the right, is 0 where the
 -- i-th last attribute is the cell's own; all bits 1 for the class counts), rows BIGINT.
--- Parameters: files VARCHAR[], the Parquet files; the constants of the sections used.
+-- Parameters: files VARCHAR[], the Parquet files, their columns matched by name and widened to one type; the constants of
+-- the sections used.
 WITH labelled AS (
     SELECT @class AS class, @columns
-    FROM read_parquet($files, hive_partitioning = false)
+    FROM read_parquet($files, union_by_name = true, hive_partitioning = false)
     WHERE @fits
 )
 SELECT class, @names, grouping(@names) AS cell, count(*) AS rows
@@ -22,7 +23,7 @@ GROUP BY GROUPING SETS (@sets)
 -- Returns one row per class that has rows: class BIGINT, rows BIGINT. Parameters: as above.
 WITH labelled AS (
     SELECT @class AS class
-    FROM read_parquet($files, hive_partitioning = false)
+    FROM read_parquet($files, union_by_name = true, hive_partitioning = false)
     WHERE @fits
 )
 SELECT class, count(*) AS rows
@@ -34,8 +35,12 @@ GROUP BY class
 CAST(@column AS DOUBLE)
 
 -- name: number_of_float
--- NaN is null.
-CASE WHEN isnan(@column) THEN NULL ELSE CAST(@column AS DOUBLE) END
+-- NaN is null. Not by isnan(): DuckDB takes that for false wherever a file's statistics, which leave NaN out, hold none.
+CASE WHEN isfinite(@column) OR isinf(@column) THEN CAST(@column AS DOUBLE) END
+
+-- name: number_of_decimal
+-- By its text: the direct cast is off by one unit in the last place beyond 2^53.
+CAST(CAST(@column AS VARCHAR) AS DOUBLE)
 
 -- name: without_missing
 -- A declared missing value is null.
@@ -49,22 +54,28 @@ least(
 )
 
 -- name: key_of_integer
-CAST(@column AS BIGINT)
+@column
 
 -- name: key_of_unsigned
-CAST(least(@column, 9007199254740992) AS BIGINT)
+-- A bare least() would take null for 2^53.
+CASE WHEN @column IS NOT NULL THEN CAST(least(@column, 9007199254740992) AS BIGINT) END
 
 -- name: key_of_float
--- Whole numbers match by value; 2^53 matches no category.
+-- Whole numbers match by value; 2^53 matches no category; NaN is null, as above.
 CASE
-    WHEN isnan(@column) THEN NULL
-    WHEN abs(CAST(@column AS DOUBLE)) <= 9007199254740991 AND CAST(@column AS DOUBLE) = floor(CAST(@column AS DOUBLE))
-        THEN CAST(@column AS BIGINT)
-    WHEN @column IS NOT NULL THEN 9007199254740992
+    WHEN isfinite(@column) AND abs(@column) <= 9007199254740991 AND @column = floor(@column) THEN CAST(@column AS BIGINT)
+    WHEN isfinite(@column) OR isinf(@column) THEN 9007199254740992
 END
 
 -- name: key_of_boolean
 @column
+
+-- name: key_of_date
+@column
+
+-- name: key_of_decimal
+-- Always with a digit before the point.
+regexp_replace(CAST(@column AS VARCHAR), '^(-?)\.', '\10.')
 
 -- name: key_of_text
 CAST(@column AS VARCHAR)
@@ -73,7 +84,8 @@ CAST(@column AS VARCHAR)
 @value IS NOT NULL
 
 -- name: fits_known
-coalesce(@value IN (@known), false)
+-- Null, for a missing category, drops the row as false does; a bare IN lets the engine look values up by hash.
+@value IN (@known)
 
 -- name: fits_known_or_missing
 (@value IN (@known) OR @value IS NULL)

@@ -135,11 +135,6 @@ def test_rules_for_missing_values_are_declared() -> None:
     assert age.missing_values == (Fraction(999),)
 
 
-def test_skewed_columns_are_declared_on_a_logarithmic_scale() -> None:
-    skewed = {a.name for a in CATALOGUE["adult"].domain.numeric if a.transform is Transform.LOG1P}
-    assert skewed == {"fnlwgt", "capital-gain", "capital-loss"}
-
-
 def test_adult_lists_are_those_of_its_description() -> None:
     lines = published("adult/adult.names").read_text(encoding="ascii").splitlines()
     listed = {

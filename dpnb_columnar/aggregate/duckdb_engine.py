@@ -1,10 +1,9 @@
-"""CONFIDENTIAL. Cell counts by DuckDB, with the SQL of ``sql/aggregate.sql``: one pass over the files for all attributes."""
+"""CONFIDENTIAL. Cell counts by DuckDB, with ``sql/aggregate.sql``: one pass over the files for all attributes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,10 @@ import numpy as np
 from dpnb_columnar.aggregate.statistics import Cells
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
-from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.expressions import missing_numbers
 from dpnb_columnar.rows.kinds import Key, Kind, keys
 from dpnb_columnar.rows.source import Source
-from dpnb_columnar.sql import Parameters, identifier, sections
+from dpnb_columnar.sql import Parameters, identifier, literal_pattern, sections
 
 MOST_GROUPING_SETS = 60
 """``grouping()`` returns one bit per attribute in a 64-bit integer; more attributes take another pass."""
@@ -27,7 +25,9 @@ def count_cells(source: Source, domain: Domain, attributes: Sequence[Attribute],
 
     Args, raises: as ``polars_engine.count_cells``.
     """
-    batches = [attributes[start : start + MOST_GROUPING_SETS] for start in range(0, len(attributes), MOST_GROUPING_SETS)]
+    batches = [
+        attributes[start : start + MOST_GROUPING_SETS] for start in range(0, len(attributes), MOST_GROUPING_SETS)
+    ]
     found: list[Cells] = []
     for number, batch in enumerate(batches):
         found += _Query(source, domain).cells(batch, classes=classes and number == 0)
@@ -47,9 +47,7 @@ class _Query:
         names = [f"attribute_{position}" for position in range(len(attributes))]
         columns = [f"{self.counted(attribute)} AS {name}" for attribute, name in zip(attributes, names, strict=True)]
         sets = [f"(class, {name})" for name in names] + (["(class)"] if classes else [])
-        table = self.run(
-            "cells", columns=", ".join(columns), names=", ".join(names), sets=", ".join(sets)
-        )
+        table = self.run("cells", columns=", ".join(columns), names=", ".join(names), sets=", ".join(sets))
         group, rows, klass = table["cell"], table["rows"], table["class"]
         everything = 2 ** len(attributes) - 1
         found = []
@@ -71,22 +69,22 @@ class _Query:
         import duckdb
 
         text = self.sql[name].substitute(slots, fits=self.fits(), **{"class": self.label()})
-        files = [_escaped(file) for file in self.source.files]
+        files = [literal_pattern(file) for file in self.source.files]
         try:
             with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
                 connection.execute("SET enable_progress_bar = false; SET preserve_insertion_order = false")
                 result = connection.execute(text, {**self.parameters.values, "files": files})
-                return dict(zip((column[0] for column in result.description), _columns(result.fetchall()), strict=False))
+                names, rows = [column[0] for column in result.description], result.fetchall()
         except duckdb.Error:
             # The engine's own text may quote values.
-            names = ", ".join(str(file) for file in self.source.files[:3])
-            raise DataError(f"{names}: cannot be read to the end (damaged or cut short); copy it again") from None
+            raise self.source.unreadable() from None
+        return {name: np.array([row[place] for row in rows], dtype=object) for place, name in enumerate(names)}
 
     def codes(self, attribute: Attribute, values: Any, own: Any) -> Any:
         """Codes of the cells that belong to one attribute, from its grid codes or category keys."""
         if isinstance(attribute, Numeric):
             return np.array(values[own], dtype=np.int64)
-        found: dict[Key | None, int] = {**keys(attribute.values, self.source.kinds[attribute.name])}
+        found: dict[Key | None, int] = dict(keys(attribute.values, self.source.kinds[attribute.name]).items())
         if attribute.missing is Missing.CATEGORY:
             found[None] = len(attribute.values)
         return np.array([found[value] for value in values[own]], dtype=np.int64)
@@ -136,10 +134,9 @@ class _Query:
             case Negation(part=part):
                 return self.fill("negation", part=self.condition(part))
             case Combination(operator=operator, parts=parts):
-                join: Callable[[str, str], str] = lambda left, right: self.fill(  # noqa: E731
-                    f"combination_{operator.lower()}", left=left, right=right
-                )
-                return reduce(join, [self.condition(part) for part in parts])
+                section = f"combination_{operator.lower()}"
+                compiled = [self.condition(part) for part in parts]
+                return reduce(lambda left, right: self.fill(section, left=left, right=right), compiled)
             case Comparison(column=column, operator=operator, constant=constant):
                 missing = self.domain.label.missing_values
                 kind = self.source.kinds[column]
@@ -152,13 +149,14 @@ class _Query:
                 return self.fill("comparison", value=value, operator=operator, constant=bound)
 
     def number(self, column: str, missing: Sequence[float]) -> str:
-        section = "number_of_float" if self.source.kinds[column] is Kind.FLOAT else "number"
+        kind = self.source.kinds[column]
+        section = f"number_of_{kind.name.lower()}" if kind in (Kind.FLOAT, Kind.DECIMAL) else "number"
         return self.without(self.fill(section, column=identifier(column)), missing)
 
     def category_key(self, column: str, missing_values: Sequence[str]) -> str:
         kind = self.source.kinds[column]
-        section = f"key_of_{kind.name.lower()}" if kind not in (Kind.DATE, Kind.DECIMAL) else "key_of_text"
-        return self.without(self.fill(section, column=identifier(column)), list(keys(missing_values, kind)))
+        key = self.fill(f"key_of_{kind.name.lower()}", column=identifier(column))
+        return self.without(key, list(keys(missing_values, kind)))
 
     def without(self, value: str, missing: Sequence[Key | float]) -> str:
         return self.fill("without_missing", value=value, missing=self.bind_all(missing)) if missing else value
@@ -170,14 +168,5 @@ class _Query:
         return self.sql[section].substitute(slots)
 
 
-def _columns(rows: list[tuple[Any, ...]]) -> list[Any]:
-    return [np.array(column, dtype=object) for column in zip(*rows, strict=True)]
-
-
 def _class_cells(klass: Any, rows: Any) -> Cells:
     return Cells(None, klass.astype(np.int64), np.zeros(len(klass), dtype=np.int64), rows.astype(np.int64))
-
-
-def _escaped(file: Path) -> str:
-    """The file's name with glob characters made literal."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))

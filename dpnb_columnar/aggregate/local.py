@@ -20,5 +20,4 @@ def aggregate(source: Source, domain: Domain) -> Statistics:
     try:
         return assemble(domain, [*columns, *tables])
     except ValueError as error:
-        files = ", ".join(str(file) for file in source.files[:3])
-        raise DataError(f"{files}: {error}; did a file change while it was read?") from None
+        raise DataError(f"{source.names}: {error}; did a file change while it was read?") from None

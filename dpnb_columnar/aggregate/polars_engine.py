@@ -9,14 +9,14 @@ import polars as pl
 
 from dpnb_columnar.aggregate.statistics import Cells
 from dpnb_columnar.domain import Attribute, Domain, Numeric
-from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.expressions import category_code, class_code, fits, grid_code
+from dpnb_columnar.rows.expressions import category_code, class_code, column, fits, grid_code
+from dpnb_columnar.rows.kinds import Kind
 from dpnb_columnar.rows.source import Source
 
 
 def scan(source: Source) -> pl.LazyFrame:
-    """All rows of the source's files, the domain's columns only."""
-    columns = list(source.kinds)
+    """All rows of the source's files, the domain's columns only, each of one type."""
+    columns = [_widened(name, kind) for name, kind in source.kinds.items()]
     return pl.concat([pl.scan_parquet(file, glob=False).select(columns) for file in source.files])
 
 
@@ -40,9 +40,9 @@ def count_cells(source: Source, domain: Domain, attributes: Sequence[Attribute],
     grouped = [query.group_by("class", "code").agg(pl.len().alias("count")) for query in queries]
     try:
         frames = pl.collect_all(grouped, engine="streaming")
-    except (pl.exceptions.PolarsError, OSError):
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         # The engine's own text may quote values.
-        raise DataError(f"{_names(source)}: cannot be read to the end (damaged or cut short); copy it again") from None
+        raise source.unreadable() from None
     names = [*(attribute.name for attribute in attributes), *([None] if classes else [])]
     return [
         Cells(name, *(frame[field].cast(pl.Int64).to_numpy().astype(np.int64) for field in ("class", "code", "count")))
@@ -55,5 +55,7 @@ def _code(attribute: Attribute, source: Source) -> pl.Expr:
     return grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
 
 
-def _names(source: Source) -> str:
-    return ", ".join(str(file) for file in source.files[:3]) + (" ..." if len(source.files) > 3 else "")
+def _widened(name: str, kind: Kind) -> pl.Expr:
+    """The column in the widest type of its kind, where files may hold it in several."""
+    wide = {Kind.INTEGER: pl.Int64, Kind.FLOAT: pl.Float64, Kind.TEXT: pl.String}.get(kind)
+    return column(name).cast(wide) if wide else column(name)

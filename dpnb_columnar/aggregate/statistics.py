@@ -1,12 +1,14 @@
 """CONFIDENTIAL. The sufficient statistics of a data set: one exact count per (attribute, class, code).
 
-Additive: the statistics of two sets of rows are the sum of their counts. So shards, files and engines combine by adding.
+Additive: the statistics of two sets of rows are the sum of their counts. So shards, files and engines combine by
+adding.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,14 +140,14 @@ def _joined(name: str | None, parts: list[Cells], classes: int, last: int) -> tu
     klass, code, count = (
         np.concatenate([empty, *(getattr(part, field) for part in parts)]) for field in ("classes", "codes", "counts")
     )
-    if len(klass) and not (0 <= klass.min() and klass.max() < classes and 0 <= code.min() and code.max() <= last):
-        raise ValueError(f"a cell of {name or 'the class counts'!r} lies outside the domain")
+    if np.any((klass < 0) | (klass >= classes) | (code < 0) | (code > last)):
+        raise ValueError(f"a cell of {_named(name)} lies outside the domain")
     order = np.lexsort((code, klass))
     klass, code, count = klass[order], code[order], count[order]
     first = np.flatnonzero(np.append(True, (np.diff(klass) != 0) | (np.diff(code) != 0))[: len(klass)])
     totals = np.add.reduceat(count, first) if len(first) else empty
     if len(totals) and totals.min() < 0:
-        raise ValueError(f"a count of {name or 'the classes'!r} is below zero")
+        raise ValueError(f"a count of {_named(name)} is below zero")
     present = totals > 0
     return klass[first][present], code[first][present], totals[present]
 
@@ -160,9 +162,11 @@ def _dense(name: str | None, parts: list[Cells], classes: int, size: int) -> Int
 def _columns(name: str, parts: list[Cells], classes: int, cells: int) -> tuple[RunLengthColumn, ...]:
     klass, code, count = _joined(name, parts, classes, cells)
     edges = np.searchsorted(klass, np.arange(classes + 1))
-    return tuple(
-        RunLengthColumn(code[low:high], count[low:high]) for low, high in zip(edges[:-1], edges[1:], strict=True)
-    )
+    return tuple(RunLengthColumn(code[low:high], count[low:high]) for low, high in pairwise(edges))
+
+
+def _named(name: str | None) -> str:
+    return "the classes" if name is None else f"attribute {name!r}"
 
 
 def _equal(first: Statistics, second: Statistics) -> bool:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from dpnb_columnar.domain.numbers import exact, text
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, shown
 
 SMALLEST_EPSILON = Fraction(1, 10**4)
 LARGEST_EPSILON = Fraction(1000)
@@ -55,21 +55,22 @@ class Budget:
 
 
 def parse_epsilon(value: object) -> Fraction:
-    """The exact epsilon that was typed; ``0.1`` means one tenth.
+    """The exact epsilon that was typed; ``0.1`` means one tenth, also where Python has made a float of it.
 
     Raises:
         UsageError: Not a finite number from 0.0001 to 1000.
     """
     try:
-        epsilon = exact(value)
+        # The shortest text that gives this float is what was typed.
+        epsilon = exact(float.__repr__(value) if isinstance(value, float) else value)
     except ValueError as error:
         raise UsageError(f"epsilon: {error}; give a number such as 0.1 or 1") from None
     if epsilon <= 0:
-        raise UsageError(f"epsilon: must be above 0, found {value}; give a number such as 0.1 or 1")
+        raise UsageError(f"epsilon: must be above 0, found {shown(value)}; give a number such as 0.1 or 1")
     if epsilon < SMALLEST_EPSILON:
-        raise UsageError(f"epsilon: {value} leaves nothing but noise; the smallest accepted is 0.0001")
+        raise UsageError(f"epsilon: {shown(value)} leaves nothing but noise; the smallest accepted is 0.0001")
     if epsilon > LARGEST_EPSILON:
-        raise UsageError(f"epsilon: {value} protects nobody; the largest accepted is {LARGEST_EPSILON}")
+        raise UsageError(f"epsilon: {shown(value)} protects nobody; the largest accepted is {LARGEST_EPSILON}")
     return epsilon
 
 
@@ -85,5 +86,7 @@ def parse_weights(value: str) -> Weights:
     except ValueError:
         weights = []
     if len(weights) != 3 or min(weights) <= 0:
-        raise UsageError(f"weights: expected three positive numbers numeric:categorical:counts (2:1:1), found {value!r}")
+        raise UsageError(
+            f"weights: expected three positive numbers numeric:categorical:counts (2:1:1), found {shown(value)}"
+        )
     return Weights(*weights)

@@ -57,12 +57,14 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
     """Divide a budget among queries in proportion to their weights (sequential composition: the losses add up).
 
     Raises:
-        ValueError: There is no request.
+        ValueError: There is no request, or a query would get no positive share.
     """
     wanted = list(requests)
-    total = sum((request.weight for request in wanted), Fraction(0))
-    if not total:
+    if not wanted:
         raise ValueError("a release without a query has no composition")
+    if min(budget.epsilon, *(request.weight for request in wanted)) <= 0:
+        raise ValueError("the budget and every query's weight must be above 0")
+    total = sum((request.weight for request in wanted), Fraction(0))
     return tuple(_share(request, budget.epsilon * request.weight / total, budget.neighbours) for request in wanted)
 
 

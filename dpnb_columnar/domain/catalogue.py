@@ -7,7 +7,7 @@ import fnmatch
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -16,11 +16,12 @@ from typing import Any
 from dpnb_columnar.domain.attributes import Domain
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.numbers import exact
-from dpnb_columnar.errors import ConfigurationError, MissingInputError, UsageError
+from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError
 from dpnb_columnar.resources import resource
 
 CATALOGUE_NAME = "datasets.toml"
-ENTRY_KEYS = ("title", "source", "files", "epsilon", "raw", "label", "attributes")
+ENTRY_KEYS = ("title", "source", "files", "epsilon", "raw")
+"""Keys of an entry that stand beside its domain."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,27 @@ class Entry:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """File name patterns that this entry claims."""
-        return tuple(str(pattern) for pattern in self.table.get("files", []))
+        """File name patterns that this entry claims.
+
+        Raises:
+            ConfigurationError: It is not a list of text. (A bare text would claim files letter by letter.)
+        """
+        patterns = self.table.get("files", [])
+        if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+            raise self._fault("files", f'expected a list of patterns such as ["{self.name}*.parquet"]')
+        return tuple(patterns)
 
     @property
     def raw(self) -> Mapping[str, str]:
-        """Raw files that ``datasets prepare`` reads: path below the folder given, and hexadecimal SHA-256."""
-        return {str(path): str(checksum) for path, checksum in self.table.get("raw", {}).items()}
+        """Raw files that ``datasets prepare`` reads: path below the folder given, and hexadecimal SHA-256.
+
+        Raises:
+            ConfigurationError: It is not a table.
+        """
+        raw = self.table.get("raw", {})
+        if not isinstance(raw, Mapping):
+            raise self._fault("raw", "expected a table of paths and checksums")
+        return {str(path): str(checksum) for path, checksum in raw.items()}
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -70,7 +85,7 @@ class Entry:
         try:
             return exact(self.table["epsilon"])
         except ValueError as error:
-            raise ConfigurationError(f"{self.catalogue}: {self.name}.epsilon: {error}") from None
+            raise self._fault("epsilon", str(error)) from None
 
     @cached_property
     def domain(self) -> Domain:
@@ -79,12 +94,14 @@ class Entry:
         Raises:
             DomainError: With every fault of the declaration.
         """
-        document = {key: value for key, value in self.table.items() if key not in ENTRY_KEYS[:-2]}
-        return read_domain(self.name, document, str(self.catalogue))
+        return read_domain(self.name, self.table, str(self.catalogue), beside=ENTRY_KEYS)
 
     def claims(self, path: Path) -> bool:
         """Whether a file of this name belongs to the entry."""
         return path.stem == self.name or any(fnmatch.fnmatchcase(path.name, pattern) for pattern in self.files)
+
+    def _fault(self, key: str, problem: str) -> ConfigurationError:
+        return ConfigurationError(f"{self.catalogue}: {Fault(f'{self.name}.{key}', problem)}")
 
 
 def read_catalogue(path: Path) -> tuple[Entry, ...]:
@@ -98,7 +115,9 @@ def read_catalogue(path: Path) -> tuple[Entry, ...]:
         document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except InvalidOperation:  # an exponent beyond what even a Decimal holds
+        raise ConfigurationError(f"{path}: not a TOML file: a number in it is out of every range") from None
+    except (ValueError, RecursionError) as error:
         raise ConfigurationError(f"{path}: not a TOML file: {error}") from None
     for name, table in document.items():
         if not isinstance(table, dict):

@@ -23,6 +23,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
+from dpnb_columnar.domain.numbers import exact
+from dpnb_columnar.errors import shown
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -77,11 +80,11 @@ def comparisons(node: Node) -> Iterator[Comparison]:
 
 
 TOKEN = re.compile(
-    r"""\s*(?:(?P<number>[-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?)(?![\w.])
-          |(?P<word>[^\W\d]\w*)
-          |"(?P<quoted>(?:[^"]|"")+)"
-          |'(?P<text>(?:[^']|'')*)'
-          |(?P<symbol><=|>=|<>|!=|[=<>(),]))""",
+    r"""(?P<number>[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?)(?![\w.])
+      |(?P<word>[^\W\d]\w*)
+      |"(?P<quoted>(?:[^"]|"")+)"
+      |'(?P<text>(?:[^']|'')*)'
+      |(?P<symbol><=|>=|<>|!=|[=<>(),])""",
     re.VERBOSE,
 )
 KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN"}
@@ -129,7 +132,7 @@ class _Parser:
 
     def expected(self, what: str) -> ValueError:
         kind, value, offset = self.tokens[self.position]
-        found = "the end" if kind == "end" else repr(value)
+        found = "the end" if kind == "end" else shown(value)
         return ValueError(
             f"expected {what} at character {offset + 1}, found {found}; a condition compares columns with constants, "
             "for example: INCWAGE > 1500 AND NOT SEX = 'Female'"
@@ -185,7 +188,7 @@ class _Parser:
     def comparison(self, column: str, operator: str) -> Comparison:
         constant = self.constant()
         if isinstance(constant, str) and operator not in ("=", "<>"):
-            raise ValueError(f"text has no order here: use = or <> with {constant!r}, or compare with a number")
+            raise ValueError(f"text has no order here: use = or <> with {shown(constant)}, or compare with a number")
         return Comparison(column, operator, constant)
 
     def membership(self, column: str) -> Node:
@@ -206,22 +209,21 @@ class _Parser:
         number = self.take("number")
         if number is None:
             raise self.expected("a number or a 'text' constant")
+        exact(number)  # refuses what no 64-bit float can hold
         return Decimal(number)
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
     """(kind, value, offset) of each token, closed by one of kind "end"."""
-    position = 0
-    end = len(text.rstrip())
-    while position < end:
-        match = TOKEN.match(text, position)
+    offset = _after_space(text, 0)
+    while offset < len(text):
+        match = TOKEN.match(text, offset)
         if match is None:
-            raise ValueError(f"unexpected {text[position : position + 10].strip()!r} at character {position + 1}")
+            raise ValueError(f"unexpected {text[offset : offset + 10]!r} at character {offset + 1}")
         kind = match.lastgroup or ""
-        value, offset = match[kind], match.start(kind)
-        position = match.end()
+        value = match[kind]
         if kind == "word":
-            keyword = value.upper() in KEYWORDS
+            keyword = value.isascii() and value.upper() in KEYWORDS
             yield ("keyword", value.upper(), offset) if keyword else ("column", value, offset)
         elif kind == "quoted":
             yield "column", value.replace('""', '"'), offset
@@ -229,4 +231,12 @@ def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
             yield "text", value.replace("''", "'"), offset
         else:
             yield kind, value, offset
+        offset = _after_space(text, match.end())
     yield "end", "", len(text)
+
+
+def _after_space(text: str, position: int) -> int:
+    """Offset of the next character that is not white space."""
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position

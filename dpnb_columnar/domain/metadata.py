@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from dpnb_columnar.domain.attributes import Domain
 from dpnb_columnar.domain.declaration import document_of, read_domain
-from dpnb_columnar.errors import ConfigurationError
+from dpnb_columnar.errors import ConfigurationError, shown
 
 DOMAIN_KEY = "dpnb_columnar.domain"
 """Key of the declaration in a Parquet file's key-value metadata; the value is JSON text."""
@@ -39,7 +39,7 @@ def domain_from_metadata(metadata: Mapping[str, str], source: str) -> Domain | N
         raise ConfigurationError(f"{place}: expected a JSON object with name, label and attributes")
     name = document.pop("name", None)
     if not isinstance(name, str) or not name:
-        raise ConfigurationError(f"{place}: expected a name as text, found {name!r:.80}")
+        raise ConfigurationError(f"{place}: expected a name as text, found {shown(name)}")
     return read_domain(name, document, place)
 
 
@@ -47,6 +47,8 @@ def _parsed(text: str, place: str) -> Any:
     """JSON with exact decimals; whatever TOML would refuse (a repeated key, NaN) is refused here as well."""
     try:
         return json.loads(text, parse_float=Decimal, parse_constant=_refused, object_pairs_hook=_distinct)
+    except InvalidOperation:  # an exponent beyond what even a Decimal holds
+        raise ConfigurationError(f"{place}: not a JSON declaration: a number in it is out of every range") from None
     except ValueError as error:
         raise ConfigurationError(f"{place}: not a JSON declaration: {error}") from None
     except RecursionError:
@@ -62,6 +64,6 @@ def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the key {key!r:.80} is repeated")
+            raise ValueError(f"the key {shown(key)} is repeated")
         found[key] = value
     return found

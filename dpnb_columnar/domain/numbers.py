@@ -6,34 +6,55 @@ import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-LARGEST_EXPONENT = 400
-"""Decimal exponents beyond this are refused before they are expanded into a whole number of that many digits."""
+from dpnb_columnar.errors import shown
+
+LARGEST_EXPONENT = 300
+"""Numerator and denominator are at most ten to this power: so every number has a finite, nonzero nearest float, and
+arithmetic on numbers from elsewhere stays cheap."""
+
+LONGEST_TEXT = 2000
+"""Characters of a number written out; room for every decimal that ``text`` makes of a number in range."""
 
 
 def exact(value: object) -> Fraction:
     """The exact value of a declared number: an int, a Decimal, a Fraction, or text such as ``"0.1"`` or ``"1/3"``.
 
     Raises:
-        ValueError: Not a number, not finite, or with an exponent beyond 400.
+        ValueError: Not a number, not finite, or with a numerator or denominator beyond 1e300.
     """
+    if isinstance(value, float):
+        raise ValueError(f'expected an exact number, found the binary float {value!r}; write it as text, such as "0.1"')
     if isinstance(value, bool) or not isinstance(value, int | Decimal | Fraction | str):
-        raise ValueError(f"expected a number, found {value!r}")
+        raise ValueError(f"expected a number, found {shown(value)}")
     if isinstance(value, int | Fraction):
-        return Fraction(value)
-    if isinstance(value, str) and re.fullmatch(r"\s*\d{1,40}\s*/\s*\d{1,40}\s*", value, re.ASCII):
-        numerator, denominator = value.split("/")
-        if int(denominator) == 0:
-            raise ValueError(f"expected a number, found {value!r}")
-        return Fraction(int(numerator), int(denominator))
+        return _in_range(Fraction(value))
+    if isinstance(value, str) and len(value) > LONGEST_TEXT:
+        raise ValueError(f"expected a number, found {len(value)} characters")
+    if isinstance(value, str) and (ratio := re.fullmatch(r"\s*([-+]?\d+)\s*/\s*(\d+)\s*", value, re.ASCII)):
+        numerator, denominator = int(ratio[1]), int(ratio[2])
+        if denominator == 0:
+            raise ValueError(f"expected a number, found {shown(value)}")
+        return _in_range(Fraction(numerator, denominator))
+    return _of_decimal(value)
+
+
+def _of_decimal(value: Decimal | str) -> Fraction:
     try:
         decimal = Decimal(value)
     except InvalidOperation:
-        raise ValueError(f"expected a number, found {value!r}") from None
+        raise ValueError(f"expected a number, found {shown(value)}") from None
     if not decimal.is_finite():
-        raise ValueError(f"expected a finite number, found {value}")
-    if abs(decimal.adjusted()) > LARGEST_EXPONENT or len(decimal.as_tuple().digits) > LARGEST_EXPONENT:
-        raise ValueError(f"{value} is out of every sensible range")
-    return Fraction(decimal)
+        raise ValueError(f"expected a finite number, found {shown(value)}")
+    # Checked before the exponent is expanded into that many digits.
+    if abs(decimal.adjusted()) > LARGEST_EXPONENT or len(decimal.as_tuple().digits) > LONGEST_TEXT:
+        raise ValueError(f"{shown(value)} is out of every sensible range")
+    return _in_range(Fraction(decimal))
+
+
+def _in_range(number: Fraction) -> Fraction:
+    if max(abs(number.numerator), number.denominator) > 10**LARGEST_EXPONENT:
+        raise ValueError(f"a number of more than {LARGEST_EXPONENT} digits is out of every sensible range")
+    return number
 
 
 def text(value: Fraction) -> str:

@@ -16,14 +16,15 @@ from dpnb_columnar.noise.family import Floats
 class PaperCauchy:
     """Cauchy noise of scale c = sqrt(2)/epsilon, for beta <= epsilon/sqrt(2).
 
-    The log-ratio of two Cauchy densities has supremum d, the hyperbolic distance of their parameters (location, scale) in
-    the upper half plane. For a shift min(1, exp(b)) and a scale ratio exp(b), |b| <= beta,
+    The log-ratio of two Cauchy densities has supremum d, the hyperbolic distance of their parameters (location,
+    scale) in the upper half plane. For a shift min(1, exp(b)) and a scale ratio exp(b), |b| <= beta,
 
         cosh d = cosh b + exp(-|b|) / (2 c^2) = cosh b + exp(-|b|) epsilon^2 / 4,
 
-    a convex function of |b|, hence largest at |b| = 0 or beta. At 0 it is 1 + epsilon^2/4 <= cosh epsilon. At
-    beta = epsilon/sqrt(2), with x = beta: cosh x + exp(-x) x^2/2 <= cosh(sqrt(2) x), because cosh(sqrt(2) x) - cosh x is at
-    least x^2/2 termwise. So d <= epsilon: private, though not tight. As epsilon falls to 0 the loss approaches epsilon.
+    a convex function of |b|, hence largest at |b| = 0 or beta. At 0 it is 1 + epsilon^2/4 <= cosh epsilon. At beta =
+    epsilon/sqrt(2), with x = beta: cosh x + exp(-x) x^2/2 <= cosh(sqrt(2) x), because cosh(sqrt(2) x) - cosh x is at
+    least x^2/2 termwise. So d <= epsilon: private, though not tight. As epsilon falls to 0 the loss approaches
+    epsilon.
 
     Raises:
         ValueError: Not 0 < beta <= epsilon/sqrt(2).

@@ -15,9 +15,10 @@ Floats = NDArray[np.float64]
 class NoiseFamily(Protocol):
     """The distribution of Z in a release of f + S * Z, symmetrical about 0.
 
-    Claim of every family: for all shifts |t| <= min(1, r) and scale ratios exp(-beta) <= r <= exp(beta), the densities of
-    Z and of t + r Z differ by a factor of at most exp(epsilon) everywhere. The caller must ensure that S is at least the
-    local sensitivity and beta-smooth (docs/privacy.md, section 5); then f + S * Z is epsilon-differentially private.
+    Claim of every family: for all shifts |t| <= min(1, r) and scale ratios exp(-beta) <= r <= exp(beta), the
+    densities of Z and of t + r Z differ by a factor of at most exp(epsilon) everywhere. The caller must ensure that S
+    is at least the local sensitivity and beta-smooth (docs/privacy.md, section 5); then f + S * Z is
+    epsilon-differentially private.
 
     Attributes:
         name: The family's name on the command line and in the model.

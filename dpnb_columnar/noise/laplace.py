@@ -16,8 +16,9 @@ from dpnb_columnar.noise.family import Floats
 class Laplace:
     """Density epsilon/2 * exp(-epsilon |z|), for a sensitivity S that is a public constant.
 
-    A shift of at most 1 changes the log-density by at most epsilon, with equality outside the two locations. A scale that
-    moves with the data is not admissible: the ratio of two scales changes the log-density without bound. So ``beta`` is 0.
+    A shift of at most 1 changes the log-density by at most epsilon, with equality outside the two locations. A scale
+    that moves with the data is not admissible: the ratio of two scales changes the log-density without bound. So
+    ``beta`` is 0.
 
     Raises:
         ValueError: Not 0 < epsilon.

@@ -1,4 +1,4 @@
-"""PolyPlace noise (Hladik and Tetek, FORC 2025): pure differential privacy with smooth sensitivity, saturated everywhere."""
+"""PolyPlace noise (Hladik and Tetek, FORC 2025): pure differential privacy, saturated everywhere."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from dpnb_columnar.noise.family import Floats
 
 @dataclass(frozen=True, slots=True)
 class PolyPlace:
-    """Density proportional to (1 - |z|/s)^(alpha-1) up to s/alpha and to (1 + |z|/s)^-(alpha+1) beyond, continuous there.
+    """Density proportional to (1 - |z|/s)^(alpha-1) up to s/alpha and to (1 + |z|/s)^-(alpha+1) beyond, continuous
+    there.
 
     Here s = 1/beta and alpha = epsilon/beta > 1. Let psi be the derivative of the log-density. On both pieces
 
         beta * |1 + z psi(z)| + |psi(z)| = alpha * beta = epsilon,
 
-    which is the rate at which the log-density at a point can change while the location moves at the speed of the scale
-    and the logarithm of the scale at speed beta. Every admissible neighbour is reached along such a path of length 1: with
-    scale exp(b tau), the location covers (exp(b) - 1)/b >= min(1, exp(b)). Hence the loss is at most epsilon
-    (docs/privacy.md, section 5). It is exact: the pure dilation by exp(beta) loses alpha * beta in the far tail.
+    which is the rate at which the log-density at a point can change while the location moves at the speed of the
+    scale and the logarithm of the scale at speed beta. Every admissible neighbour is reached along such a path of
+    length 1: with scale exp(b tau), the location covers (exp(b) - 1)/b >= min(1, exp(b)). Hence the loss is at most
+    epsilon (docs/privacy.md, section 5). It is exact: the pure dilation by exp(beta) loses alpha * beta in the far
+    tail.
 
     The tails fall like |z|^-(alpha+1), so the mean of |Z| is finite for alpha > 1 and the variance for alpha > 2.
 

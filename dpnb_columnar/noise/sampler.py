@@ -1,9 +1,10 @@
 """The one sampler: f + S * Z, correctly rounded to a public grid (docs/privacy.md, section 6).
 
-Z is the inverse of its distribution function at a uniform number. The uniform number is known as a ball: the bits drawn so
-far, give or take the bits not yet drawn. The whole expression is evaluated in ball arithmetic (Arb), and while the resulting
-ball does not round to one point of the grid, more bits are drawn and the precision is raised. So the released point is the
-exact value's rounding: post-processing of the ideal mechanism, with no trace of floating point.
+Z is the inverse of its distribution function at a uniform number. The uniform number is known as a ball: the bits
+drawn so far, give or take the bits not yet drawn. The whole expression is evaluated in ball arithmetic (Arb), and
+while the resulting ball does not round to one point of the grid, more bits are drawn and the precision is raised. So
+the released point is the exact value's rounding: post-processing of the ideal mechanism, with no trace of floating
+point.
 """
 
 from __future__ import annotations

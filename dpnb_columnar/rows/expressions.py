@@ -1,6 +1,7 @@
 """The domain's rules as Polars expressions: numbers, grid codes, category keys and the label.
 
-Every rule looks at one row only. docs/privacy.md, section 1, states them; ``sql/aggregate`` holds the same rules in SQL.
+Every rule looks at one row only. docs/privacy.md, section 1, states them; ``sql/aggregate.sql`` holds the same
+rules in SQL.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from fractions import Fraction
 from functools import reduce
 
 import polars as pl
+import polars.selectors as cs
 
 from dpnb_columnar.domain import Categorical, Domain, Label, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
@@ -17,9 +19,14 @@ from dpnb_columnar.domain.numbers import exact
 from dpnb_columnar.rows.kinds import LARGEST_KEY, UNMATCHED_KEY, Kind, keys
 
 
-def number(column: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> pl.Expr:
+def column(name: str) -> pl.Expr:
+    """The column of exactly this name; ``pl.col`` would take ``*`` and ``^...$`` for patterns."""
+    return cs.by_name(name).as_expr()
+
+
+def number(name: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> pl.Expr:
     """The column as 64-bit floats; NaN and the declared missing values become null."""
-    value = pl.col(column).cast(pl.Float64)
+    value = column(name).cast(pl.Float64)
     if kind is Kind.FLOAT:
         value = value.fill_nan(None)
     if missing_values:
@@ -31,13 +38,15 @@ def grid_code(attribute: Numeric, kind: Kind) -> pl.Expr:
     """Grid code 0..cells of a numeric attribute as 64-bit integer, null where missing."""
     lower, upper, step = float(attribute.lower), float(attribute.upper), float(attribute.step)
     value = number(attribute.name, kind, attribute.missing_values).clip(lower, upper)
-    code = ((value - lower) / step + 0.5).floor().cast(pl.Int64)
+    # By a constant, Polars multiplies with 1/step, which rounds otherwise; by a column, it divides.
+    offset = value - lower
+    code = (offset / (offset * 0.0 + step) + 0.5).floor().cast(pl.Int64)
     return code.clip(0, attribute.cells)
 
 
-def key(column: str, kind: Kind) -> pl.Expr:
+def key(name: str, kind: Kind) -> pl.Expr:
     """The column in the form that ``kinds.keys`` gives for declared values; null where null or NaN."""
-    value = pl.col(column)
+    value = column(name)
     if kind is Kind.INTEGER:
         return value.cast(pl.Int64)
     if kind is Kind.UNSIGNED:
@@ -46,7 +55,7 @@ def key(column: str, kind: Kind) -> pl.Expr:
         value = value.cast(pl.Float64).fill_nan(None)
         whole = (value.abs() <= LARGEST_KEY) & (value == value.floor())
         return pl.when(whole).then(value).otherwise(pl.when(value.is_not_null()).then(UNMATCHED_KEY)).cast(pl.Int64)
-    return value if kind is Kind.BOOLEAN else value.cast(pl.String)
+    return value.cast(pl.String) if kind in (Kind.TEXT, Kind.DECIMAL) else value
 
 
 def category_key(attribute: Categorical, kind: Kind) -> pl.Expr:
@@ -76,8 +85,17 @@ def class_code(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
     label = domain.label
     if label.condition is not None:
         return _condition(label.condition.root, label, kinds).cast(pl.Int32)
-    column = label.columns[0]
-    return category_code(Categorical(column, label.classes, Missing.DROP, label.missing_values), kinds[column])
+    name = label.columns[0]
+    return category_code(Categorical(name, label.classes, Missing.DROP, label.missing_values), kinds[name])
+
+
+def label_missing(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
+    """Whether the row has no label at all, as distinct from one that is no declared class (never null)."""
+    label = domain.label
+    if label.condition is not None:
+        return class_code(domain, kinds).is_null()
+    name = label.columns[0]
+    return category_key(Categorical(name, label.classes, Missing.DROP, label.missing_values), kinds[name]).is_null()
 
 
 def fits(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""Column types as the domain sees them, and how declared values become keys that a column of each kind can be matched with.
+"""Column types as the domain sees them, and the keys by which declared values are found in a column of each kind.
 
 Both engines and the public side build on this page, so a row means the same everywhere.
 """
@@ -6,23 +6,27 @@ Both engines and the public side build on this page, so a row means the same eve
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date
 from enum import StrEnum
 from pathlib import Path
 
 import polars as pl
 
-from dpnb_columnar.domain import Categorical, Domain, Numeric
+from dpnb_columnar.domain import Categorical, Domain, Label, Numeric
 from dpnb_columnar.domain.condition import comparisons
 from dpnb_columnar.errors import DataError
 
-Key = int | bool | str
+Key = int | bool | str | date
 
 LARGEST_KEY = 2**53 - 1
 """Whole numbers beyond this match no category: a float column could not tell them apart."""
 
 UNMATCHED_KEY = 2**53
 """Key of a number that can match no category."""
+
+WIDEST_DECIMAL = 38
+"""Digits of the widest decimal that the engines read exactly."""
 
 
 class Kind(StrEnum):
@@ -48,8 +52,8 @@ def kind_of(dtype: pl.DataType) -> Kind | None:
         return Kind.INTEGER
     if dtype.is_float():
         return Kind.FLOAT
-    if dtype.is_decimal():
-        return Kind.DECIMAL
+    if isinstance(dtype, pl.Decimal):
+        return Kind.DECIMAL if dtype.precision <= WIDEST_DECIMAL else None
     if dtype == pl.Boolean:
         return Kind.BOOLEAN
     if dtype in (pl.String, pl.Categorical, pl.Enum):
@@ -60,9 +64,8 @@ def kind_of(dtype: pl.DataType) -> Kind | None:
 def keys(values: Sequence[str], kind: Kind) -> dict[Key, int]:
     """Map the key under which each declared value appears in a column of this kind to the value's position.
 
-    Whole numbers match by value, booleans as ``true`` and ``false``, everything else by its text (dates as
-    ``2018-12-31``, decimals with all their decimal places). Declared values that no column of this kind can hold
-    are left out.
+    Whole numbers match by value, booleans as ``true`` and ``false``, dates as ``2018-12-31``, everything else by its
+    text (decimals with all their decimal places). Declared values that no column of this kind can hold are left out.
     """
     found: dict[Key, int] = {}
     for position, value in enumerate(values):
@@ -78,53 +81,63 @@ def _key(value: str, kind: Kind) -> Key | None:
         return int(value) if whole and abs(int(value)) <= LARGEST_KEY else None
     if kind is Kind.BOOLEAN:
         return {"true": True, "false": False}.get(value)
-    return value
+    return _date(value) if kind is Kind.DATE else value
 
 
-def check_kinds(domain: Domain, schema: dict[str, Kind | None], types: dict[str, str], file: Path) -> None:
+def _date(value: str) -> date | None:
+    """The date, if it is written as ``2018-12-31``: one date, one text."""
+    try:
+        found = date.fromisoformat(value)
+    except ValueError:
+        return None
+    return found if found.isoformat() == value else None
+
+
+def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], file: Path) -> None:
     """Refuse columns whose type the domain cannot be read from. Looks at types alone, at no row.
 
     Raises:
         DataError: With every column that does not fit, and what to do about each.
     """
+    kinds = {column: kind_of(type_) for column, type_ in types.items()}
+    found = {column: f"column {column!r} has type {type_name(type_)}" for column, type_ in types.items()}
     problems = []
-    for column in domain.columns:
-        kind, found = schema[column], f"column {column!r} has type {types[column]}"
+    for column, kind in kinds.items():
         if kind is None:
-            remedy = "it holds no value at all" if types[column] == "Null" else "cast it to a number, a boolean or text"
-            problems.append(f"{found}: {remedy}")
+            empty = " (it holds no value at all)" if types[column] == pl.Null else ""
+            problems.append(f"{found[column]}{empty}: cast it to a number, a boolean, a date or text")
     for attribute in domain.attributes:
-        kind, found = schema[attribute.name], f"column {attribute.name!r} has type {types[attribute.name]}"
+        kind = kinds[attribute.name]
         if kind is None:
             continue
         if isinstance(attribute, Numeric) and kind not in NUMBERS:
-            problems.append(f"{found}, but is declared numeric: cast it, or declare it with values")
+            problems.append(f"{found[attribute.name]}, but is declared numeric: cast it, or declare it with values")
         if isinstance(attribute, Categorical) and not keys(attribute.values, kind):
-            problems.append(f"{found}, and none of its declared values can occur in it: cast it to text, or correct values")
-    problems += _label_problems(domain, schema, types)
+            problems.append(
+                f"{found[attribute.name]}, in which no declared value can occur: cast it, or correct values"
+            )
+    problems += _label_problems(domain.label, kinds, found)
     if problems:
         raise DataError("\n  ".join([f"{file}: does not fit the domain {domain.name!r}", *problems]))
 
 
-def _label_problems(domain: Domain, schema: dict[str, Kind | None], types: dict[str, str]) -> list[str]:
-    problems = []
-    label = domain.label
+def type_name(type_: pl.DataType) -> str:
+    """The type as messages name it: without the categories of an Enum, which are values of the data."""
+    return "Enum" if isinstance(type_, pl.Enum) else str(type_)
+
+
+def _label_problems(label: Label, kinds: Mapping[str, Kind | None], found: Mapping[str, str]) -> list[str]:
     if label.condition is None:
-        kind = schema[label.columns[0]]
-        if kind is not None and not keys(label.classes, kind):
-            problems.append(
-                f"label column {label.columns[0]!r} has type {types[label.columns[0]]}, and none of the declared classes "
-                "can occur in it: cast it to text, or correct classes"
-            )
-        return problems
+        column = label.columns[0]
+        kind = kinds[column]
+        if kind is None or keys(label.classes, kind):
+            return []
+        return [f"label {found[column]}, in which no declared class can occur: cast it, or correct classes"]
+    problems = []
     for comparison in comparisons(label.condition.root):
-        kind = schema[comparison.column]
-        if kind is None:
+        kind, constant = kinds[comparison.column], comparison.constant
+        if kind is None or (keys([constant], kind) if isinstance(constant, str) else kind in NUMBERS):
             continue
-        textual = isinstance(comparison.constant, str)
-        if (textual and not keys([str(comparison.constant)], kind)) or (not textual and kind not in NUMBERS):
-            problems.append(
-                f"label condition: column {comparison.column!r} has type {types[comparison.column]} and cannot be compared "
-                f"with {comparison.constant!s}"
-            )
+        reason = f"cannot be compared with {'text' if isinstance(constant, str) else 'number'} {constant}"
+        problems.append(f"label condition: {found[comparison.column]} and {reason}: cast it, or correct the condition")
     return problems

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import glob
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import polars as pl
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.rows.kinds import Kind, check_kinds, kind_of
+from dpnb_columnar.rows.kinds import Kind, check_kinds, kind_of, type_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +29,45 @@ class Source:
     files: tuple[Path, ...]
     kinds: Mapping[str, Kind]
 
+    @property
+    def names(self) -> str:
+        """The files, as messages name them."""
+        return ", ".join(str(file) for file in self.files[:3]) + (" ..." if len(self.files) > 3 else "")
+
+    def unreadable(self) -> DataError:
+        """What to raise where an engine fails on the files."""
+        return DataError(f"{self.names}: cannot be read to the end (damaged or cut short); write or copy it again")
+
 
 def resolve(inputs: Sequence[str | Path]) -> tuple[Path, ...]:
-    """The files that paths, glob patterns and folders stand for, each once, in the order given and sorted within.
+    """The files that paths, glob patterns and folders stand for, in the order given and sorted within.
+
+    A file counts once, whatever names, links and patterns lead to it: each row is in the data once.
 
     Raises:
         MissingInputError: One of them stands for no file.
     """
-    found: dict[Path, None] = {}
+    found: dict[tuple[int, int], Path] = {}
     for item in inputs:
-        path = Path(item)
-        if path.is_dir():
-            matches = sorted(path.glob("*.parquet"))
-        elif path.exists():
-            matches = [path]
-        else:
-            matches = sorted(Path(match) for match in glob.glob(str(item), recursive=True))  # noqa: PTH207 patterns may be absolute
+        try:
+            matches = _matches(str(item))
+            identities = [(file.stat().st_dev, file.stat().st_ino) for file in matches]
+        except OSError as error:
+            raise _unreadable(Path(item), error) from None
         if not matches:
             raise MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
-        found.update(dict.fromkeys(matches))
-    return tuple(found)
+        for identity, file in zip(identities, matches, strict=True):
+            found.setdefault(identity, file)
+    return tuple(found.values())
+
+
+def _matches(item: str) -> list[Path]:
+    """The files that a path or pattern stands for; a folder stands for the Parquet files directly in it."""
+    path = Path(item)
+    if path.exists():
+        return sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    matches = sorted(Path(match) for match in glob.glob(item, recursive=True))  # noqa: PTH207 patterns may be absolute
+    return [file for match in matches for file in (sorted(match.glob("*.parquet")) if match.is_dir() else [match])]
 
 
 def read_metadata(file: Path) -> dict[str, str]:
@@ -55,12 +76,8 @@ def read_metadata(file: Path) -> dict[str, str]:
     Raises:
         MissingInputError, DataError: The file cannot be opened, or is not a whole Parquet file.
     """
-    try:
+    with _footer_errors(file):
         return pl.read_parquet_metadata(file)
-    except OSError as error:
-        raise _unreadable(file, error) from None
-    except pl.exceptions.PolarsError:
-        raise _not_parquet(file) from None
 
 
 def open_source(files: Sequence[Path], domain: Domain) -> Source:
@@ -70,34 +87,43 @@ def open_source(files: Sequence[Path], domain: Domain) -> Source:
         MissingInputError: A file cannot be opened.
         DataError: A file is not Parquet, lacks a column, or has one of the wrong type.
     """
-    kinds: dict[str, Kind] = {}
-    for file in files:
-        found = _kinds(file, domain)
-        if kinds and found != kinds:
-            column = next(column for column in domain.columns if found[column] is not kinds[column])
-            raise DataError(
-                f"{file}: column {column!r} is {found[column]} here and {kinds[column]} in {files[0]}; "
-                "cast it to one type in all files"
-            )
-        kinds = found
-    return Source(tuple(files), kinds)
+    schema = _schema(files[0], domain)
+    for file in files[1:]:
+        other = _schema(file, domain)
+        for column, first in schema.items():
+            if _form(other[column]) != _form(first):
+                raise DataError(
+                    f"{file}: column {column!r} is {_form(other[column])} here and {_form(first)} in {files[0]}; "
+                    "cast it to one type in all files"
+                )
+    return Source(tuple(files), {column: kind for column, type_ in schema.items() if (kind := kind_of(type_))})
 
 
-def _kinds(file: Path, domain: Domain) -> dict[str, Kind]:
-    try:
-        schema = pl.read_parquet_schema(file)
-    except OSError as error:
-        raise _unreadable(file, error) from None
-    except pl.exceptions.PolarsError:
-        raise _not_parquet(file) from None
+def _schema(file: Path, domain: Domain) -> dict[str, pl.DataType]:
+    """The types of the domain's columns, checked."""
+    with _footer_errors(file):
+        schema = pl.scan_parquet(file, glob=False).collect_schema()
     missing = [column for column in domain.columns if column not in schema]
     if missing:
         hints = [f"{column!r}{_hint(column, list(schema))}" for column in missing]
-        raise DataError(f"{file}: missing column {', '.join(hints)}; its columns are {', '.join(schema)}")
-    types = {column: str(schema[column]) for column in domain.columns}
-    kinds = {column: kind_of(schema[column]) for column in domain.columns}
-    check_kinds(domain, kinds, types, file)
-    return {column: kind for column, kind in kinds.items() if kind is not None}
+        raise DataError(
+            f"{file}: missing column {', '.join(hints)}; its columns are {', '.join(schema)}; "
+            "add or rename columns in the file, or correct the domain"
+        )
+    spellings = Counter(name.lower() for name in schema)
+    for column in domain.columns:
+        if spellings[column.lower()] > 1:  # DuckDB would read either for the other
+            alike = ", ".join(repr(name) for name in schema if name.lower() == column.lower())
+            raise DataError(f"{file}: columns {alike} differ in upper and lower case only; rename or drop all but one")
+    types = {column: schema[column] for column in domain.columns}
+    check_kinds(domain, types, file)
+    return types
+
+
+def _form(type_: pl.DataType) -> str:
+    """What has to agree between files: the kind, and of decimals the scale, since it shows in their text."""
+    kind = kind_of(type_)
+    return type_name(type_) if kind is Kind.DECIMAL else str(kind)
 
 
 def _hint(column: str, candidates: list[str]) -> str:
@@ -105,8 +131,23 @@ def _hint(column: str, candidates: list[str]) -> str:
     return f" (is it {close[0]!r}?)" if close else ""
 
 
+@contextmanager
+def _footer_errors(file: Path) -> Iterator[None]:
+    """Errors of reading a file's footer in our words."""
+    try:
+        with file.open("rb"):  # Polars reports a folder, or a file without permission, in many ways
+            pass
+        yield
+    except OSError as error:
+        raise _unreadable(file, error) from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        raise _not_parquet(file) from None
+
+
 def _unreadable(file: Path, error: OSError) -> MissingInputError:
-    return MissingInputError(f"{file}: cannot be opened: {error.strerror or 'no such file'}; check the path and its permissions")
+    return MissingInputError(
+        f"{file}: cannot be opened: {error.strerror or 'no such file'}; check the path and its permissions"
+    )
 
 
 def _not_parquet(file: Path) -> DataError:

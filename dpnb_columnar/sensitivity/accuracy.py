@@ -1,12 +1,13 @@
 """How far a sensitivity found in floating point can be from the exact one, and how that is paid for.
 
-Both searches maximise ``log(d) * p - beta * k + constant`` (p = 1 or 2) over candidates whose ``d`` is an exact integer
-below 2**103 and ``k`` an exact integer. Candidates with ``beta * k`` beyond ``DEEPEST`` are cut off by a floor (below),
-so each term is below 2**10 in absolute value; its logarithm, product and differences are each rounded once or faithfully,
-and an evaluated candidate is off by at most 8 * 2**10 * 2**-53 = 2**-40. The divide-and-conquer search of the mean may,
-at each of its at most 34 levels, prefer a candidate that rounding made look better; by total monotonicity every later
-row loses at most that evaluation error, twice. Altogether less than 35 * 2 * 2**-40 < 2**-33 in the logarithm. Adding the
-final exponential and division, the computed S lies within a factor (1 +- 2**-32) of the exact one.
+Both searches maximise ``log(d) * p - beta * k + constant`` (p = 1 or 2) over candidates whose ``d`` is an exact
+integer below 2**103 and ``k`` an exact integer. Candidates with ``beta * k`` beyond ``DEEPEST`` are cut off by a
+floor (below), so each term is below 2**10 in absolute value; its logarithm, product and differences are each rounded
+once or faithfully, and an evaluated candidate is off by at most 8 * 2**10 * 2**-53 = 2**-40. The divide-and-conquer
+search of the mean may, at each of its at most 34 levels, prefer a candidate that rounding made look better; by total
+monotonicity every later row loses at most that evaluation error, twice. Altogether less than 35 * 2 * 2**-40 < 2**-33
+in the logarithm. Adding the final exponential and division, the computed S lies within a factor (1 +- 2**-32) of the
+exact one.
 
 ``raised`` multiplies by (1 + 2**-31): the result is never below the exact smooth bound, and between neighbours its
 logarithm moves by at most beta_searched + 2**-30. ``searched_beta`` therefore searches at beta - 2**-30, so that the

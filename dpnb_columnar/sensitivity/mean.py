@@ -16,8 +16,8 @@ Floats = NDArray[np.float64]
 def mean_smooth_sensitivity(column: RunLengthColumn, trim: int, cells: int, beta: float) -> float:
     """Smooth sensitivity of the trimmed mean of a column of public size, under substitution of one value.
 
-    With N values x_1 <= ... <= x_N, m = ``trim``, w = N - 2m, x_i = 0 for i < 1 and x_i = ``cells`` for i > N, the local
-    sensitivity at distance k is (Bun and Steinke 2019, after Nissim, Raskhodnikova and Smith 2007)
+    With N values x_1 <= ... <= x_N, m = ``trim``, w = N - 2m, x_i = 0 for i < 1 and x_i = ``cells`` for i > N, the
+    local sensitivity at distance k is (Bun and Steinke 2019, after Nissim, Raskhodnikova and Smith 2007)
 
         A^k = max over l = 0..k+1 of (x_{N-m+1+k-l} - x_{m+1-l}) / w,
 

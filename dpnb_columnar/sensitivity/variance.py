@@ -14,12 +14,12 @@ from dpnb_columnar.sensitivity.moments import EXACT_BITS
 def variance_smooth_bound(column: RunLengthColumn, trim: int, cells: int, beta: float) -> float:
     """A beta-smooth upper bound on the local sensitivity of the trimmed variance, under substitution of one value.
 
-    With the notation of ``mean_smooth_sensitivity``: if one element p of the window becomes q and M is the mean of the
-    other w - 1, the variance moves by (w-1)/w^2 * ((q-M)^2 - (p-M)^2). At distance k, p and q lie between
-    A_k = x_{m-k} and B_k = x_{N-m+1+k}, and M between the mean M_k^- of x_{m+1-k}..x_{N-m-1-k} and the mean M_k^+ of
-    x_{m+2+k}..x_{N-m+k}; so it moves by at most (w-1)/w^2 * max((B_k - M_k^-)^2, (M_k^+ - A_k)^2). Each of the four is an
-    extreme over the ball of radius k, hence the bound at k for a neighbour is at most the bound at k+1 here, and the
-    maximum over k of exp(-beta k) times the bound is beta-smooth. It never exceeds (w-1)/w^2 * cells^2.
+    With the notation of ``mean_smooth_sensitivity``: if one element p of the window becomes q and M is the mean of
+    the other w - 1, the variance moves by (w-1)/w^2 * ((q-M)^2 - (p-M)^2). At distance k, p and q lie between A_k =
+    x_{m-k} and B_k = x_{N-m+1+k}, and M between the mean M_k^- of x_{m+1-k}..x_{N-m-1-k} and the mean M_k^+ of
+    x_{m+2+k}..x_{N-m+k}; so it moves by at most (w-1)/w^2 * max((B_k - M_k^-)^2, (M_k^+ - A_k)^2). Each of the four
+    is an extreme over the ball of radius k, hence the bound at k for a neighbour is at most the bound at k+1 here,
+    and the maximum over k of exp(-beta k) times the bound is beta-smooth. It never exceeds (w-1)/w^2 * cells^2.
 
     Args:
         column: N values, codes in ``0..cells``. Confidential.
@@ -41,9 +41,9 @@ def variance_smooth_bound(column: RunLengthColumn, trim: int, cells: int, beta: 
 def _largest_deviation(column: RunLengthColumn, trim: int, cells: int, beta: float, floor: float) -> float:
     """Maximum over k >= 0 of 2 log(D_k) - beta k, D_k = (w-1) (B_k - M_k^-), an integer.
 
-    D_k = (w-1) x_{N-m+1+k} - (x_{m+1-k} + ... + x_{N-m-1-k}). Between the k at which an end of the sum or B_k passes from
-    one run to the next, D_k is linear in k, and 2 log(D_k) - beta k concave: its maximum over the integers of such a
-    piece is at an end or beside the stationary point D_k / slope = 2 / beta.
+    D_k = (w-1) x_{N-m+1+k} - (x_{m+1-k} + ... + x_{N-m-1-k}). Between the k at which an end of the sum or B_k passes
+    from one run to the next, D_k is linear in k, and 2 log(D_k) - beta k concave: its maximum over the integers of
+    such a piece is at an end or beside the stationary point D_k / slope = 2 / beta.
     """
     ranks = _Ranks(column, cells)
     size, window = column.size, column.size - 2 * trim
@@ -73,7 +73,7 @@ def _largest_deviation(column: RunLengthColumn, trim: int, cells: int, beta: flo
 
 
 class _Ranks:
-    """Values and sums of a run-length column by rank, ranks counted from 1, with the domain's bounds beyond the ends."""
+    """Values and sums of a run-length column by rank, counted from 1, with the domain's bounds beyond the ends."""
 
     def __init__(self, column: RunLengthColumn, cells: int) -> None:
         # Sums below 2**62 are exact in 64 bits, larger ones are taken in Python integers.

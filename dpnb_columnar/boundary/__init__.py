@@ -1,0 +1,1 @@
+"""THE BOUNDARY between the private and the public side: statistics in, a released model out."""

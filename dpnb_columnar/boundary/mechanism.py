@@ -1,0 +1,74 @@
+"""What a mechanism is: the queries it makes, and the parameters it makes of their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from dpnb_columnar.aggregate.statistics import Statistics
+from dpnb_columnar.budget import Request, Share, Weights
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
+from dpnb_columnar.noise import RandomBits
+
+CLASS_COUNTS = "class counts"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What a mechanism is given to release the attributes.
+
+    Attributes:
+        statistics: Exact counts. Confidential.
+        sizes: Released class counts, public.
+        shares: The composition table without its first row, in the order of the mechanism's requests.
+        noise: Name of the noise family for smooth releases.
+        bits: Source of randomness.
+    """
+
+    statistics: Statistics
+    sizes: tuple[int, ...]
+    shares: Sequence[Share]
+    noise: str
+    bits: RandomBits
+
+    def share(self, query: str, attribute: str) -> Share:
+        """The share of one query about one attribute."""
+        return next(share for share in self.shares if share.query == query and share.attribute == attribute)
+
+
+class Mechanism(Protocol):
+    """One way to release a model.
+
+    Claim of a private mechanism: ``attributes`` spends what the shares of its ``requests`` say and no more, under the
+    add-remove relation, each share's ``row_epsilon`` being the loss of its query.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def summary(self) -> str:
+        """One line for the command line's help."""
+
+    @property
+    def private(self) -> bool:
+        """Whether a model made by it carries a guarantee."""
+
+    @property
+    def smooth(self) -> bool:
+        """Whether it takes a noise family for smooth sensitivity."""
+
+    @property
+    def weights(self) -> Weights:
+        """Its own division of the budget."""
+
+    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        """The queries about attributes, beside the class counts."""
+
+    def classes(self, statistics: Statistics, share: Share, bits: RandomBits) -> ClassCounts:
+        """Release the class counts."""
+
+    def attributes(self, release: Release) -> list[AttributeParameters]:
+        """Release the attributes."""

@@ -1,0 +1,92 @@
+"""From released numbers to a usable model (docs/privacy.md, section 7), by released numbers and public facts alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dpnb_columnar.domain import Categorical, Numeric
+from dpnb_columnar.model.parameters import ClassCounts, Histogram, Normal, Table
+
+LARGEST_COUNT = 2**53
+LARGEST_RELEASED = 1e300
+"""Released values beyond these are cut off, so that both model formats hold them exactly."""
+
+
+def class_counts(released: Sequence[int]) -> ClassCounts:
+    """Priors: counts below zero count as zero, then one is added to each."""
+    return ClassCounts(tuple(map(_whole, released)), smoothed(released))
+
+
+def table(attribute: Categorical, released: Sequence[Sequence[int]]) -> Table:
+    """Category probabilities within each class, likewise."""
+    counts = tuple(tuple(map(_whole, row)) for row in released)
+    return Table(attribute.name, counts, tuple(smoothed(row) for row in counts))
+
+
+def histogram(attribute: Numeric, edges: Sequence[int], released: Sequence[Sequence[int]]) -> Histogram:
+    """Bin probabilities within each class, likewise."""
+    counts = tuple(tuple(map(_whole, row)) for row in released)
+    return Histogram(attribute.name, tuple(edges), counts, tuple(smoothed(row) for row in counts))
+
+
+def smoothed(counts: Sequence[int]) -> tuple[float, ...]:
+    """Positive probabilities from noisy counts: add-one smoothing of the counts cut off at zero."""
+    raised = [max(count, 0) + 1 for count in counts]
+    total = sum(raised)
+    return tuple(count / total for count in raised)
+
+
+def normal(
+    attribute: Numeric,
+    means: Sequence[Fraction],
+    variances: Sequence[Fraction],
+    corrections: Sequence[float],
+    sizes: Sequence[int],
+) -> Normal:
+    """Means and deviations from released trimmed moments.
+
+    Means are clamped to the declared bounds. Variances are divided by what trimming leaves of a normal variance. One
+    that is then not above the variance of rounding to the grid is noise, not spread: it is replaced by the average of
+    the classes' variances, weighted with their released sizes; where that is not above it either, the attribute says
+    nothing, and every class gets the same wide distribution.
+
+    Args:
+        attribute: The numeric attribute.
+        means, variances: Released values per class, in codes and squared codes of its scale.
+        corrections: Per class, the part of a normal variance that is left after trimming, in (0, 1].
+        sizes: Released class counts.
+    """
+    scale = attribute.scale
+    floor = 1 / 12
+    corrected = [float(variance) / correction for variance, correction in zip(variances, corrections, strict=True)]
+    weights = [max(size, 1) for size in sizes]
+    pooled = sum(weight * variance for weight, variance in zip(weights, corrected, strict=True)) / sum(weights)
+    used = [variance if variance > floor else pooled for variance in corrected]
+    largest = float(scale.cells)
+    if min(used) <= floor:
+        centre = [scale.cells / 2] * len(used)
+        deviations = [largest] * len(used)
+    else:
+        centre = [min(max(float(mean), 0.0), largest) for mean in means]
+        deviations = [min(math.sqrt(variance), largest) for variance in used]
+    return Normal(
+        attribute=attribute.name,
+        released_mean=tuple(_number(scale.origin + scale.step * float(mean)) for mean in means),
+        released_variance=tuple(_number(scale.step**2 * float(variance)) for variance in variances),
+        mean=tuple(_within(scale.origin + scale.step * mean, scale.origin, scale.end) for mean in centre),
+        deviation=tuple(min(scale.step * deviation, scale.end - scale.origin) for deviation in deviations),
+    )
+
+
+def _within(value: float, lower: float, upper: float) -> float:
+    return min(max(value, lower), upper)
+
+
+def _whole(count: int) -> int:
+    return min(max(count, -LARGEST_COUNT), LARGEST_COUNT)
+
+
+def _number(value: float) -> float:
+    return _within(value, -LARGEST_RELEASED, LARGEST_RELEASED)

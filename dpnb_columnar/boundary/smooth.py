@@ -1,0 +1,113 @@
+"""The mechanism ``smooth``: trimmed mean and variance of every numeric attribute, noise scaled to smooth sensitivity.
+
+After Zafarani and Clifton 2021, Algorithm 1, with the sensitivities of docs/privacy.md, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+
+from dpnb_columnar.boundary import postprocessing
+from dpnb_columnar.boundary.mechanism import Release
+from dpnb_columnar.boundary.private import PrivateCounts, categorical_requests, release_table
+from dpnb_columnar.boundary.scaling import on_scale
+from dpnb_columnar.boundary.tuning import SMALLEST_SAMPLE, smooth_noise, trim, trimmed_normal_variance
+from dpnb_columnar.budget import Request, Weights
+from dpnb_columnar.budget.composition import PARALLEL_CLASSES
+from dpnb_columnar.domain import Categorical, Domain, Numeric
+from dpnb_columnar.model.parameters import AttributeParameters, Normal
+from dpnb_columnar.noise import NoiseFamily, draw
+from dpnb_columnar.sensitivity import (
+    mean_smooth_sensitivity,
+    public_size,
+    raised,
+    searched_beta,
+    trimmed_mean,
+    trimmed_variance,
+    variance_smooth_bound,
+)
+
+GRID_BITS = 20
+"""Moments are released as multiples of 2**-20 codes, or squared codes."""
+
+MOMENTS: dict[str, tuple[Callable[..., Fraction], Callable[..., float]]] = {
+    "mean": (trimmed_mean, mean_smooth_sensitivity),
+    "variance": (trimmed_variance, variance_smooth_bound),
+}
+"""Per query, the statistic and the search for its smooth sensitivity."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class _Moment:
+    """One moment of one class, ready for its noise. Confidential."""
+
+    location: Fraction
+    sensitivity: Fraction
+
+
+class Smooth(PrivateCounts):
+    """Truncated normal attributes from smooth sensitivity, categorical attributes from contingency tables."""
+
+    name = "smooth"
+    summary = "trimmed mean and variance, noise scaled to smooth sensitivity (Zafarani and Clifton 2021)"
+    smooth = True
+    weights = Weights(Fraction(2), Fraction(1), Fraction(1))
+
+    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        numeric = [
+            Request(query, attribute.name, len(domain.classes), PARALLEL_CLASSES, noise, weights.numeric / len(MOMENTS))
+            for attribute in domain.numeric
+            for query in MOMENTS
+        ]
+        return [*numeric, *categorical_requests(domain, weights.categorical)]
+
+    def attributes(self, release: Release) -> list[AttributeParameters]:
+        domain = release.statistics.domain
+        jobs = list(product(domain.numeric, MOMENTS, range(len(domain.classes))))
+        with ThreadPoolExecutor() as pool:  # the searches are numpy calls, which run side by side
+            prepared = dict(zip(jobs, pool.map(lambda job: _prepare(release, *job), jobs), strict=True))
+        found: list[AttributeParameters] = []
+        for attribute in domain.attributes:
+            if isinstance(attribute, Categorical):
+                found.append(release_table(release, attribute))
+            else:
+                found.append(_release(release, attribute, prepared))
+        return found
+
+
+def _noise(release: Release, attribute: Numeric, query: str) -> NoiseFamily:
+    return smooth_noise(release.noise, release.share(query, attribute.name).row_epsilon)
+
+
+def _size(release: Release, klass: int) -> int:
+    """Public sample size of a class."""
+    return max(release.sizes[klass], SMALLEST_SAMPLE)
+
+
+def _prepare(release: Release, attribute: Numeric, query: str, klass: int) -> _Moment:
+    """The exact moment of a class's public-size sample, and its smooth sensitivity raised above the search's error."""
+    statistic, search = MOMENTS[query]
+    noise, size, cells = _noise(release, attribute, query), _size(release, klass), attribute.scale.cells
+    column = on_scale(attribute, release.statistics.columns[attribute.name][klass])
+    sample, cut = public_size(column, size, cells), trim(size, noise)
+    return _Moment(statistic(sample, cut), raised(search(sample, cut, cells, searched_beta(noise.beta))))
+
+
+def _release(release: Release, attribute: Numeric, prepared: Mapping[tuple[Numeric, str, int], _Moment]) -> Normal:
+    """Draw the noise of one attribute, and make parameters of what comes out."""
+    classes = range(len(release.sizes))
+
+    def drawn(query: str) -> list[Fraction]:
+        noise = _noise(release, attribute, query)
+        moments = [prepared[attribute, query, klass] for klass in classes]
+        return [draw(moment.location, moment.sensitivity, noise, release.bits, GRID_BITS) for moment in moments]
+
+    means, variances = drawn("mean"), drawn("variance")
+    noise = _noise(release, attribute, "variance")
+    sizes = [_size(release, klass) for klass in classes]
+    corrections = [trimmed_normal_variance(trim(size, noise) / size) for size in sizes]
+    return postprocessing.normal(attribute, means, variances, corrections, sizes)

@@ -1,0 +1,48 @@
+"""``dpnb-columnar demo``: the whole way once, on simulated rows, every command printed."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpnb_columnar.commands import options
+from dpnb_columnar.commands.options import say
+from dpnb_columnar.errors import OutputError
+
+
+def command(
+    folder: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("dpnb-demo"),
+    rows: Annotated[int, typer.Option(min=1, help="Persons to simulate.")] = 100_000,
+    epsilon: options.Epsilon = "1",
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Simulate a census extract, train on it, score it, and show the model.
+
+    \b
+    Examples:
+      dpnb-columnar demo
+      dpnb-columnar demo --rows 1000000 --epsilon 0.1 --overwrite
+    """
+    from dpnb_columnar.commands.main import exit_code
+
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be created: {error.strerror}; name another with --folder") from None
+    census, model, scored = (str(folder / name) for name in ("census.parquet", "census.model.json", "scored.parquet"))
+    replace = ["--overwrite"] if overwrite else []
+    for arguments in (
+        ["simulate", census, "--rows", str(rows), *replace],
+        ["train", census, "--epsilon", epsilon or options.DEFAULT_EPSILON, "--output", model, *replace],
+        ["predict", model, census, "--output", scored, *replace],
+        ["evaluate", model, census],
+        ["show", model],
+    ):
+        say(f"$ dpnb-columnar {shlex.join(arguments)}")
+        code = exit_code(arguments)
+        if code:
+            raise typer.Exit(code)
+        say()

@@ -1,0 +1,91 @@
+"""Options that several verbs share, and the terminal: what goes to standard output, and progress for people."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon, parse_weights
+from dpnb_columnar.domain.numbers import text
+
+Data = Annotated[
+    list[str], typer.Argument(help="Parquet files, folders of them, or quoted patterns.", show_default=False)
+]
+Dataset = Annotated[
+    str | None, typer.Option(help="Entry of datasets.toml that declares the domain.", show_default="found by the data")
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
+Epsilon = Annotated[str | None, typer.Option(help="Privacy budget, taken exactly as typed.", show_default="1")]
+Mechanism = Annotated[str, typer.Option(help="smooth, histogram, majority, or none (NOT PRIVATE).")]
+Noise = Annotated[
+    str | None, typer.Option(help="Noise of smooth releases: polyplace or cauchy.", show_default="polyplace")
+]
+Relation = Annotated[Neighbours, typer.Option("--neighbours", help="Neighbouring relation epsilon refers to.")]
+SplitWeights = Annotated[
+    str | None,
+    typer.Option("--weights", help="Division numeric:categorical:counts.", show_default="the mechanism's own"),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Repeatable noise, for tests only: the model carries NO GUARANTEE.", show_default=False),
+]
+
+DEFAULT_EPSILON = "1"
+CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
+
+
+def budget(epsilon: object, neighbours: Neighbours, weights: str | None) -> Budget:
+    """The budget that the options describe."""
+    return Budget(parse_epsilon(epsilon), neighbours, None if weights is None else parse_weights(weights))
+
+
+def say(line: str = "") -> None:
+    """A line of the verb's result, on standard output."""
+    typer.echo(line)
+
+
+def warn(line: str) -> None:
+    """A line for people, on standard error."""
+    typer.echo(f"dpnb-columnar: {line}", err=True)
+
+
+def released_under(spent: Budget, mechanism: str) -> str:
+    """One line on what a release costs."""
+    return f"epsilon {text(spent.epsilon)} ({spent.neighbours} neighbours), mechanism {mechanism}"
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Show on a terminal that something long is under way; silent in a pipe. Tells no number."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(name):
+        yield
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print an aligned table; numbers to the right."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    right = [all(isinstance(row[index], int | float) for row in rows) for index in range(len(header))]
+
+    def line(row: Sequence[str]) -> str:
+        parts = zip(row, widths, right, strict=True)
+        return "  " + "  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in parts)
+
+    for row in (list(header), ["-" * width for width in widths], *cells):
+        say(line(row).rstrip())
+
+
+def default_name(data: Sequence[str], domain: str, suffix: str) -> Path:
+    """Name of an output in the working directory: after the data if it is one path, else after its domain."""
+    single = Path(data[0]) if len(data) == 1 and Path(data[0]).exists() else None
+    return Path((single.stem if single and single.stem else domain) + suffix)

@@ -1,0 +1,62 @@
+"""``dpnb-columnar show``: what a model promises and holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpnb_columnar.commands.options import say, table
+from dpnb_columnar.domain.numbers import text
+
+
+def command(
+    model: Annotated[Path, typer.Argument(help="Model file, .json or .parquet.", show_default=False)],
+    as_json: Annotated[bool, typer.Option("--json", help="Print the model's document as JSON.")] = False,
+) -> None:
+    """Show a model's guarantee, its composition table and its parameters.
+
+    \b
+    Examples:
+      dpnb-columnar show census.model.json
+      dpnb-columnar show model.parquet --json
+    """
+    from dpnb_columnar.model.document import leaves, to_document, to_json
+    from dpnb_columnar.model.files import load_model
+    from dpnb_columnar.model.report import statement
+
+    loaded = load_model(model)
+    document = to_document(loaded)
+    if as_json:
+        say(to_json(document).rstrip())
+        return
+    guarantee = loaded.guarantee
+    say(f"{loaded.domain.name}: {', '.join(loaded.domain.classes)}")
+    say(statement(guarantee))
+    if guarantee.composition:
+        say()
+        table(
+            ["query", "attribute", "values", "epsilon", "noise", "why one share is enough"],
+            [
+                [share.query, share.attribute or "", share.values, text(share.epsilon), share.noise, share.composition]
+                for share in guarantee.composition
+            ],
+        )
+        total = sum((share.epsilon for share in guarantee.composition), start=guarantee.composition[0].epsilon * 0)
+        say(f"  sum of the shares: {text(total)}")
+    say()
+    table(
+        ["attribute", "class", "cell", "parameter", "released", "value"],
+        [
+            [
+                leaf.attribute or "",
+                leaf.klass,
+                leaf.cell or "",
+                leaf.parameter,
+                f"{leaf.released[leaf.position]:.10g}",
+                f"{leaf.values[leaf.position]:.6g}",
+            ]
+            for leaf in leaves(document)
+        ],
+    )

@@ -1,0 +1,68 @@
+"""``dpnb-columnar train``: from confidential rows to a released model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.commands import options
+from dpnb_columnar.commands.options import say, stage, warn
+
+
+def command(
+    data: options.Data,
+    dataset: options.Dataset = None,
+    epsilon: options.Epsilon = None,
+    mechanism: options.Mechanism = "smooth",
+    noise: options.Noise = None,
+    neighbours: options.Relation = Neighbours.ADD_REMOVE,
+    weights: options.SplitWeights = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Model file, .json or .parquet.", show_default="DATA.model.json")
+    ] = None,
+    overwrite: options.Overwrite = False,
+    seed: options.Seed = None,
+) -> None:
+    """Train a classifier and write it with its privacy guarantee.
+
+    The domain comes from the data's own metadata, or from the entry of
+    datasets.toml (working directory first, then the packaged one) that claims
+    the file's name. What is printed is public: nothing depends on a row except
+    through the released model.
+
+    \b
+    Examples:
+      dpnb-columnar train census.parquet
+      dpnb-columnar train "state-*.parquet" --epsilon 0.5 --output model.parquet
+      dpnb-columnar train adult.parquet --mechanism histogram --weights 1:1:1
+    """
+    from dpnb_columnar.aggregate.local import aggregate
+    from dpnb_columnar.boundary.release import plan, release
+    from dpnb_columnar.commands.releasing import announce, random_bits
+    from dpnb_columnar.files import check_output
+    from dpnb_columnar.model.files import check_suffix, save_model
+    from dpnb_columnar.rows.domains import find_domain
+    from dpnb_columnar.rows.source import open_source, resolve
+
+    files = resolve(data)
+    found = find_domain(files, dataset)
+    spent = options.budget(epsilon or found.epsilon or options.DEFAULT_EPSILON, neighbours, weights)
+    target = output or options.default_name(data, found.domain.name, ".model.json")
+    check_suffix(target)
+    check_output(target, overwrite)
+    shares = plan(found.domain, spent, mechanism, noise)
+    source = open_source(files, found.domain)
+
+    say(f"domain {found.domain.name}, from {found.origin}")
+    announce(spent, mechanism, shares)
+    with stage("counting"):
+        statistics = aggregate(source, found.domain)
+    with stage("releasing"):
+        model = release(statistics, spent, mechanism, noise, random_bits(seed))
+    save_model(model, target, overwrite=overwrite)
+    if not model.guarantee.private:
+        warn("this model carries NO GUARANTEE; it is as confidential as the rows")
+    say(f"wrote {target}")

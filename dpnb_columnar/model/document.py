@@ -1,0 +1,146 @@
+"""Between a model and its document: the nested mapping that the JSON file holds and the Parquet file carries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from itertools import pairwise
+from typing import Any
+
+from dpnb_columnar.domain import document_of
+from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Guarantee, Histogram, Normal, Table
+
+FORMAT = "dpnb_columnar model"
+VERSION = 1
+"""Raised whenever the meaning of a document changes; a program reads the versions it knows and no other."""
+
+KINDS: Mapping[str, type[Normal] | type[Table] | type[Histogram]] = {
+    "normal": Normal,
+    "table": Table,
+    "histogram": Histogram,
+}
+
+
+def to_document(model: Model) -> dict[str, Any]:
+    """The document of a model. Equal models have equal documents, key order included."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "software": dict(model.software),
+        "guarantee": _guarantee_document(model.guarantee),
+        "domain": {"name": model.domain.name, **document_of(model.domain)},
+        "classes": _plain(model.classes),
+        "attributes": {parameters.attribute: _parameters_document(parameters) for parameters in model.attributes},
+    }
+
+
+def to_json(document: Mapping[str, Any]) -> str:
+    """The document as JSON text, short lists on one line; floats in their shortest exact form."""
+    return _indented(document, "") + "\n"
+
+
+def _indented(value: Any, indent: str) -> str:
+    if isinstance(value, Mapping) and value:
+        inner = indent + "  "
+        items = [
+            f"{inner}{json.dumps(key, ensure_ascii=False)}: {_indented(item, inner)}" for key, item in value.items()
+        ]
+        return "{\n" + ",\n".join(items) + f"\n{indent}}}"
+    if isinstance(value, list) and any(isinstance(item, list | Mapping) for item in value):
+        inner = indent + "  "
+        return "[\n" + ",\n".join(inner + _indented(item, inner) for item in value) + f"\n{indent}]"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _plain(parameters: ClassCounts | AttributeParameters) -> dict[str, Any]:
+    """Fields of a parameter record as JSON values."""
+    values = {field.name: getattr(parameters, field.name) for field in fields(parameters)}
+    return {name: _list(value) for name, value in values.items() if name != "attribute"}
+
+
+def _list(value: Any) -> Any:
+    return [_list(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _parameters_document(parameters: AttributeParameters) -> dict[str, Any]:
+    kind = next(name for name, record in KINDS.items() if isinstance(parameters, record))
+    return {"kind": kind, **_plain(parameters)}
+
+
+def _guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
+    return {
+        "private": guarantee.private,
+        "mechanism": guarantee.mechanism,
+        "noise": guarantee.noise,
+        "epsilon": None if guarantee.epsilon is None else text(guarantee.epsilon),
+        "delta": None if guarantee.delta is None else text(guarantee.delta),
+        "neighbours": None if guarantee.neighbours is None else guarantee.neighbours.value,
+        "seeded": guarantee.seeded,
+        "composition": [
+            {
+                "query": share.query,
+                "attribute": share.attribute,
+                "values": share.values,
+                "composition": share.composition,
+                "noise": share.noise,
+                "epsilon": text(share.epsilon),
+                "row_epsilon": text(share.row_epsilon),
+            }
+            for share in guarantee.composition
+        ],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One parameter within a document: where it belongs, and the two lists that hold its numbers.
+
+    Attributes:
+        attribute: Attribute name; None for the classes' own probabilities.
+        klass: Class name.
+        cell: Category, or bin as ``first..last`` in codes of the scale; None for a category of missing values, and for
+            parameters that have no cells.
+        parameter: ``probability``, ``mean`` or ``deviation``.
+        released: List and field name of the number as it was drawn (a variance, for a deviation).
+        values: List of the parameters made of them.
+        position: Index in both lists.
+        whole: Whether the drawn number is a count.
+    """
+
+    attribute: str | None
+    klass: str
+    cell: str | None
+    parameter: str
+    released: list[Any]
+    values: list[Any]
+    position: int
+    whole: bool
+
+
+def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
+    """Every parameter of a document, in order: classes first, then attributes, each by class and cell."""
+    classes: Sequence[str] = document["domain"]["label"]["classes"]
+    body = document["classes"]
+    for position, klass in enumerate(classes):
+        yield Leaf(None, klass, None, "probability", body["released"], body["probability"], position, True)
+    for name, body in document["attributes"].items():
+        cells = _cell_names(document["domain"]["attributes"][name], body)
+        for position, klass in enumerate(classes):
+            if body["kind"] == "normal":
+                yield Leaf(name, klass, None, "mean", body["released_mean"], body["mean"], position, False)
+                yield Leaf(
+                    name, klass, None, "deviation", body["released_variance"], body["deviation"], position, False
+                )
+                continue
+            released, values = body["released"][position], body["probability"][position]
+            for index, cell in enumerate(cells):
+                yield Leaf(name, klass, cell, "probability", released, values, index, True)
+
+
+def _cell_names(declaration: Mapping[str, Any], body: Mapping[str, Any]) -> list[str | None]:
+    if body["kind"] == "histogram":
+        return [f"{low}..{high - 1}" for low, high in pairwise(body["edges"])]
+    return [*declaration.get("values", []), *([None] if declaration.get("missing") == "category" else [])]

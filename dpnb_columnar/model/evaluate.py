@@ -1,0 +1,115 @@
+"""How well a model does on labelled rows. CONFIDENTIAL: every figure is computed from the rows without noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.predict import PREDICTED, probability_column, score
+from dpnb_columnar.rows.expressions import class_code, fits
+from dpnb_columnar.rows.source import open_source
+
+CALIBRATION_BINS = 10
+LEAST_PROBABILITY = 1e-15
+"""Probabilities are cut off here for the log loss, so that one hopeless row does not make it infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Rows whose predicted class had a probability in one tenth of [0, 1]."""
+
+    lower: float
+    upper: float
+    rows: int
+    mean_probability: float
+    accuracy: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Figures over the rows that fit the domain. Confidential.
+
+    Attributes:
+        rows: Rows evaluated.
+        accuracy: Part of them predicted rightly.
+        majority: Part of them in their largest class, which always predicting it would reach.
+        log_loss: Mean of minus the logarithm of the true class's probability, in nats.
+        confusion: Rows by true class (outer) and predicted class (inner), in declared order.
+        calibration: Non-empty tenths, in order.
+    """
+
+    rows: int
+    accuracy: float
+    majority: float
+    log_loss: float
+    confusion: tuple[tuple[int, ...], ...]
+    calibration: tuple[Calibration, ...]
+
+
+def evaluate(model: Model, files: Sequence[Path]) -> Evaluation:
+    """Score labelled rows and compare.
+
+    Args:
+        model: A released model.
+        files: Parquet files with the columns of the model's domain, the label's among them. Rows outside the domain are
+            left out, as in training.
+
+    Raises:
+        DataError: A file does not fit the domain, or no row does.
+    """
+    domain = model.domain
+    source = open_source(files, domain)
+    columns = list(source.kinds)
+    rows = pl.concat([pl.scan_parquet(file, glob=False).select(columns) for file in source.files])
+    labelled = rows.filter(fits(domain, source.kinds)).with_columns(class_code(domain, source.kinds).alias("__true"))
+    scored = score(model, labelled, keep=["__true"])
+    probabilities = [pl.col(probability_column(name)) for name in domain.classes]
+    own = pl.coalesce(pl.when(pl.col("__true") == code).then(value) for code, value in enumerate(probabilities))
+    top = pl.max_horizontal(*probabilities)
+    tenth = (top * CALIBRATION_BINS).floor().clip(0, CALIBRATION_BINS - 1).cast(pl.Int32)
+    grouped = (
+        scored.group_by("__true", PREDICTED, tenth.alias("tenth"))
+        .agg(
+            pl.len().alias("rows"),
+            -own.clip(LEAST_PROBABILITY, 1).log().sum().alias("loss"),
+            top.sum().alias("probability"),
+        )
+        .collect(engine="streaming")
+    )
+    return _summary(grouped, domain.classes, files)
+
+
+def _summary(grouped: pl.DataFrame, classes: Sequence[str], files: Sequence[Path]) -> Evaluation:
+    rows = int(grouped["rows"].sum())
+    if not rows:
+        raise DataError(f"{files[0]}: no row fits the model's domain; run dpnb-columnar check on it")
+    right = grouped["__true"] == grouped[PREDICTED].replace_strict(classes, range(len(classes)), return_dtype=pl.Int32)
+    grouped = grouped.with_columns(right.alias("right"))
+    cells = grouped.group_by("__true", PREDICTED).agg(pl.col("rows").sum())
+    counts = {(true, name): count for true, name, count in cells.rows()}
+    confusion = tuple(tuple(int(counts.get((true, name), 0)) for name in classes) for true in range(len(classes)))
+    return Evaluation(
+        rows=rows,
+        accuracy=sum(confusion[index][index] for index in range(len(classes))) / rows,
+        majority=max(sum(row) for row in confusion) / rows,
+        log_loss=float(grouped["loss"].sum()) / rows,
+        confusion=confusion,
+        calibration=tuple(_calibration(int(tenth), grouped) for tenth in grouped["tenth"].unique().sort()),
+    )
+
+
+def _calibration(tenth: int, grouped: pl.DataFrame) -> Calibration:
+    part = grouped.filter(pl.col("tenth") == tenth)
+    rows = int(part["rows"].sum())
+    return Calibration(
+        lower=tenth / CALIBRATION_BINS,
+        upper=(tenth + 1) / CALIBRATION_BINS,
+        rows=rows,
+        mean_probability=float(part["probability"].sum()) / rows,
+        accuracy=int(part.filter("right")["rows"].sum()) / rows,
+    )

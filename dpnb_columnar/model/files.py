@@ -1,0 +1,117 @@
+"""Model files with one content: JSON for people and programs, Parquet with one row per parameter for SQL."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dpnb_columnar.errors import DataError, MissingInputError, UsageError
+from dpnb_columnar.files import atomic_output
+from dpnb_columnar.model.document import leaves, to_document, to_json
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.reading import from_document
+
+MODEL_KEY = "dpnb_columnar.model"
+"""Key-value metadata of a Parquet model: the document without its numbers, which are in the rows."""
+
+SUFFIXES = (".json", ".parquet")
+LARGEST_MODEL_FILE = 2**28
+"""Bytes; a larger file is not opened."""
+
+
+def check_suffix(path: Path) -> None:
+    """Refuse a model file name that says neither JSON nor Parquet.
+
+    Raises:
+        UsageError: With the remedy.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{path}: a model is written as JSON or Parquet; end its name in .json or .parquet")
+
+
+def save_model(model: Model, path: Path, *, overwrite: bool = False) -> None:
+    """Write a model, as JSON or Parquet by the name's suffix. Equal models give byte-identical files.
+
+    Raises:
+        UsageError: The suffix is neither .json nor .parquet.
+        OutputError: The file exists, or cannot be written.
+    """
+    check_suffix(path)
+    document = to_document(model)
+    with atomic_output(path, overwrite=overwrite) as partial:
+        if path.suffix.lower() == ".json":
+            partial.write_text(to_json(document), encoding="utf-8")
+        else:
+            _write_parquet(document, partial)
+
+
+def load_model(path: Path) -> Model:
+    """Read a model back, exactly as it was saved.
+
+    Raises:
+        MissingInputError: The file cannot be opened.
+        DataError: Not a model, or of an unknown version.
+        DomainError: Its domain has faults.
+    """
+    check_suffix(path)
+    try:
+        if path.stat().st_size > LARGEST_MODEL_FILE:
+            raise DataError(f"{path}: not a model: larger than {LARGEST_MODEL_FILE} bytes")
+        document = _read_json(path) if path.suffix.lower() == ".json" else _read_parquet(path)
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be opened: {error.strerror or 'no such file'}") from None
+    return from_document(document, str(path))
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        raise DataError(f"{path}: not a model: not a JSON file") from None
+
+
+def _write_parquet(document: Mapping[str, Any], path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    found = list(leaves(document))
+    columns = {
+        "attribute": pa.array([leaf.attribute for leaf in found], pa.string()),
+        "class": pa.array([leaf.klass for leaf in found], pa.string()),
+        "cell": pa.array([leaf.cell for leaf in found], pa.string()),
+        "parameter": pa.array([leaf.parameter for leaf in found], pa.string()),
+        "released": pa.array([float(leaf.released[leaf.position]) for leaf in found], pa.float64()),
+        "value": pa.array([leaf.values[leaf.position] for leaf in found], pa.float64()),
+    }
+    table = pa.table(columns).replace_schema_metadata({MODEL_KEY: json.dumps(_frame(document), ensure_ascii=False)})
+    pq.write_table(table, path, compression="zstd")
+
+
+def _frame(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document with every number that stands in a row taken out; lists keep their lengths."""
+    frame = copy.deepcopy(document)
+    for leaf in leaves(frame):
+        leaf.released[leaf.position] = leaf.values[leaf.position] = None
+    return frame
+
+
+def _read_parquet(path: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+        document = json.loads((table.schema.metadata or {})[MODEL_KEY.encode()])
+        rows = table.to_pylist()
+        for leaf, row in zip(leaves(document), rows, strict=True):
+            named = (row["attribute"], row["class"], row["cell"], row["parameter"])
+            if named != (leaf.attribute, leaf.klass, leaf.cell, leaf.parameter):
+                raise DataError(f"{path}: not a valid model: its rows do not follow its metadata")
+            leaf.released[leaf.position] = int(row["released"]) if leaf.whole else float(row["released"])
+            leaf.values[leaf.position] = float(row["value"])
+    except (pa.ArrowException, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+        raise DataError(f"{path}: not a model: not a Parquet file written by this program") from None
+    return document

@@ -1,0 +1,29 @@
+"""A model's guarantee in words."""
+
+from __future__ import annotations
+
+from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.model.parameters import Guarantee
+
+RELATIONS = {
+    Neighbours.ADD_REMOVE: "one row added or removed",
+    Neighbours.REPLACE_ONE: "one row changed, its class included",
+}
+
+
+def statement(guarantee: Guarantee) -> str:
+    """What the model promises about any one row, in one or two sentences."""
+    if guarantee.epsilon is None or guarantee.neighbours is None:
+        return (
+            f"NO GUARANTEE: mechanism {guarantee.mechanism} protects nobody. "
+            "Keep this model as confidential as the rows."
+        )
+    if guarantee.seeded:
+        return "NO GUARANTEE: the noise came from a seed and can be subtracted. For tests only."
+    noise = f", noise {guarantee.noise}" if guarantee.noise else ""
+    epsilon = text(guarantee.epsilon)
+    return (
+        f"{epsilon}-differentially private for {RELATIONS[guarantee.neighbours]}: no such change makes any "
+        f"outcome more than exp({epsilon}) times as likely. Mechanism {guarantee.mechanism}{noise}."
+    )
