@@ -3,6 +3,12 @@
 -- Each section below is one named query or one named expression. `@name` is a slot: it takes another section or a quoted
 -- identifier. `$name` is a bound parameter: every constant of the domain travels that way, none is pasted into the text.
 
+-- name: session
+-- Without a folder for temporary files, exact counts are never spilled to disk.
+SET enable_progress_bar = false;
+SET preserve_insertion_order = false;
+SET temp_directory = '';
+
 -- name: cells
 -- Returns one row per non-empty cell: class BIGINT, one column per counted attribute (its key or grid code; NULL where
 -- the cell belongs to another attribute, or the category is missing), cell BIGINT (bit i, from the right, is 0 where the

@@ -27,7 +27,7 @@ import pytest
 from dpnb_columnar.datasets import Prepared, prepare
 from dpnb_columnar.datasets.raw import checksum
 from dpnb_columnar.datasets.readers import READERS
-from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, Transform, digest, document_of
+from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, digest, document_of
 from dpnb_columnar.domain.catalogue import Entry, read_catalogue
 from dpnb_columnar.domain.metadata import DOMAIN_KEY, domain_from_metadata, domain_metadata
 from dpnb_columnar.errors import ConfigurationError, DataError, DomainError, MissingInputError, OutputError

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from itertools import pairwise
 
 import mpmath
 import numpy as np
@@ -98,7 +99,7 @@ def test_survival_is_the_integral_of_the_density(family: NoiseFamily) -> None:
 
     median = float(family.magnitude(arb(0.5)))  # type: ignore[arg-type]
     edges = [0.0, median / 2, median, 3 * median]
-    parts = [integrate.quad(density, low, high)[0] for low, high in zip(edges, edges[1:], strict=False)]
+    parts = [integrate.quad(density, low, high)[0] for low, high in pairwise(edges)]
     assert 1 - np.cumsum(parts) == pytest.approx(family.survival(np.array(edges[1:])), rel=1e-6)
 
 

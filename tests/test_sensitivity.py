@@ -119,7 +119,9 @@ def test_moments_of_ten_thousand_million_rows_are_exact() -> None:
 def local_sensitivities(size: int, cells: int, trim: int, statistic: object) -> dict[Values, Fraction]:
     assert callable(statistic)
     value = {values: statistic(values, trim) for values in columns(size, cells)}
-    return {values: max(abs(value[values] - value[other]) for other in substitutions(values, cells)) for values in value}
+    return {
+        values: max(abs(value[values] - value[other]) for other in substitutions(values, cells)) for values in value
+    }
 
 
 def true_smooth_sensitivity(values: Values, local: dict[Values, Fraction], beta: float) -> float:
@@ -209,9 +211,7 @@ def test_searches_agree_with_the_slow_loops(case: tuple[Values, int, int], beta:
 
 @settings(max_examples=150, deadline=None)
 @given(trimmed_columns(), st.data(), st.sampled_from([0.003, 0.1, 1.0]))
-def test_both_are_smooth_beyond_small_domains(
-    case: tuple[Values, int, int], data: st.DataObject, beta: float
-) -> None:
+def test_both_are_smooth_beyond_small_domains(case: tuple[Values, int, int], data: st.DataObject, beta: float) -> None:
     values, cells, trim = case
     place = data.draw(st.integers(0, len(values) - 1))
     code = data.draw(st.one_of(st.integers(0, cells), st.sampled_from([0, cells])))
@@ -240,7 +240,7 @@ def test_extremes_stay_finite_and_positive(search: object) -> None:
 
 
 def test_wide_sums_are_exact_where_64_bits_would_overflow() -> None:
-    # 2**34 values at code 2**32 add up to 66 bits. A substituted value may fall from there to 0, the widest move there is.
+    # 2**34 values at code 2**32 add up to 66 bits. A substituted value may fall from there to 0, the widest move.
     count, cells = 2**34, 2**32
     column = RunLengthColumn(np.array([cells]), np.array([count]))
     widest = (count - 1) / count**2 * cells**2

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dpnb_columnar.aggregate import duckdb_engine, polars_engine
-from dpnb_columnar.aggregate.statistics import Statistics, assemble
+from dpnb_columnar.aggregation import duckdb_engine, polars_engine
+from dpnb_columnar.aggregation.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.source import Source
@@ -15,8 +15,9 @@ def aggregate(source: Source, domain: Domain) -> Statistics:
     Raises:
         DataError: A file is damaged, or changed while it was read.
     """
-    columns = polars_engine.count_cells(source, domain, domain.numeric, classes=False) if domain.numeric else []
+    # DuckDB first: it gives its memory back, so that the two peaks do not add up.
     tables = duckdb_engine.count_cells(source, domain, domain.categorical, classes=True)
+    columns = polars_engine.count_cells(source, domain, domain.numeric, classes=False) if domain.numeric else []
     try:
         return assemble(domain, [*columns, *tables])
     except ValueError as error:

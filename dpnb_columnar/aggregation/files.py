@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpnb_columnar.aggregate.statistics import Cells, Statistics, assemble
+from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.files import atomic_output

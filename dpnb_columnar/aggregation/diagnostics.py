@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from dpnb_columnar.aggregate.polars_engine import scan
+from dpnb_columnar.aggregation.polars_engine import scan
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.expressions import category_code, category_key, class_code, fits, label_missing, number

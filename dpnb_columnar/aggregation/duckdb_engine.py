@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dpnb_columnar.aggregate.statistics import Cells
+from dpnb_columnar.aggregation.statistics import Cells
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
 from dpnb_columnar.rows.expressions import missing_numbers
@@ -72,7 +72,7 @@ class _Query:
         files = [literal_pattern(file) for file in self.source.files]
         try:
             with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
-                connection.execute("SET enable_progress_bar = false; SET preserve_insertion_order = false")
+                connection.execute(self.sql["session"].substitute())
                 result = connection.execute(text, {**self.parameters.values, "files": files})
                 names, rows = [column[0] for column in result.description], result.fetchall()
         except duckdb.Error:

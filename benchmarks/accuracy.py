@@ -1,0 +1,41 @@
+"""Cross-validated accuracy of every mechanism on a prepared data set.
+
+Usage: python -m benchmarks.accuracy adult.parquet [--epsilon 0.1,1] [--seeds 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from pathlib import Path
+
+from dpnb_columnar.boundary.release import MECHANISMS
+from dpnb_columnar.budget import Budget, parse_epsilon
+from dpnb_columnar.rows.domains import find_domain
+from dpnb_columnar.study.cross_validation import accuracies, split
+
+
+def main() -> None:
+    """Print one line per mechanism, one column per epsilon: mean over folds and seeds, deviation between seeds."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--epsilon", default="0.05,0.1,0.3,1")
+    parser.add_argument("--seeds", type=int, default=5)
+    options = parser.parse_args()
+    epsilons = options.epsilon.split(",")
+    domain = find_domain([options.data]).domain
+    folds = [split([options.data], domain, seed=seed) for seed in range(options.seeds)]
+    print(f"{'':12}" + "".join(f"{'epsilon ' + epsilon:>18}" for epsilon in epsilons))
+    for mechanism in MECHANISMS:
+        cells = []
+        for epsilon in epsilons:
+            budget = Budget(parse_epsilon(epsilon))
+            means = [
+                statistics.fmean(accuracies(part, budget, mechanism, seed=seed)) for seed, part in enumerate(folds)
+            ]
+            cells.append(f"{statistics.fmean(means):.4f} ± {statistics.pstdev(means):.4f}")
+        print(f"{mechanism:12}" + "".join(f"{cell:>18}" for cell in cells))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,162 @@
+"""Models built by hand or drawn at random, for tests of their files and of what they predict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import strategies as st
+
+from dpnb_columnar.budget import Neighbours, Share
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Numeric, read_domain
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Guarantee, Histogram, Normal, Table
+
+UNPROTECTED = Guarantee("none", None, None, None, None, (), False)
+LARGEST_COUNT = 2**53
+
+names = st.text(
+    st.one_of(
+        st.sampled_from("ab\"'`\\/.^$*{}é中 😀\n\t\x00"), st.characters(exclude_categories=["Cs"], max_codepoint=0x2FFF)
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def declared(attributes: Mapping[str, Any], classes: Sequence[str] = ("no", "yes")) -> Domain:
+    """A domain whose label is the column ``label``."""
+    document = {"label": {"column": "label", "classes": list(classes)}, "attributes": attributes}
+    return read_domain("test", document, "test")
+
+
+def model_of(
+    domain: Domain,
+    attributes: Sequence[AttributeParameters],
+    priors: Sequence[float] | None = None,
+    guarantee: Guarantee = UNPROTECTED,
+) -> Model:
+    """A model of these parameters; equal priors where none are given."""
+    size = len(domain.classes)
+    classes = ClassCounts((0,) * size, tuple(priors or [1 / size] * size))
+    return Model(domain, guarantee, classes, tuple(attributes), {"dpnb-columnar": "0"})
+
+
+def normal_of(attribute: str, mean: Sequence[float], deviation: Sequence[float]) -> Normal:
+    """A normal attribute whose released numbers nobody looks at."""
+    nothing = (0.0,) * len(mean)
+    return Normal(attribute, nothing, nothing, tuple(mean), tuple(deviation))
+
+
+def table_of(attribute: str, *probability: Sequence[float]) -> Table:
+    """A table whose released counts nobody looks at."""
+    return Table(attribute, tuple((0,) * len(row) for row in probability), tuple(map(tuple, probability)))
+
+
+def histogram_of(attribute: str, edges: Sequence[int], *probability: Sequence[float]) -> Histogram:
+    """A histogram whose released counts nobody looks at."""
+    return Histogram(
+        attribute, tuple(edges), tuple((0,) * len(row) for row in probability), tuple(map(tuple, probability))
+    )
+
+
+@st.composite
+def probabilities(draw: st.DrawFn, size: int) -> tuple[float, ...]:
+    """Positive numbers that add up to 1, some of them extremely small."""
+    weights = draw(
+        st.lists(st.one_of(st.floats(0.01, 1), st.floats(1e-300, 1e-3)), min_size=size, max_size=size).filter(any)
+    )
+    total = sum(weights)
+    shares = [max(weight / total, 1e-300) for weight in weights]
+    return tuple(shares)
+
+
+counts = st.integers(-LARGEST_COUNT, LARGEST_COUNT)
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def numeric_declarations(draw: st.DrawFn) -> dict[str, Any]:
+    """A numeric attribute: whole numbers or odd decimals, with or without a step, missing values and a logarithm."""
+    step = draw(st.sampled_from([1, "0.1", "1/3", 1000, "1e-3", "12345.6789"]))
+    lower = Fraction(step) * draw(st.integers(-50, 50))
+    upper = lower + Fraction(step) * draw(st.sampled_from([1, 2, 7, 100, 10**6, 2**32]))
+    document: dict[str, Any] = {"lower": str(lower), "upper": str(upper)}
+    if draw(st.booleans()) or upper - lower > Fraction(step) * 2**31:
+        document["step"] = step
+    if lower >= 0 and upper / (1 + lower) > Fraction(1, 10) and draw(st.booleans()):
+        document["transform"] = "log1p"
+    if draw(st.booleans()):
+        document["missing_values"] = [999999, "-0.5"]
+    return document
+
+
+@st.composite
+def categorical_declarations(draw: st.DrawFn) -> dict[str, Any]:
+    """A categorical attribute with odd values."""
+    values = draw(st.lists(names, min_size=1, max_size=5, unique=True))
+    document: dict[str, Any] = {"values": values}
+    if draw(st.booleans()):
+        document["missing"] = "category"
+    return document
+
+
+@st.composite
+def parameters_for(draw: st.DrawFn, attribute: Attribute, classes: int) -> AttributeParameters:
+    """Parameters that an attribute may have, extremes included."""
+
+    def rows(values: st.SearchStrategy[Any], size: int = classes) -> tuple[Any, ...]:
+        return tuple(draw(st.lists(values, min_size=size, max_size=size)))
+
+    if isinstance(attribute, Categorical):
+        size = attribute.size
+        released = rows(st.tuples(*[counts] * size))
+        return Table(attribute.name, released, rows(probabilities(size)))
+    scale = attribute.scale
+    if draw(st.booleans()):
+        inner = draw(st.sets(st.integers(1, scale.cells), max_size=4))
+        edges = (0, *sorted(inner), scale.cells + 1)
+        released = rows(st.tuples(*[counts] * (len(edges) - 1)))
+        return Histogram(attribute.name, edges, released, rows(probabilities(len(edges) - 1)))
+    means = rows(st.one_of(st.sampled_from([scale.origin, scale.end]), st.floats(scale.origin, scale.end)))
+    width = scale.end - scale.origin
+    ordinary = st.floats(max(width / 1000, scale.step / 4), width)
+    deviations = rows(st.one_of(ordinary, ordinary, st.sampled_from([scale.step / 4, width])))
+    return Normal(attribute.name, rows(finite), rows(finite), means, deviations)
+
+
+@st.composite
+def models(draw: st.DrawFn, largest_classes: int = 4) -> Model:
+    """A valid model of a random domain."""
+    classes = draw(st.lists(names, min_size=2, max_size=largest_classes, unique=True))
+    found = draw(st.lists(names.filter(lambda name: name != "label"), min_size=1, max_size=4, unique=True))
+    domain = declared(
+        {name: draw(st.one_of(numeric_declarations(), categorical_declarations())) for name in found}, classes
+    )
+    asked = domain.attributes[: draw(st.integers(0, len(found)))]
+    attributes = tuple(draw(parameters_for(attribute, len(classes))) for attribute in asked)
+    released = tuple(draw(st.lists(counts, min_size=len(classes), max_size=len(classes))))
+    priors = ClassCounts(released, draw(probabilities(len(classes))))
+    return Model(domain, draw(guarantees()), priors, attributes, {"dpnb-columnar": "0", draw(names): draw(names)})
+
+
+@st.composite
+def guarantees(draw: st.DrawFn) -> Guarantee:
+    """A guarantee that does not contradict itself, or none."""
+    if draw(st.booleans()):
+        return UNPROTECTED
+    neighbours = draw(st.sampled_from(Neighbours))
+    positive = st.fractions(min_value=Fraction(1, 10**6), max_value=100)
+    shares = tuple(
+        Share(draw(names), draw(st.none() | names), draw(st.integers(1, 10**6)), "why", "laplace", epsilon, epsilon / n)
+        for epsilon in draw(st.lists(positive, min_size=1, max_size=5))
+        for n in [neighbours.rows]
+    )
+    total = sum((share.epsilon for share in shares), Fraction(0))
+    return Guarantee("smooth", draw(st.none() | names), total, Fraction(0), neighbours, shares, draw(st.booleans()))
+
+
+def is_log(attribute: Attribute) -> bool:
+    """Whether the attribute's scale is a logarithm."""
+    return isinstance(attribute, Numeric) and attribute.transform.value == "log1p"

@@ -1,0 +1,279 @@
+"""The release as a whole: what each draw is calibrated to, and what one row can change among all draws together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
+from dpnb_columnar.boundary import counts, smooth
+from dpnb_columnar.boundary.postprocessing import normal, smoothed
+from dpnb_columnar.boundary.release import MECHANISMS, plan, release
+from dpnb_columnar.boundary.scaling import on_scale
+from dpnb_columnar.boundary.tuning import smooth_noise, trim
+from dpnb_columnar.budget import Budget, Neighbours, Weights
+from dpnb_columnar.domain import Domain, Numeric, read_domain
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.model.parameters import Histogram, Normal, Table
+from dpnb_columnar.noise import NoiseFamily, RandomBits, SeededBits
+from dpnb_columnar.sensitivity import RunLengthColumn
+
+DOMAIN = read_domain(
+    "test",
+    {
+        "label": {"column": "y", "classes": ["a", "b", "c"]},
+        "attributes": {
+            "x": {"lower": 0, "upper": 6, "step": 1},
+            "money": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p"},
+            "k": {"values": ["p", "q"], "missing": "category"},
+        },
+    },
+    "test",
+)
+Row = tuple[int, int, int, int]
+rows = st.tuples(st.integers(0, 2), st.integers(0, 6), st.sampled_from([0, 1, 7, 50]), st.integers(0, 2))
+PUBLIC_SIZE = 12
+
+
+def statistics(data: list[Row], domain: Domain = DOMAIN) -> Statistics:
+    """Statistics of rows given as (class, codes in declared order)."""
+    table = np.array(data, dtype=np.int64).reshape(len(data), 4)
+    ones = np.ones(len(data), dtype=np.int64)
+    names = [None, *(attribute.name for attribute in domain.attributes)]
+    codes = [np.zeros_like(ones), *(table[:, position] for position in (1, 2, 3))]
+    return assemble(domain, [Cells(name, table[:, 0], code, ones) for name, code in zip(names, codes, strict=True)])
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One call of the sampler."""
+
+    location: Fraction
+    scale: Fraction
+    noise: NoiseFamily
+
+
+def draws(
+    monkeypatch: pytest.MonkeyPatch, data: list[Row], budget: Budget, mechanism: str, noise: str | None
+) -> list[Drawn]:
+    """Everything a release asks of the sampler, with the class counts coming out alike whatever the rows are."""
+    recorded: list[Drawn] = []
+
+    def record(
+        location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBits, grid_bits: int = 0
+    ) -> Fraction:
+        recorded.append(Drawn(location, scale, noise))
+        return Fraction(PUBLIC_SIZE)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(counts, "draw", record)
+        patch.setattr(smooth, "draw", record)
+        release(statistics(data), budget, mechanism, noise, SeededBits(0))
+    return recorded
+
+
+def loss(one: Drawn, two: Drawn) -> Fraction:
+    """Upper bound on the privacy loss between two draws of the same query, from the family's own claim."""
+    assert one.noise == two.noise, "the calibration depends on the rows"
+    if one == two:
+        return Fraction(0)
+    shift, smaller = abs(one.location - two.location), min(one.scale, two.scale)
+    if one.noise.beta == 0:
+        assert one.scale == two.scale == 1
+        return shift * one.noise.epsilon
+    assert shift <= smaller, "the sensitivity is below the change of the statistic"
+    assert abs(math.log(one.scale / two.scale)) <= float(one.noise.beta), "the sensitivity is not smooth"
+    return one.noise.epsilon
+
+
+@st.composite
+def neighbouring(draw: st.DrawFn, relation: Neighbours) -> tuple[list[Row], list[Row]]:
+    data = draw(st.lists(rows, max_size=25))
+    changed = draw(rows)
+    if relation is Neighbours.ADD_REMOVE or not data:
+        return data, [*data, changed]
+    place = draw(st.integers(0, len(data) - 1))
+    return data, [*data[:place], changed, *data[place + 1 :]]
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize(
+    ("mechanism", "noise"), [("smooth", "polyplace"), ("smooth", "cauchy"), ("histogram", None), ("majority", None)]
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), epsilon=st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(7)]))
+def test_no_row_costs_more_than_epsilon_over_all_draws(
+    monkeypatch: pytest.MonkeyPatch,
+    relation: Neighbours,
+    mechanism: str,
+    noise: str | None,
+    data: st.DataObject,
+    epsilon: Fraction,
+) -> None:
+    """Sequential and parallel composition, the label change, the public size and both relations, in one sum."""
+    first, second = data.draw(neighbouring(relation))
+    if relation is Neighbours.REPLACE_ONE and len(first) != len(second):
+        return
+    budget = Budget(epsilon, relation)
+    one, two = (draws(monkeypatch, rows, budget, mechanism, noise) for rows in (first, second))
+    assert len(one) == len(two), "how much is released depends on the rows"
+    assert sum((loss(*pair) for pair in zip(one, two, strict=True)), Fraction(0)) <= epsilon
+
+
+@pytest.mark.parametrize("mechanism", ["smooth", "histogram", "majority"])
+@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("weights", [None, Weights(Fraction(1, 3), Fraction(7), Fraction("0.1"))])
+def test_the_composition_table_adds_up_and_is_what_is_drawn(
+    monkeypatch: pytest.MonkeyPatch, mechanism: str, relation: Neighbours, weights: Weights | None
+) -> None:
+    budget = Budget(Fraction("0.3"), relation, weights)
+    shares = plan(DOMAIN, budget, mechanism)
+    assert sum(share.epsilon for share in shares) == Fraction(3, 10)
+    used = draws(monkeypatch, [(0, 1, 2, 0)] * 9, budget, mechanism, None)
+    expected = {(share.noise, share.row_epsilon): 0 for share in shares}
+    for share in shares:
+        expected[share.noise, share.row_epsilon] += share.values
+    found: dict[tuple[str, Fraction], int] = {}
+    for drawn in used:
+        key = (drawn.noise.name, drawn.noise.epsilon)
+        found[key] = found.get(key, 0) + 1
+    assert found == expected
+
+
+def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
+    for name in ("smooth", "histogram", "majority"):
+        model = release(statistics([]), Budget(Fraction(1)), name, bits=SeededBits(4))
+        assert len(model.classes.released) == 3
+        for parameters in model.attributes:
+            if isinstance(parameters, Table | Histogram):
+                attribute = DOMAIN[parameters.attribute]
+                width = len(parameters.edges) - 1 if isinstance(parameters, Histogram) else attribute.size  # type: ignore[union-attr]
+                assert [len(row) for row in parameters.released] == [width] * 3
+            else:
+                assert len(parameters.released_mean) == len(parameters.released_variance) == 3
+
+
+def test_the_systems_generator_is_the_default_and_differs_each_time() -> None:
+    data = statistics([(0, 1, 2, 0)] * 50)
+    first, second = (release(data, Budget(Fraction(1))) for _ in range(2))
+    assert first.guarantee.private
+    assert first.attributes != second.attributes
+    seeded = release(data, Budget(Fraction(1)), bits=SeededBits(1))
+    assert not seeded.guarantee.private
+    assert seeded.guarantee.seeded
+
+
+def test_released_values_approach_the_statistics_as_epsilon_grows() -> None:
+    generator = np.random.default_rng(5)
+    size = 40_000
+    klass = generator.integers(0, 3, size)
+    x = np.clip(np.round(generator.normal(2 + klass, 0.8)), 0, 6).astype(int)
+    money, k = generator.integers(0, 51, size), generator.integers(0, 3, size)
+    data = statistics([tuple(map(int, row)) for row in zip(klass, x, money, k, strict=True)])  # type: ignore[misc]
+    model = release(data, Budget(Fraction(1000)), bits=SeededBits(1))
+    plain = release(data, Budget(Fraction(1)), "none")
+    for private, exact in zip(model.attributes, plain.attributes, strict=True):
+        if isinstance(private, Normal) and isinstance(exact, Normal):
+            assert private.mean == pytest.approx(exact.mean, abs=0.02)
+            assert private.deviation == pytest.approx(exact.deviation, rel=0.05)
+        elif isinstance(private, Table) and isinstance(exact, Table):
+            assert np.array(private.probability) == pytest.approx(np.array(exact.probability), abs=1e-3)
+    assert model.classes.probability == pytest.approx(plain.classes.probability, abs=1e-4)
+
+
+def test_a_model_without_privacy_says_so() -> None:
+    model = release(statistics([(0, 1, 2, 0)] * 9), Budget(Fraction(1)), "none")
+    assert model.guarantee.epsilon is None
+    assert not model.guarantee.private
+    assert model.guarantee.composition == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"mechanism": "smoth"}, "known mechanisms: smooth, histogram"),
+        ({"noise": "laplace"}, "laplace needs a constant sensitivity"),
+        ({"noise": "uniform"}, "known families: polyplace, cauchy"),
+        ({"mechanism": "histogram", "noise": "cauchy"}, "takes no noise family"),
+    ],
+)
+def test_unknown_names_are_refused(arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        release(statistics([]), Budget(Fraction(1)), **arguments)  # type: ignore[arg-type]
+
+
+def test_a_budget_too_small_for_its_queries_is_refused() -> None:
+    attributes = {f"x{index}": {"lower": 0, "upper": 1} for index in range(200)}
+    wide = read_domain("wide", {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": attributes}, "test")
+    with pytest.raises(UsageError, match="raise --epsilon, or declare fewer attributes"):
+        plan(wide, Budget(Fraction("0.0001")))
+
+
+def test_every_mechanism_keeps_its_interface() -> None:
+    for name, mechanism in MECHANISMS.items():
+        assert mechanism.name == name
+        assert mechanism.summary
+        assert mechanism.private == (name != "none")
+
+
+# --- tuning and post-processing: public numbers in, public numbers out ---------------------------------------------
+
+
+@given(st.integers(8, 10**10), st.sampled_from(["polyplace", "cauchy"]), st.fractions(Fraction(1, 10**5), 100))
+def test_the_trim_always_leaves_a_window(size: int, name: str, epsilon: Fraction) -> None:
+    cut = trim(size, smooth_noise(name, epsilon))
+    assert cut >= 0
+    assert size - 2 * cut >= max(2, size // 2)
+
+
+@given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=50))
+def test_smoothed_counts_are_probabilities(released: list[int]) -> None:
+    found = smoothed(released)
+    assert min(found) > 0
+    assert math.fsum(found) == pytest.approx(1, abs=1e-12)
+
+
+moments = st.fractions(-(10**13), 10**13)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(moments, moments, st.integers(-100, 10**7)), min_size=2, max_size=4), st.sampled_from([0, 1]))
+def test_any_released_moment_becomes_a_usable_distribution(
+    released: list[tuple[Fraction, Fraction, int]], which: int
+) -> None:
+    attribute = DOMAIN.numeric[which]
+    means, variances, sizes = zip(*released, strict=True)
+    found = normal(attribute, means, variances, [0.9] * len(means), sizes)
+    scale = attribute.scale
+    for mean, deviation in zip(found.mean, found.deviation, strict=True):
+        assert scale.origin <= mean <= scale.end
+        assert scale.step / math.sqrt(12) * (1 - 1e-9) <= deviation <= scale.end - scale.origin
+
+
+def test_an_invalid_variance_takes_the_pooled_one_and_never_becomes_a_spike() -> None:
+    attribute = DOMAIN.numeric[0]
+    means = [Fraction(1), Fraction(2)]
+    pooled = normal(attribute, means, [Fraction(-1), Fraction(4)], [1.0, 1.0], [100, 300])
+    assert pooled.deviation == pytest.approx([math.sqrt((-1 * 100 + 4 * 300) / 400), 2])
+    hopeless = normal(attribute, means, [Fraction(-9), Fraction(1)], [1.0, 1.0], [300, 100])
+    assert hopeless.mean[0] == hopeless.mean[1]
+    assert hopeless.deviation[0] == hopeless.deviation[1] == 6
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=60))
+def test_the_logarithmic_scale_keeps_every_row_and_their_order(codes: list[int]) -> None:
+    attribute = DOMAIN.numeric[1]
+    assert isinstance(attribute, Numeric)
+    distinct, numbers = np.unique(codes, return_counts=True)
+    scaled = on_scale(attribute, RunLengthColumn(distinct, numbers))
+    assert scaled.size == len(codes)
+    expected = np.unique(np.round((np.log1p(codes) - attribute.scale.origin) / attribute.scale.step))
+    assert list(scaled.codes) == list(expected)
+    assert scaled.codes[0] >= 0
+    assert scaled.codes[-1] <= attribute.scale.cells
