@@ -8,11 +8,13 @@ from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 
-from dpnb_columnar.aggregate.local import aggregate as count
-from dpnb_columnar.aggregate.statistics import Statistics
+from dpnb_columnar.aggregation.local import aggregate as count
+from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.boundary.release import plan
 from dpnb_columnar.boundary.release import release as release_statistics
 from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.files import load_model as read_model
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.rows.domains import find_domain
@@ -33,8 +35,7 @@ def aggregate(data: Paths, *, domain: Domain | None = None, dataset: str | None 
     Raises:
         dpnb_columnar.errors.Error: As the command line; the class tells the exit code.
     """
-    files = resolve([str(path) for path in ([data] if isinstance(data, str | PathLike) else data)])
-    declared = domain or find_domain(files, dataset).domain
+    files, declared = _found(data, domain, dataset)
     return count(open_source(files, declared), declared)
 
 
@@ -58,8 +59,7 @@ def release(
     Raises:
         dpnb_columnar.errors.Error: As the command line.
     """
-    exact = parse_epsilon(repr(epsilon) if isinstance(epsilon, float) else epsilon)
-    return release_statistics(statistics, Budget(exact, Neighbours(neighbours)), mechanism, noise)
+    return release_statistics(statistics, _budget(epsilon, neighbours), mechanism, noise)
 
 
 def train(
@@ -74,10 +74,12 @@ def train(
 ) -> Model:
     """Train a differentially private model on Parquet files: ``aggregate``, then ``release``.
 
-    Args, raises: as those two.
+    Args, raises: as those two. Whatever is wrong with the release is found before a row is read.
     """
-    statistics = aggregate(data, domain=domain, dataset=dataset)
-    return release(statistics, epsilon=epsilon, mechanism=mechanism, noise=noise, neighbours=neighbours)
+    budget = _budget(epsilon, neighbours)
+    files, declared = _found(data, domain, dataset)
+    plan(declared, budget, mechanism, noise)
+    return release_statistics(count(open_source(files, declared), declared), budget, mechanism, noise)
 
 
 def load_model(path: str | PathLike[str]) -> Model:
@@ -87,3 +89,18 @@ def load_model(path: str | PathLike[str]) -> Model:
         dpnb_columnar.errors.Error: The file is missing, or not a model this program reads.
     """
     return read_model(Path(path))
+
+
+def _found(data: Paths, domain: Domain | None, dataset: str | None) -> tuple[Sequence[Path], Domain]:
+    """The files that paths stand for, and the domain to count them in."""
+    if domain is not None and dataset is not None:
+        raise UsageError("domain and dataset both name a domain; give one of them")
+    files = resolve([str(path) for path in ([data] if isinstance(data, str | PathLike) else data)])
+    return files, domain or find_domain(files, dataset).domain
+
+
+def _budget(epsilon: Epsilon, neighbours: str) -> Budget:
+    known = [relation.value for relation in Neighbours]
+    if neighbours not in known:
+        raise UsageError(f"neighbours: no {neighbours!r}; known relations: {', '.join(known)}")
+    return Budget(parse_epsilon(epsilon), Neighbours(neighbours))

@@ -1,11 +1,14 @@
-"""Files that many tests need."""
+"""Files that many tests need, and the command line in this process."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from people import write_people
+from running import Ended, Run
 
+from dpnb_columnar.commands.main import exit_code
 from dpnb_columnar.simulate import simulate_census
 
 
@@ -15,3 +18,40 @@ def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("census") / "census.parquet"
     simulate_census(path, rows=20_000, seed=1940)
     return path
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run ``dpnb-columnar`` with these arguments; it must end with the expected code, and never with a traceback."""
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.delenv("DPNB_TRACEBACK", raising=False)
+
+    def command(*arguments: object, expected: int = 0) -> Ended:
+        code = exit_code([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        assert code == expected, printed.err or printed.out
+        assert "Traceback" not in printed.out + printed.err
+        return Ended(code, printed.out, printed.err)
+
+    return command
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def people_file(folder: Path) -> Path:
+    """``people.parquet`` in the working directory: 1,000 rows that fit the domain they carry."""
+    write_people(folder / "people.parquet")
+    return Path("people.parquet")
+
+
+@pytest.fixture
+def model_file(people_file: Path, run: Run) -> Path:
+    """``people.model.json`` in the working directory, trained on ``people.parquet`` with a seed."""
+    run("train", people_file, "--seed", 7)
+    return Path("people.model.json")

@@ -10,11 +10,11 @@ from fractions import Fraction
 from typing import Any
 
 import mpmath
+from model_cases import is_log
 
 from dpnb_columnar.domain import Attribute, Categorical, Numeric
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
-from tests.models import is_log
 
 DIGITS = 50
 ROUNDING = 2.0**-53

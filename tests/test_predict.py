@@ -1,4 +1,4 @@
-"""What a model predicts: against scores by the definition in fifty digits, for every type of column, to the last row."""
+"""What a model predicts: against scores by the definition in fifty digits, for every type of column, in every row."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_cases import declared, histogram_of, model_of, models, normal_of, table_of
+from reference_scorer import bin_of, log_density, reference
 
 from dpnb_columnar.domain import Attribute, Categorical
 from dpnb_columnar.errors import DataError, Error, MissingInputError, OutputError
@@ -24,8 +26,6 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
 from dpnb_columnar.model.scored_files import write_scores
 from dpnb_columnar.model.terms import thresholds
-from tests.models import declared, histogram_of, model_of, models, normal_of, table_of
-from tests.reference_scorer import bin_of, log_density, reference
 
 AGE = {"lower": 0, "upper": 100, "step": 1}
 MONEY = {"lower": 0, "upper": 1_000_000, "step": 1, "transform": "log1p"}
@@ -449,8 +449,8 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
         numbers.write_parquet(file, row_group_size=100_000)
         command = [sys.executable, "-c", MEMORY_PROBE, str(model), str(file), str(tmp_path / f"scored {rows}.parquet")]
         peaks.append(int(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
-    # Key, two probabilities, text and codes of 2 M rows make up 150 MB at the very least where they are all held.
-    assert peaks[1] - peaks[0] < 100 * 1024, peaks
+    # Growth here is some 50 MB, of buffers that fill up; where one step held its rows it was above 300.
+    assert peaks[1] - peaks[0] < 150 * 1024, peaks
 
 
 # Evaluation.

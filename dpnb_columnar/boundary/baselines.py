@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpnb_columnar.aggregate.statistics import Statistics
+from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.boundary import postprocessing
 from dpnb_columnar.boundary.mechanism import Release
 from dpnb_columnar.boundary.private import PrivateCounts

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from dpnb_columnar.aggregate.statistics import Statistics
+from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.budget import Request, Share, Weights
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts

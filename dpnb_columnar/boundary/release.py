@@ -10,7 +10,7 @@ from fractions import Fraction
 from importlib.metadata import version
 
 from dpnb_columnar import __version__
-from dpnb_columnar.aggregate.statistics import Statistics
+from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.boundary.baselines import Majority, Plain
 from dpnb_columnar.boundary.histogram import BinCounts
 from dpnb_columnar.boundary.mechanism import CLASS_COUNTS, Mechanism, Release

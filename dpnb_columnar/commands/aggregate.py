@@ -9,6 +9,7 @@ import typer
 
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.options import say, stage
+from dpnb_columnar.commands.outputs import check_parquet, check_target, default_name
 
 
 def command(
@@ -19,26 +20,26 @@ def command(
     dataset: options.Dataset = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Count every cell of the domain into a CONFIDENTIAL statistics file.
+    """CONFIDENTIAL: count every cell of the domain into a file.
 
-    Nothing is released and no budget is spent. Files of parts of the data add
-    up: give all of them to dpnb-columnar release.
+    The private half of train. Nothing is released and no budget is spent. Files
+    of parts of the data add up: give all of them to dpnb-columnar release.
 
     \b
     Examples:
       dpnb-columnar aggregate census.parquet
       dpnb-columnar aggregate oregon.parquet --output oregon.statistics.parquet
     """
-    from dpnb_columnar.aggregate.files import save_statistics
-    from dpnb_columnar.aggregate.local import aggregate
-    from dpnb_columnar.files import check_output
+    from dpnb_columnar.aggregation.files import save_statistics
+    from dpnb_columnar.aggregation.local import aggregate
     from dpnb_columnar.rows.domains import find_domain
     from dpnb_columnar.rows.source import open_source, resolve
 
     files = resolve(data)
     found = find_domain(files, dataset)
-    target = output or options.default_name(data, found.domain.name, ".statistics.parquet")
-    check_output(target, overwrite)
+    target = output or default_name(data, found.domain.name, ".statistics.parquet")
+    check_parquet(target)
+    check_target(target, overwrite, files)
     source = open_source(files, found.domain)
     say(f"domain {found.domain.name}, from {found.origin}")
     with stage("counting"):

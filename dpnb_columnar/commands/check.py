@@ -10,18 +10,19 @@ from dpnb_columnar.errors import DataError
 
 
 def command(data: options.Data, dataset: options.Dataset = None) -> None:
-    """Compare the rows with the declared domain: CONFIDENTIAL, for the curator.
+    """CONFIDENTIAL: compare the rows with the declared domain.
 
-    Counts rows that fit, rows that training would drop and why, values it would
-    clamp, and row groups. Ends with exit code 65 when something is amiss that a
-    release must not tell: an attribute without any value, values of the label
-    outside the declared classes, a class without rows, or no row that fits.
+    For the curator. Counts rows that fit, rows that training would drop and why,
+    values it would clamp, and row groups. Ends with exit code 65 when something
+    is amiss that a release must not tell: an attribute without any value, values
+    of the label outside the declared classes, a class without rows, or no row
+    that fits.
 
     \b
     Examples:
       dpnb-columnar check census.parquet
     """
-    from dpnb_columnar.aggregate.diagnostics import diagnose
+    from dpnb_columnar.aggregation.diagnostics import diagnose
     from dpnb_columnar.rows.domains import find_domain
     from dpnb_columnar.rows.source import open_source, resolve
 
@@ -32,7 +33,7 @@ def command(data: options.Data, dataset: options.Dataset = None) -> None:
         result = diagnose(source, found.domain)
     warn(options.CONFIDENTIAL)
     say(f"domain {found.domain.name}, from {found.origin}")
-    say(f"{result.rows} rows in {len(files)} files, {result.fitting} fit the domain")
+    say(f"{result.rows} rows in {len(files)} file(s), {result.fitting} fit the domain")
     say(f"{result.row_groups} row groups, the largest of {result.largest_row_group} rows")
     say()
     table(

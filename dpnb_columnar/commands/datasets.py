@@ -9,6 +9,7 @@ import typer
 
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.options import say, stage, table
+from dpnb_columnar.commands.outputs import check_parquet
 
 app = typer.Typer(
     help="Data sets of datasets.toml: list them, prepare their raw files.", no_args_is_help=True, rich_markup_mode=None
@@ -17,7 +18,7 @@ app = typer.Typer(
 
 @app.command("list")
 def show() -> None:
-    """List every declared data set, those of the working directory first.
+    """List the declared data sets, the working directory's first.
 
     \b
     Examples:
@@ -35,12 +36,15 @@ def show() -> None:
 
 @app.command("prepare")
 def prepare_command(
-    name: Annotated[str, typer.Argument(help="Entry of datasets.toml.", show_default=False)],
+    name: Annotated[str, typer.Argument(help="Entry of datasets.toml.", metavar="NAME", show_default=False)],
     folder: Annotated[Path, typer.Option("--from", help="Folder with the raw files.", show_default=False)],
     output: Annotated[Path | None, typer.Option(help="Parquet file to write.", show_default="NAME.parquet")] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Verify a data set's raw files and turn them into one Parquet file with its domain.
+    """Turn verified raw files into one Parquet file.
+
+    Raw files are checked against the entry's checksums; the result carries the
+    entry's domain.
 
     \b
     Examples:
@@ -50,6 +54,9 @@ def prepare_command(
     from dpnb_columnar.datasets import prepare
     from dpnb_columnar.domain.catalogue import entry_named
 
+    entry = entry_named(name)
+    target = output or Path(f"{name}.parquet")
+    check_parquet(target)
     with stage(f"preparing {name}"):
-        prepared = prepare(entry_named(name), folder, output or Path(f"{name}.parquet"), overwrite=overwrite)
+        prepared = prepare(entry, folder, target, overwrite=overwrite)
     say(f"wrote {prepared.path}: {prepared.rows} rows, checksums verified")

@@ -8,18 +8,19 @@ from typing import Annotated
 
 import typer
 
+from dpnb_columnar.budget import parse_epsilon
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.options import say
 from dpnb_columnar.errors import OutputError
 
 
 def command(
-    folder: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("dpnb-demo"),
-    rows: Annotated[int, typer.Option(min=1, help="Persons to simulate.")] = 100_000,
-    epsilon: options.Epsilon = "1",
+    folder: Annotated[Path, typer.Option(help="Folder for the files.", metavar="<path>")] = Path("dpnb-demo"),
+    rows: Annotated[int, typer.Option(min=1, help="Persons to simulate.", metavar="INTEGER")] = 100_000,
+    epsilon: options.Epsilon = options.DEFAULT_EPSILON,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Simulate a census extract, train on it, score it, and show the model.
+    """Simulate a census, train on it, score it and show the model.
 
     \b
     Examples:
@@ -28,6 +29,7 @@ def command(
     """
     from dpnb_columnar.commands.main import exit_code
 
+    parse_epsilon(epsilon)  # before anything is simulated
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
@@ -36,7 +38,7 @@ def command(
     replace = ["--overwrite"] if overwrite else []
     for arguments in (
         ["simulate", census, "--rows", str(rows), *replace],
-        ["train", census, "--epsilon", epsilon or options.DEFAULT_EPSILON, "--output", model, *replace],
+        ["train", census, "--epsilon", epsilon, "--output", model, *replace],
         ["predict", model, census, "--output", scored, *replace],
         ["evaluate", model, census],
         ["show", model],

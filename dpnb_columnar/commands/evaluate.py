@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,14 +13,15 @@ from dpnb_columnar.commands.options import say, stage, table, warn
 
 
 def command(
-    model: Annotated[Path, typer.Argument(help="Model file, .json or .parquet.", show_default=False)],
+    model: options.ModelFile,
     data: options.Data,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Accuracy, log loss, confusion and calibration on labelled rows: CONFIDENTIAL.
+    """CONFIDENTIAL: how well a model does on labelled rows.
 
-    The figures are exact and carry no noise. They are for the curator, not for
-    release. Rows outside the domain are left out, as in training.
+    Accuracy, log loss, confusion and calibration: exact, without noise. They are
+    for the curator, not for release. Rows outside the domain are left out, as in
+    training.
 
     \b
     Examples:

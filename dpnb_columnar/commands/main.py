@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import warnings
+from types import FrameType
 from typing import NoReturn
 
 import typer
@@ -30,7 +33,8 @@ missing; 70 internal error; 73 output exists or cannot be created; 78 bad
 configuration."""
 
 INTERNAL_ERROR = 70
-INTERRUPTED = 130
+SIGNALLED = 128
+INTERRUPTED = SIGNALLED + signal.SIGINT
 CLICK_USAGE = 2
 
 app = typer.Typer(
@@ -64,13 +68,22 @@ def options(
 
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
+    signal.signal(signal.SIGTERM, _terminated)
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # whether a library warns may depend on the rows
     sys.exit(exit_code(arguments))
+
+
+def _terminated(number: int, frame: FrameType | None) -> NoReturn:
+    """End as after Ctrl-C: outputs that are not finished are taken away. A second signal ends at once."""
+    signal.signal(number, signal.SIG_DFL)
+    sys.exit(SIGNALLED + number)
 
 
 def exit_code(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code that tells how it ended."""
     try:
-        app(arguments)
+        app(arguments, prog_name=app.info.name)
     except SystemExit as end:
         return UsageError.exit_code if end.code == CLICK_USAGE else int(end.code or 0)
     except Error as error:
@@ -78,7 +91,7 @@ def exit_code(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:
+    except BaseException as error:  # a panic of Polars is no Exception
         # Whatever a library says may quote rows, so only the kind of failure is told.
         if os.environ.get("DPNB_TRACEBACK") == "confidential":
             raise

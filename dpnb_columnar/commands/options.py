@@ -6,42 +6,87 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon, parse_weights
 from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.errors import ConfigurationError, UsageError
+
+if TYPE_CHECKING:
+    from dpnb_columnar.rows.domains import FoundDomain
 
 Data = Annotated[
-    list[str], typer.Argument(help="Parquet files, folders of them, or quoted patterns.", show_default=False)
+    list[str],
+    typer.Argument(help="Parquet files, folders of them, or quoted patterns.", metavar="DATA", show_default=False),
 ]
+ModelFile = Annotated[Path, typer.Argument(help="Model file, .json or .parquet.", metavar="MODEL", show_default=False)]
 Dataset = Annotated[
-    str | None, typer.Option(help="Entry of datasets.toml that declares the domain.", show_default="found by the data")
+    str | None,
+    typer.Option(
+        help="Entry of datasets.toml that declares the domain.", metavar="NAME", show_default="found by the data"
+    ),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
-Epsilon = Annotated[str | None, typer.Option(help="Privacy budget, taken exactly as typed.", show_default="1")]
-Mechanism = Annotated[str, typer.Option(help="smooth, histogram, majority, or none (NOT PRIVATE).")]
+Epsilon = Annotated[str, typer.Option(help="Privacy budget, taken exactly as typed.", metavar="NUMBER")]
+EpsilonOfData = Annotated[
+    str | None,
+    typer.Option(
+        "--epsilon",
+        help="Privacy budget, taken exactly as typed.",
+        metavar="NUMBER",
+        show_default="the entry's in datasets.toml, else 1",
+    ),
+]
+Mechanism = Annotated[str, typer.Option(help="smooth, histogram, majority, or none (NOT PRIVATE).", metavar="NAME")]
 Noise = Annotated[
-    str | None, typer.Option(help="Noise of smooth releases: polyplace or cauchy.", show_default="polyplace")
+    str | None,
+    typer.Option(help="Noise of smooth releases: polyplace or cauchy.", metavar="NAME", show_default="polyplace"),
 ]
 Relation = Annotated[Neighbours, typer.Option("--neighbours", help="Neighbouring relation epsilon refers to.")]
 SplitWeights = Annotated[
     str | None,
-    typer.Option("--weights", help="Division numeric:categorical:counts.", show_default="the mechanism's own"),
+    typer.Option(
+        "--weights",
+        help="Division numeric:categorical:counts, such as 2:1:1.",
+        metavar="N:C:K",
+        show_default="the mechanism's own",
+    ),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option(help="Repeatable noise, for tests only: the model carries NO GUARANTEE.", show_default=False),
+    typer.Option(
+        min=0,
+        help="Repeatable noise, for tests only: the model carries NO GUARANTEE.",
+        metavar="INTEGER",
+        show_default=False,
+    ),
 ]
 
 DEFAULT_EPSILON = "1"
 CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
 
 
-def budget(epsilon: object, neighbours: Neighbours, weights: str | None) -> Budget:
+def budget(epsilon: str, neighbours: Neighbours, weights: str | None) -> Budget:
     """The budget that the options describe."""
     return Budget(parse_epsilon(epsilon), neighbours, None if weights is None else parse_weights(weights))
+
+
+def epsilon_for(found: FoundDomain, typed: str | None) -> str:
+    """The epsilon that was typed; where none was, the one declared beside the domain; else the default.
+
+    Raises:
+        ConfigurationError: The one declared is not acceptable.
+    """
+    if typed is not None or found.epsilon is None:
+        return DEFAULT_EPSILON if typed is None else typed
+    declared = text(found.epsilon)
+    try:
+        parse_epsilon(declared)
+    except UsageError as error:
+        raise ConfigurationError(f"{found.origin}: {error}") from None
+    return declared
 
 
 def say(line: str = "") -> None:
@@ -83,9 +128,3 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
     for row in (list(header), ["-" * width for width in widths], *cells):
         say(line(row).rstrip())
-
-
-def default_name(data: Sequence[str], domain: str, suffix: str) -> Path:
-    """Name of an output in the working directory: after the data if it is one path, else after its domain."""
-    single = Path(data[0]) if len(data) == 1 and Path(data[0]).exists() else None
-    return Path((single.stem if single and single.stem else domain) + suffix)

@@ -11,21 +11,29 @@ from dpnb_columnar.commands import options
 from dpnb_columnar.commands.options import say, table
 from dpnb_columnar.domain.numbers import text
 
+LARGEST_CLASS = 10**12
+
 
 def command(
     data: options.Data,
     dataset: options.Dataset = None,
-    epsilon: options.Epsilon = None,
+    epsilon: options.EpsilonOfData = None,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
     weights: options.SplitWeights = None,
     rows: Annotated[
         list[int] | None,
-        typer.Option(min=100, help="Rows per class to expect errors for.", show_default="10000, 1000000"),
+        typer.Option(
+            min=100,
+            max=LARGEST_CLASS,
+            help="Rows per class to expect errors for; repeat for more.",
+            metavar="INTEGER",
+            show_default="10000, 1000000",
+        ),
     ] = None,
 ) -> None:
-    """Show what would be released, at which share of epsilon and with which error.
+    """Show what would be released, at which cost and error.
 
     Opens no row: the domain is read from the files' metadata or from
     datasets.toml, and no number of rows is looked at. Errors are what 95 % of
@@ -44,7 +52,7 @@ def command(
 
     files = resolve(data)
     found = find_domain(files, dataset)
-    spent = options.budget(epsilon or found.epsilon or options.DEFAULT_EPSILON, neighbours, weights)
+    spent = options.budget(options.epsilon_for(found, epsilon), neighbours, weights)
     open_source(files, found.domain)
     sizes = rows or [10_000, 1_000_000]
     shares = plan(found.domain, spent, mechanism, noise)

@@ -11,13 +11,17 @@ import typer
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.options import say, stage, warn
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.commands.outputs import check_target
+from dpnb_columnar.errors import DataError, UsageError
 
 
 def command(
-    statistics: Annotated[list[Path], typer.Argument(help="Statistics files; they are added up.", show_default=False)],
+    statistics: Annotated[
+        list[Path],
+        typer.Argument(help="Statistics files; they are added up.", metavar="STATISTICS", show_default=False),
+    ],
     output: Annotated[Path, typer.Option(help="Model file, .json or .parquet.", show_default=False)],
-    epsilon: options.Epsilon = None,
+    epsilon: options.Epsilon = options.DEFAULT_EPSILON,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
@@ -25,9 +29,10 @@ def command(
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
 ) -> None:
-    """Release a model from statistics files; train = aggregate + release.
+    """Release a model from statistics files, the other half of train.
 
-    Every release from the same rows spends budget again.
+    train = aggregate + release. Files are added up. Every release from the same
+    rows spends budget again.
 
     \b
     Examples:
@@ -35,18 +40,16 @@ def command(
       dpnb-columnar release oregon.statistics.parquet washington.statistics.parquet \\
           --epsilon 0.5 --output northwest.model.parquet
     """
-    from dpnb_columnar.aggregate.files import load_statistics
+    from dpnb_columnar.aggregation.files import load_statistics
     from dpnb_columnar.boundary.release import plan
     from dpnb_columnar.boundary.release import release as released
     from dpnb_columnar.commands.releasing import announce, random_bits
-    from dpnb_columnar.files import check_output
     from dpnb_columnar.model.files import check_suffix, save_model
 
     check_suffix(output)
-    check_output(output, overwrite)
-    if len({path.resolve() for path in statistics}) < len(statistics):
-        raise DataError("a statistics file is named twice; its rows would count twice")
-    spent = options.budget(epsilon or options.DEFAULT_EPSILON, neighbours, weights)
+    check_target(output, overwrite, statistics)
+    _refuse_repeated(statistics)
+    spent = options.budget(epsilon, neighbours, weights)
     parts = [load_statistics(path) for path in statistics]
     try:
         total = reduce(lambda left, right: left + right, parts)
@@ -61,3 +64,17 @@ def command(
     if not model.guarantee.private:
         warn("this model carries NO GUARANTEE; it is as confidential as the rows")
     say(f"wrote {output}")
+
+
+def _refuse_repeated(files: list[Path]) -> None:
+    """Refuse a file that is named twice, by whatever names and links: its rows would count twice."""
+    seen: dict[tuple[int, int], Path] = {}
+    for file in files:
+        try:
+            status = file.stat()
+        except OSError:
+            continue  # what is not there is reported when it is read
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen:
+            raise UsageError(f"{seen[identity]}: named twice (again as {file}); its rows would count twice, drop one")
+        seen[identity] = file

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from dpnb_columnar.commands import options
 from dpnb_columnar.commands.options import say, table
 from dpnb_columnar.domain.numbers import text
 
 
 def command(
-    model: Annotated[Path, typer.Argument(help="Model file, .json or .parquet.", show_default=False)],
+    model: options.ModelFile,
     as_json: Annotated[bool, typer.Option("--json", help="Print the model's document as JSON.")] = False,
 ) -> None:
-    """Show a model's guarantee, its composition table and its parameters.
+    """Show a model's guarantee, composition and parameters.
 
     \b
     Examples:

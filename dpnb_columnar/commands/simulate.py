@@ -10,18 +10,20 @@ import typer
 
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.options import say
+from dpnb_columnar.commands.outputs import check_parquet
 
 
 def command(
-    output: Annotated[Path, typer.Argument(help="Parquet file to write.", show_default=False)],
-    rows: Annotated[int, typer.Option(help="Persons to simulate.")] = 100_000,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same file.")] = 1940,
+    output: Annotated[Path, typer.Argument(help="Parquet file to write.", metavar="OUTPUT", show_default=False)],
+    rows: Annotated[int, typer.Option(help="Persons to simulate.", metavar="INTEGER")] = 100_000,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same file.", metavar="INTEGER")] = 1940,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Write a synthetic extract in the shape of the IPUMS 1940 census.
+    """Write a synthetic extract in the shape of the 1940 census.
 
-    Thirteen attributes and a wage, no real person's row. The file's metadata
-    carries its domain, so train needs nothing else.
+    Coded like the IPUMS full count: thirteen attributes and a wage, no real
+    person's row. The file's metadata carries its domain, so train needs nothing
+    else.
 
     \b
     Examples:
@@ -30,6 +32,7 @@ def command(
     """
     from dpnb_columnar.simulate import simulate_census
 
+    check_parquet(output)
     if not sys.stderr.isatty():
         simulate_census(output, rows=rows, seed=seed, overwrite=overwrite)
     else:

@@ -10,12 +10,13 @@ import typer
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.options import say, stage, warn
+from dpnb_columnar.commands.outputs import check_target, default_name
 
 
 def command(
     data: options.Data,
     dataset: options.Dataset = None,
-    epsilon: options.Epsilon = None,
+    epsilon: options.EpsilonOfData = None,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
@@ -39,21 +40,20 @@ def command(
       dpnb-columnar train "state-*.parquet" --epsilon 0.5 --output model.parquet
       dpnb-columnar train adult.parquet --mechanism histogram --weights 1:1:1
     """
-    from dpnb_columnar.aggregate.local import aggregate
+    from dpnb_columnar.aggregation.local import aggregate
     from dpnb_columnar.boundary.release import plan, release
     from dpnb_columnar.commands.releasing import announce, random_bits
-    from dpnb_columnar.files import check_output
     from dpnb_columnar.model.files import check_suffix, save_model
     from dpnb_columnar.rows.domains import find_domain
     from dpnb_columnar.rows.source import open_source, resolve
 
     files = resolve(data)
     found = find_domain(files, dataset)
-    spent = options.budget(epsilon or found.epsilon or options.DEFAULT_EPSILON, neighbours, weights)
-    target = output or options.default_name(data, found.domain.name, ".model.json")
+    spent = options.budget(options.epsilon_for(found, epsilon), neighbours, weights)
+    target = output or default_name(data, found.domain.name, ".model.json")
     check_suffix(target)
-    check_output(target, overwrite)
     shares = plan(found.domain, spent, mechanism, noise)
+    check_target(target, overwrite, files)
     source = open_source(files, found.domain)
 
     say(f"domain {found.domain.name}, from {found.origin}")

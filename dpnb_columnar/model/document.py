@@ -29,7 +29,7 @@ def to_document(model: Model) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "software": dict(model.software),
+        "software": dict(sorted(model.software.items())),
         "guarantee": _guarantee_document(model.guarantee),
         "domain": {"name": model.domain.name, **document_of(model.domain)},
         "classes": _plain(model.classes),

@@ -12,7 +12,7 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, probability_column, score
 from dpnb_columnar.rows.expressions import class_code, fits
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.source import Source, open_source
 
 CALIBRATION_BINS = 10
 LEAST_PROBABILITY = 1e-15
@@ -64,33 +64,41 @@ def evaluate(model: Model, files: Sequence[Path]) -> Evaluation:
     """
     domain = model.domain
     source = open_source(files, domain)
-    columns = list(source.kinds)
-    rows = pl.concat([pl.scan_parquet(file, glob=False).select(columns) for file in source.files])
-    labelled = rows.filter(fits(domain, source.kinds)).with_columns(class_code(domain, source.kinds).alias("__true"))
-    scored = score(model, labelled, keep=["__true"])
+    scored = pl.concat([_scored(model, file, source) for file in source.files])
     probabilities = [pl.col(probability_column(name)) for name in domain.classes]
-    own = pl.coalesce(pl.when(pl.col("__true") == code).then(value) for code, value in enumerate(probabilities))
+    own = pl.coalesce(pl.when(pl.col("true") == code).then(value) for code, value in enumerate(probabilities))
     top = pl.max_horizontal(*probabilities)
     tenth = (top * CALIBRATION_BINS).floor().clip(0, CALIBRATION_BINS - 1).cast(pl.Int32)
-    grouped = (
-        scored.group_by("__true", PREDICTED, tenth.alias("tenth"))
-        .agg(
-            pl.len().alias("rows"),
-            -own.clip(LEAST_PROBABILITY, 1).log().sum().alias("loss"),
-            top.sum().alias("probability"),
-        )
-        .collect(engine="streaming")
+    grouped = scored.group_by("true", PREDICTED, tenth.alias("tenth")).agg(
+        pl.len().alias("rows"),
+        -own.clip(LEAST_PROBABILITY, 1).log().sum().alias("loss"),
+        top.sum().alias("probability"),
     )
-    return _summary(grouped, domain.classes, files)
+    try:
+        cells = grouped.collect(engine="streaming")
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        # The engine's own text may quote values.
+        raise source.unreadable() from None
+    if not cells["rows"].sum():
+        raise DataError(f"{source.names}: no row fits the model's domain; run dpnb-columnar check on it")
+    return _summary(cells, domain.classes)
 
 
-def _summary(grouped: pl.DataFrame, classes: Sequence[str], files: Sequence[Path]) -> Evaluation:
+def _scored(model: Model, file: Path, source: Source) -> pl.LazyFrame:
+    """Scores of the rows of one file that fit the domain, beside the code of their class (``true``)."""
+    domain = model.domain
+    truth = "true ".join(["", *domain.columns])  # longer than the name of any column the model reads
+    rows = pl.scan_parquet(file, glob=False).filter(fits(domain, source.kinds))
+    labelled = rows.with_columns(class_code(domain, source.kinds).alias(truth))
+    return score(model, labelled, keep=[truth]).rename({truth: "true"})
+
+
+def _summary(grouped: pl.DataFrame, classes: Sequence[str]) -> Evaluation:
+    """The figures from sums over cells of (true class, predicted class, tenth)."""
     rows = int(grouped["rows"].sum())
-    if not rows:
-        raise DataError(f"{files[0]}: no row fits the model's domain; run dpnb-columnar check on it")
-    right = grouped["__true"] == grouped[PREDICTED].replace_strict(classes, range(len(classes)), return_dtype=pl.Int32)
+    right = grouped["true"] == grouped[PREDICTED].replace_strict(classes, range(len(classes)), return_dtype=pl.Int32)
     grouped = grouped.with_columns(right.alias("right"))
-    cells = grouped.group_by("__true", PREDICTED).agg(pl.col("rows").sum())
+    cells = grouped.group_by("true", PREDICTED).agg(pl.col("rows").sum())
     counts = {(true, name): count for true, name, count in cells.rows()}
     confusion = tuple(tuple(int(counts.get((true, name), 0)) for name in classes) for true in range(len(classes)))
     return Evaluation(

@@ -52,6 +52,7 @@ def load_model(path: Path) -> Model:
     """Read a model back, exactly as it was saved.
 
     Raises:
+        UsageError: The suffix is neither .json nor .parquet.
         MissingInputError: The file cannot be opened.
         DataError: Not a model, or of an unknown version.
         DomainError: Its domain has faults.
@@ -60,17 +61,29 @@ def load_model(path: Path) -> Model:
     try:
         if path.stat().st_size > LARGEST_MODEL_FILE:
             raise DataError(f"{path}: not a model: larger than {LARGEST_MODEL_FILE} bytes")
-        document = _read_json(path) if path.suffix.lower() == ".json" else _read_parquet(path)
+        content = path.read_bytes()
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be opened: {error.strerror or 'no such file'}") from None
-    return from_document(document, str(path))
+    read = _read_json if path.suffix.lower() == ".json" else _read_parquet
+    return from_document(read(content, path), str(path))
 
 
-def _read_json(path: Path) -> Any:
+def _read_json(content: bytes, path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return _parsed(content)
     except (ValueError, RecursionError):
         raise DataError(f"{path}: not a model: not a JSON file") from None
+
+
+def _parsed(content: bytes) -> Any:
+    """A JSON document whose every text can be written again.
+
+    Raises:
+        ValueError, RecursionError: Not JSON, nested too deeply, or with half a surrogate pair.
+    """
+    document = json.loads(content.decode("utf-8"))
+    json.dumps(document, ensure_ascii=False).encode("utf-8")
+    return document
 
 
 def _write_parquet(document: Mapping[str, Any], path: Path) -> None:
@@ -98,20 +111,19 @@ def _frame(document: Mapping[str, Any]) -> Mapping[str, Any]:
     return frame
 
 
-def _read_parquet(path: Path) -> Any:
+def _read_parquet(content: bytes, path: Path) -> Any:
+    """The document that a Parquet model carries, its numbers put back from the rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
-        document = json.loads((table.schema.metadata or {})[MODEL_KEY.encode()])
-        rows = table.to_pylist()
-        for leaf, row in zip(leaves(document), rows, strict=True):
+        table = pq.read_table(pa.BufferReader(content))
+        document = _parsed((table.schema.metadata or {})[MODEL_KEY.encode()])
+        for leaf, row in zip(leaves(document), table.to_pylist(), strict=True):
             named = (row["attribute"], row["class"], row["cell"], row["parameter"])
             if named != (leaf.attribute, leaf.klass, leaf.cell, leaf.parameter):
                 raise DataError(f"{path}: not a valid model: its rows do not follow its metadata")
-            leaf.released[leaf.position] = int(row["released"]) if leaf.whole else float(row["released"])
-            leaf.values[leaf.position] = float(row["value"])
-    except (pa.ArrowException, ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+            leaf.released[leaf.position], leaf.values[leaf.position] = row["released"], row["value"]
+    except (pa.ArrowException, OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
         raise DataError(f"{path}: not a model: not a Parquet file written by this program") from None
     return document

@@ -22,8 +22,11 @@ def log_normalisation(mean: float, deviation: float, lower: float, upper: float)
     Returns:
         -log(deviation) - log(sqrt(2 pi)) - log(Phi(b) - Phi(a)).
     """
-    from scipy.special import ndtr
-
     # Phi(b) - Phi(a) = 1 - Phi(a) - Phi(-b): both tails are at most 1/2 each, without cancellation in either.
-    outside = float(ndtr((lower - mean) / deviation) + ndtr((mean - upper) / deviation))
+    outside = _tail((mean - lower) / deviation) + _tail((upper - mean) / deviation)
     return -math.log(deviation) - LOG_ROOT_TWO_PI - math.log1p(-outside)
+
+
+def _tail(distance: float) -> float:
+    """Probability that a standard normal variable exceeds ``distance``."""
+    return math.erfc(distance / math.sqrt(2)) / 2

@@ -23,7 +23,11 @@ def statement(guarantee: Guarantee) -> str:
         return "NO GUARANTEE: the noise came from a seed and can be subtracted. For tests only."
     noise = f", noise {guarantee.noise}" if guarantee.noise else ""
     epsilon = text(guarantee.epsilon)
+    amount, exception = epsilon, ""
+    if guarantee.delta:
+        delta = text(guarantee.delta)
+        amount, exception = f"({epsilon}, {delta})", f", a probability of {delta} aside"
     return (
-        f"{epsilon}-differentially private for {RELATIONS[guarantee.neighbours]}: no such change makes any "
-        f"outcome more than exp({epsilon}) times as likely. Mechanism {guarantee.mechanism}{noise}."
+        f"{amount}-differentially private for {RELATIONS[guarantee.neighbours]}: no such change makes any "
+        f"outcome more than exp({epsilon}) times as likely{exception}. Mechanism {guarantee.mechanism}{noise}."
     )

@@ -58,16 +58,18 @@ def resolve(inputs: Sequence[str | Path]) -> tuple[Path, ...]:
             raise MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
         for identity, file in zip(identities, matches, strict=True):
             found.setdefault(identity, file)
+    if not found:
+        raise MissingInputError("no input; give Parquet files, a folder of them, or a quoted pattern")
     return tuple(found.values())
 
 
 def _matches(item: str) -> list[Path]:
     """The files that a path or pattern stands for; a folder stands for the Parquet files directly in it."""
     path = Path(item)
-    if path.exists():
-        return sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-    matches = sorted(Path(match) for match in glob.glob(item, recursive=True))  # noqa: PTH207 patterns may be absolute
-    return [file for match in matches for file in (sorted(match.glob("*.parquet")) if match.is_dir() else [match])]
+    # An empty path, as from a variable that is not set, would be the working directory. A pattern may be absolute.
+    matches = [path] if item and path.exists() else sorted(map(Path, glob.glob(item, recursive=True)))  # noqa: PTH207
+    files = [file for match in matches for file in (sorted(match.glob("*.parquet")) if match.is_dir() else [match])]
+    return [file for file in files if not file.is_dir()]
 
 
 def read_metadata(file: Path) -> dict[str, str]:
