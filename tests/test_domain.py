@@ -308,8 +308,9 @@ def test_name_of_the_data_set_is_quoted_in_places() -> None:
 
 # --- the canonical declaration ------------------------------------------------------------------------------------
 
-NAMES = st.text(min_size=1, max_size=12)
-TEXTS = st.text(max_size=8)
+PRINTABLE = st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])
+NAMES = st.text(PRINTABLE, min_size=1, max_size=12)
+TEXTS = st.text(PRINTABLE, max_size=8)
 FRACTIONS = st.fractions(-1000, 1000, max_denominator=10**6) | st.decimals(-1000, 1000, places=3).map(Fraction)
 
 
@@ -368,7 +369,7 @@ def test_canonical_declaration_writes_out_defaults_and_exact_numbers() -> None:
 
 
 def test_largest_numbers_survive_too() -> None:
-    attribute = {"lower": "-1e280", "upper": "1e280", "missing_values": ["1e-300", "1e300", "1/" + "3" * 300]}
+    attribute = {"lower": "-1e100", "upper": "1e100", "missing_values": ["1e-300", "1e300", "1/" + "3" * 300]}
     domain = read_domain("x", census(lambda d: d["attributes"].update(new=attribute)), "x")
     assert read_domain("x", document_of(domain), "x") == domain
     assert math.isfinite(domain.numeric[-1].scale.end)
@@ -697,3 +698,28 @@ def test_unreadable_catalogue_is_refused(tmp_path: Path, path: str) -> None:
 def test_number_beyond_decimals_in_metadata_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="a number in it is out of every range"):
         domain_from_metadata({"dpnb_columnar.domain": '{"name": 1e99999999999999999999}'}, "x.parquet")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["bell\x07", "line\nfeed", "escape\x1b[2J", "half \ud800", "separator\u2028"],
+    ids=["bell", "line feed", "escape", "surrogate", "separator"],
+)
+def test_names_that_could_forge_output_are_refused(name: str) -> None:
+    documents = [
+        (name, {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": {"x": {"lower": 0, "upper": 1}}}),
+        ("d", {"label": {"column": name, "classes": ["a", "b"]}, "attributes": {"x": {"lower": 0, "upper": 1}}}),
+        ("d", {"label": {"column": "y", "classes": ["a", name]}, "attributes": {"x": {"lower": 0, "upper": 1}}}),
+        ("d", {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": {name: {"lower": 0, "upper": 1}}}),
+        ("d", {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": {"x": {"values": [name]}}}),
+    ]
+    for domain, document in documents:
+        with pytest.raises(DomainError, match="control character") as caught:
+            read_domain(domain, document, "test")
+        assert name not in str(caught.value)
+
+
+def test_bounds_whose_squares_overflow_are_refused() -> None:
+    document = {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": {"x": {"lower": 0, "upper": "1e101"}}}
+    with pytest.raises(DomainError, match="beyond 1e100"):
+        read_domain("d", document, "test")

@@ -107,8 +107,8 @@ def test_survival_is_the_integral_of_the_density(family: NoiseFamily) -> None:
 @given(st.floats(1e-12, 1 - 1e-9))
 def test_magnitude_inverts_survival(family: NoiseFamily, probability: float) -> None:
     magnitude = family.magnitude(arb(probability))
-    if magnitude is not None:
-        assert float(family.survival(np.array([float(magnitude)]))[0]) == pytest.approx(probability, rel=1e-6)
+    assert magnitude is not None
+    assert float(family.survival(np.array([float(magnitude)]))[0]) == pytest.approx(probability, rel=1e-6)
 
 
 @every_family

@@ -189,13 +189,13 @@ def test_columns_that_differ_in_case_only(tmp_path: Path) -> None:
 MOMENT = datetime(2020, 1, 1)
 UNREADABLE = {
     "Null": pa.nulls(3),
-    "List(Int64)": pa.array([[1], [2], None]),
-    "Struct({'x': Int64})": pa.array([{"x": 1}] * 3),
-    "Map(String, Int64)": pa.array([[("secret", 1)]] * 3, pa.map_(pa.string(), pa.int64())),
+    "List": pa.array([[1], [2], None]),
+    "Struct": pa.array([{"x": 1}] * 3),
+    "Map": pa.array([[("secret", 1)]] * 3, pa.map_(pa.string(), pa.int64())),
     "Binary": pa.array([b"secret"] * 3),
     "Time": pa.array([time(1)] * 3),
-    "Datetime(time_unit='us', time_zone=None)": pa.array([MOMENT] * 3),
-    "Duration(time_unit='us')": pa.array([MOMENT - MOMENT] * 3),
+    "Datetime": pa.array([MOMENT] * 3),
+    "Duration": pa.array([MOMENT - MOMENT] * 3),
     "Decimal(precision=50, scale=2)": pa.array([Decimal("1.00")] * 3, pa.decimal256(50, 2)),
 }
 
@@ -248,7 +248,7 @@ def test_values_that_a_column_cannot_hold(tmp_path: Path, type_: pa.DataType) ->
         ("day > 2018", "column 'day' has type Date and cannot be compared with number 2018"),
         ("day = '2018-1-1'", "column 'day' has type Date and cannot be compared with text 2018-1-1"),
         ("owner = 'yes'", "column 'owner' has type Boolean and cannot be compared with text yes"),
-        ("list = 1", "column 'list' has type List(Int64): cast it"),
+        ("list = 1", "column 'list' has type List: cast it"),
     ],
 )
 def test_conditions_that_do_not_fit(tmp_path: Path, condition: str, problem: str) -> None:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpnb_columnar.boundary import tuning
 from dpnb_columnar.sensitivity import (
     RunLengthColumn,
     mean_smooth_sensitivity,
@@ -207,6 +208,73 @@ def test_searches_agree_with_the_slow_loops(case: tuple[Values, int, int], beta:
     variance = slow_variance_bound(values, trim, cells, beta)
     assert mean_smooth_sensitivity(column, trim, cells, beta) == pytest.approx(mean, rel=1e-9)
     assert variance_smooth_bound(column, trim, cells, beta) == pytest.approx(variance, rel=1e-9)
+
+
+@st.composite
+def tuned_columns(draw: st.DrawFn) -> tuple[RunLengthColumn, int, int, float]:
+    """Few runs, one of them of nearly all values, with the trim and beta of a real release near its noise level."""
+    cells = draw(st.sampled_from([1, 4, 100, 2**16]))
+    size = draw(st.integers(8, 3000))
+    epsilon = Fraction(draw(st.integers(1, 20))) / size
+    noise = tuning.smooth_noise(draw(st.sampled_from(["polyplace", "cauchy"])), epsilon)
+    codes = sorted(
+        draw(st.sets(st.integers(0, cells) | st.sampled_from([0, cells // 2, cells]), min_size=1, max_size=3))
+    )
+    few = [draw(st.integers(1, 3)) for _ in codes[1:]]
+    counts = [*few, size - sum(few)]
+    if draw(st.booleans()):
+        counts.reverse()
+    column = RunLengthColumn(np.array(codes, dtype=np.int64), np.array(counts, dtype=np.int64))
+    return column, tuning.trim(size, noise), cells, float(noise.beta)
+
+
+def every_step_variance_bound(column: RunLengthColumn, trim: int, cells: int, beta: float) -> float:
+    """The bound at every k from 0 to N, in plain vectorised sums over the expanded column and its mirror image."""
+    values = np.repeat(column.codes, column.counts)
+    size, window = len(values), len(values) - 2 * trim
+    k = np.arange(size + 1)
+    best = 0.0
+    for side in (values, cells - values[::-1]):
+        padded = np.concatenate(
+            [np.zeros(size, dtype=np.int64), side, np.full(2 * size, cells)]
+        )  # rank r is at size + r - 1
+        sums = np.concatenate([[0], np.cumsum(padded)])
+        top = padded[2 * size - trim + k]
+        others = sums[np.maximum(2 * size - trim - 1 - k, size)] - sums[np.maximum(size + trim - k, size)]
+        deviation = ((window - 1) * top - np.maximum(others, 0)).astype(np.float64)
+        best = max(best, float(np.max(np.exp(-beta * k) * deviation**2)))
+    return best / window**2 / (window - 1)
+
+
+@settings(max_examples=300, deadline=None)
+@given(tuned_columns())
+def test_the_variance_search_misses_no_step_at_the_tuning_of_a_release(
+    case: tuple[RunLengthColumn, int, int, float],
+) -> None:
+    column, cut, cells, beta = case
+    expected = every_step_variance_bound(column, cut, cells, beta)
+    assert variance_smooth_bound(column, cut, cells, beta) == pytest.approx(expected, rel=1e-9)
+
+
+@settings(max_examples=300, deadline=None)
+@given(tuned_columns(), st.data())
+def test_both_are_smooth_at_the_tuning_of_a_release(
+    case: tuple[RunLengthColumn, int, int, float], data: st.DataObject
+) -> None:
+    column, cut, cells, beta = case
+    values = list(np.repeat(column.codes, column.counts))
+    values[data.draw(st.integers(0, len(values) - 1))] = data.draw(st.integers(0, cells) | st.sampled_from([0, cells]))
+    other = run_length(tuple(sorted(int(value) for value in values)))
+    for search in (mean_smooth_sensitivity, variance_smooth_bound):
+        assert abs(math.log(search(column, cut, cells, beta) / search(other, cut, cells, beta))) <= beta + 1e-9
+
+
+def test_nearly_constant_columns_are_as_smooth_as_any() -> None:
+    """A search that stops short of the stationary point of its last piece jumps by 38 beta between these neighbours."""
+    one, two = (RunLengthColumn(np.array([50, 51]), np.array([920 - few, few])) for few in (1, 2))
+    here, there = (variance_smooth_bound(column, 227, 100, 0.003) for column in (one, two))
+    assert here == pytest.approx(every_step_variance_bound(one, 227, 100, 0.003), rel=1e-9)
+    assert abs(math.log(here / there)) <= 0.003
 
 
 @settings(max_examples=150, deadline=None)

@@ -32,14 +32,11 @@ def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = Fal
 
     cells = statistics.cells()
     names = [cell.attribute for cell in cells for _ in range(len(cell.counts))]
-    table = pa.table(
-        {
-            "attribute": pa.array(names, pa.string()).dictionary_encode(),
-            "class": pa.array(np.concatenate([cell.classes for cell in cells]), pa.int64()),
-            "code": pa.array(np.concatenate([cell.codes for cell in cells]), pa.int64()),
-            "count": pa.array(np.concatenate([cell.counts for cell in cells]), pa.int64()),
-        }
-    )
+    arrays = [
+        pa.array(names, pa.string()).dictionary_encode(),
+        *(np.concatenate([getattr(cell, field) for cell in cells]) for field in ("classes", "codes", "counts")),
+    ]
+    table = pa.table(arrays, schema=_schema())
     header = {STATISTICS_KEY: json.dumps({"version": VERSION, "notice": NOTICE}), **domain_metadata(statistics.domain)}
     with atomic_output(path, overwrite=overwrite, confidential=True) as partial:
         pq.write_table(table.replace_schema_metadata(header), partial, compression="zstd")
@@ -68,14 +65,28 @@ def load_statistics(path: Path) -> Statistics:
     if version != VERSION:
         raise DataError(f"{path}: statistics version {version!r:.20} is not known to this program (it reads {VERSION})")
     domain = domain_from_metadata(metadata, str(path))
-    if domain is None:
+    if domain is None or not table.schema.equals(_schema()):
         raise _not_statistics(path)
     try:
         return assemble(domain, _cells(table))
-    except (ValueError, KeyError, TypeError, pa.ArrowException):
+    except ValueError:
         raise DataError(
             f"{path}: its counts do not fit its own domain; make it again with dpnb-columnar aggregate"
         ) from None
+
+
+def _schema() -> pa.Schema:
+    """Columns of a statistics file: attribute is null for the class counts."""
+    import pyarrow as pa
+
+    return pa.schema(
+        {
+            "attribute": pa.dictionary(pa.int32(), pa.string()),
+            "class": pa.int64(),
+            "code": pa.int64(),
+            "count": pa.int64(),
+        }
+    )
 
 
 def _cells(table: pa.Table) -> list[Cells]:
@@ -84,11 +95,10 @@ def _cells(table: pa.Table) -> list[Cells]:
     frame = pl.DataFrame(table)
     if frame.null_count().select("class", "code", "count").row(0) != (0, 0, 0):
         raise ValueError("a count without a cell")
-    found = []
-    for (name,), part in frame.group_by("attribute", maintain_order=True):
-        arrays = (part[field].cast(pl.Int64).to_numpy() for field in ("class", "code", "count"))
-        found.append(Cells(None if name is None else str(name), *arrays))
-    return found
+    return [
+        Cells(None if name is None else str(name), *(part[field].to_numpy() for field in ("class", "code", "count")))
+        for (name,), part in frame.group_by("attribute", maintain_order=True)
+    ]
 
 
 def _not_statistics(path: Path) -> DataError:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Categorical, Domain, Numeric, digest
 from dpnb_columnar.sensitivity import RunLengthColumn
+from dpnb_columnar.sensitivity.column import LARGEST_SIZE
 
 Integers = NDArray[np.int64]
 
@@ -140,6 +141,8 @@ def _joined(name: str | None, parts: list[Cells], classes: int, last: int) -> tu
     klass, code, count = (
         np.concatenate([empty, *(getattr(part, field) for part in parts)]) for field in ("classes", "codes", "counts")
     )
+    if np.abs(count.astype(np.float64)).sum() > LARGEST_SIZE:
+        raise ValueError(f"{_named(name)}: more than {LARGEST_SIZE} rows")
     if np.any((klass < 0) | (klass >= classes) | (code < 0) | (code > last)):
         raise ValueError(f"a cell of {_named(name)} lies outside the domain")
     order = np.lexsort((code, klass))

@@ -47,7 +47,7 @@ def _edges(attribute: Numeric) -> list[int]:
 
 def _release(release: Release, attribute: Numeric) -> Histogram:
     """One row changes one bin of one class by 1, as in a contingency table."""
-    share, edges = release.share(COUNTS, attribute.name), _edges(attribute)
+    share, edges = release.shares[COUNTS, attribute.name], _edges(attribute)
     released = []
     for column in release.statistics.columns[attribute.name]:
         scaled = on_scale(attribute, column)

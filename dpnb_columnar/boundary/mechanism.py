@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,20 +22,14 @@ class Release:
     Attributes:
         statistics: Exact counts. Confidential.
         sizes: Released class counts, public.
-        shares: The composition table without its first row, in the order of the mechanism's requests.
-        noise: Name of the noise family for smooth releases.
+        shares: Shares by query and attribute.
         bits: Source of randomness.
     """
 
     statistics: Statistics
     sizes: tuple[int, ...]
-    shares: Sequence[Share]
-    noise: str
+    shares: Mapping[tuple[str, str | None], Share]
     bits: RandomBits
-
-    def share(self, query: str, attribute: str) -> Share:
-        """The share of one query about one attribute."""
-        return next(share for share in self.shares if share.query == query and share.attribute == attribute)
 
 
 class Mechanism(Protocol):

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpnb_columnar.domain import Categorical, Numeric
-from dpnb_columnar.model.parameters import ClassCounts, Histogram, Normal, Table
+from dpnb_columnar.model.parameters import LARGEST_COUNT, ClassCounts, Histogram, Normal, Table
 
-LARGEST_COUNT = 2**53
 LARGEST_RELEASED = 1e300
 """Released values beyond these are cut off, so that both model formats hold them exactly."""
 

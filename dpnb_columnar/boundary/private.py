@@ -39,6 +39,6 @@ def categorical_requests(domain: Domain, weight: Fraction) -> list[Request]:
 
 def release_table(release: Release, attribute: Categorical) -> Table:
     """The contingency table of a categorical attribute with the classes: every cell, empty or not."""
-    share = release.share(COUNTS, attribute.name)
+    share = release.shares[COUNTS, attribute.name]
     table = release.statistics.tables[attribute.name]
     return postprocessing.table(attribute, [noisy_counts(row, share.row_epsilon, release.bits) for row in table])

@@ -54,14 +54,14 @@ def release(
         UsageError: Unknown mechanism or noise family, or a budget too small for the number of queries.
     """
     chosen = mechanism_named(mechanism)
-    bits = bits or SystemBits()
+    bits = SystemBits() if bits is None else bits
     shares = plan(statistics.domain, budget, mechanism, noise)
-    counted, *others = shares
-    classes = chosen.classes(statistics, counted, bits)
-    attributes = chosen.attributes(Release(statistics, classes.released, others, noise_named(chosen, noise), bits))
+    asked = {(share.query, share.attribute): share for share in shares}
+    classes = chosen.classes(statistics, asked[CLASS_COUNTS, None], bits)
+    attributes = chosen.attributes(Release(statistics, classes.released, asked, bits))
     guarantee = Guarantee(
         mechanism=chosen.name,
-        noise=noise_named(chosen, noise) if chosen.smooth else None,
+        noise=smooth_family(chosen, noise) if chosen.smooth else None,
         epsilon=budget.epsilon if chosen.private else None,
         delta=Fraction(0) if chosen.private else None,
         neighbours=budget.neighbours if chosen.private else None,
@@ -81,10 +81,11 @@ def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str |
     chosen = mechanism_named(mechanism)
     weights = budget.weights or chosen.weights
     counts = Request(CLASS_COUNTS, None, len(domain.classes), PARALLEL_CELLS, "laplace", weights.counts)
-    shares = compose([counts, *chosen.requests(domain, weights, noise_named(chosen, noise))], budget)
-    if chosen.smooth and min(share.row_epsilon for share in shares) < 8 * SMALLEST_BETA:
+    shares = compose([counts, *chosen.requests(domain, weights, smooth_family(chosen, noise))], budget)
+    smallest = min(shares, key=lambda share: share.row_epsilon)
+    if chosen.smooth and smallest.row_epsilon < 8 * SMALLEST_BETA:
         raise UsageError(
-            f"epsilon is too small for {len(shares)} queries: the smallest share is {float(shares[-1].epsilon):.2g}; "
+            f"epsilon is too small for {len(shares)} queries: the smallest share is {float(smallest.epsilon):.2g}; "
             "raise --epsilon, or declare fewer attributes"
         )
     return shares
@@ -101,8 +102,8 @@ def mechanism_named(name: str) -> Mechanism:
     return MECHANISMS[name]
 
 
-def noise_named(mechanism: Mechanism, name: str | None) -> str:
-    """The noise family to use, the default if none is named.
+def smooth_family(mechanism: Mechanism, name: str | None) -> str:
+    """The noise family for smooth releases, the default if none is named.
 
     Raises:
         UsageError: Unknown, or the mechanism uses none.

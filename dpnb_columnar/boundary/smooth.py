@@ -49,6 +49,10 @@ class _Moment:
     sensitivity: Fraction
 
 
+_Moments = Mapping[str, _Moment]
+"""Per query, the moment of one class."""
+
+
 class Smooth(PrivateCounts):
     """Truncated normal attributes from smooth sensitivity, categorical attributes from contingency tables."""
 
@@ -67,7 +71,7 @@ class Smooth(PrivateCounts):
 
     def attributes(self, release: Release) -> list[AttributeParameters]:
         domain = release.statistics.domain
-        jobs = list(product(domain.numeric, MOMENTS, range(len(domain.classes))))
+        jobs = list(product(domain.numeric, range(len(domain.classes))))
         with ThreadPoolExecutor() as pool:  # the searches are numpy calls, which run side by side
             prepared = dict(zip(jobs, pool.map(lambda job: _prepare(release, *job), jobs), strict=True))
         found: list[AttributeParameters] = []
@@ -80,7 +84,8 @@ class Smooth(PrivateCounts):
 
 
 def _noise(release: Release, attribute: Numeric, query: str) -> NoiseFamily:
-    return smooth_noise(release.noise, release.share(query, attribute.name).row_epsilon)
+    share = release.shares[query, attribute.name]
+    return smooth_noise(share.noise, share.row_epsilon)
 
 
 def _size(release: Release, klass: int) -> int:
@@ -88,22 +93,28 @@ def _size(release: Release, klass: int) -> int:
     return max(release.sizes[klass], SMALLEST_SAMPLE)
 
 
-def _prepare(release: Release, attribute: Numeric, query: str, klass: int) -> _Moment:
-    """The exact moment of a class's public-size sample, and its smooth sensitivity raised above the search's error."""
-    statistic, search = MOMENTS[query]
-    noise, size, cells = _noise(release, attribute, query), _size(release, klass), attribute.scale.cells
-    column = on_scale(attribute, release.statistics.columns[attribute.name][klass])
-    sample, cut = public_size(column, size, cells), trim(size, noise)
-    return _Moment(statistic(sample, cut), raised(search(sample, cut, cells, searched_beta(noise.beta))))
+def _prepare(release: Release, attribute: Numeric, klass: int) -> _Moments:
+    """The exact moments of a class's public-size sample, with smooth sensitivities raised above the search's error."""
+    size, cells = _size(release, klass), attribute.scale.cells
+    sample = public_size(on_scale(attribute, release.statistics.columns[attribute.name][klass]), size, cells)
+    moments = {}
+    for query, (statistic, search) in MOMENTS.items():
+        noise = _noise(release, attribute, query)
+        cut = trim(size, noise)
+        sensitivity = search(sample, cut, cells, searched_beta(noise.beta))
+        moments[query] = _Moment(statistic(sample, cut), raised(sensitivity))
+    return moments
 
 
-def _release(release: Release, attribute: Numeric, prepared: Mapping[tuple[Numeric, str, int], _Moment]) -> Normal:
+def _release(
+    release: Release, attribute: Numeric, prepared: Mapping[tuple[Numeric, int], Mapping[str, _Moment]]
+) -> Normal:
     """Draw the noise of one attribute, and make parameters of what comes out."""
     classes = range(len(release.sizes))
 
     def drawn(query: str) -> list[Fraction]:
         noise = _noise(release, attribute, query)
-        moments = [prepared[attribute, query, klass] for klass in classes]
+        moments = [prepared[attribute, klass][query] for klass in classes]
         return [draw(moment.location, moment.sensitivity, noise, release.bits, GRID_BITS) for moment in moments]
 
     means, variances = drawn("mean"), drawn("variance")

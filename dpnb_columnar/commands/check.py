@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import typer
-
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.options import say, stage, table, warn
 from dpnb_columnar.errors import DataError
@@ -44,6 +42,8 @@ def command(data: options.Data, dataset: options.Dataset = None) -> None:
     table(["class", "rows that fit"], list(zip(found.domain.classes, result.class_rows, strict=True)))
     for advice in result.advice:
         say(f"note: {advice}")
+    for fault in result.faults:
+        say(f"fault: {fault}")
     if result.faults:
-        raise DataError("\n  ".join([f"{files[0]}: not ready for a release", *result.faults]))
-    raise typer.Exit
+        # What is amiss is a fact about the rows: it stands in the report, not in the log of a scheduled run.
+        raise DataError(f"{files[0]}: not ready for a release; the report on standard output says why and what to do")

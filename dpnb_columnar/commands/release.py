@@ -21,7 +21,7 @@ def command(
         typer.Argument(help="Statistics files; they are added up.", metavar="STATISTICS", show_default=False),
     ],
     output: Annotated[Path, typer.Option(help="Model file, .json or .parquet.", show_default=False)],
-    epsilon: options.Epsilon = options.DEFAULT_EPSILON,
+    epsilon: options.EpsilonOfData = None,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
@@ -44,19 +44,22 @@ def command(
     from dpnb_columnar.boundary.release import plan
     from dpnb_columnar.boundary.release import release as released
     from dpnb_columnar.commands.releasing import announce, random_bits
+    from dpnb_columnar.domain.catalogue import declared_epsilon
     from dpnb_columnar.model.files import check_suffix, save_model
+    from dpnb_columnar.rows.domains import FoundDomain
 
     check_suffix(output)
     check_target(output, overwrite, statistics)
     _refuse_repeated(statistics)
-    spent = options.budget(epsilon, neighbours, weights)
     parts = [load_statistics(path) for path in statistics]
     try:
         total = reduce(lambda left, right: left + right, parts)
     except ValueError as error:
         raise DataError(f"{', '.join(map(str, statistics))}: {error}") from None
+    found = FoundDomain(total.domain, "the statistics", declared_epsilon(total.domain))
+    spent = options.budget(options.epsilon_for(found, epsilon), neighbours, weights)
     shares = plan(total.domain, spent, mechanism, noise)
-    say(f"domain {total.domain.name}, from the statistics")
+    say(f"domain {total.domain.name}, from {found.origin}")
     announce(spent, mechanism, shares)
     with stage("releasing"):
         model = released(total, spent, mechanism, noise, random_bits(seed))

@@ -155,6 +155,12 @@ def entry_named(name: str) -> Entry:
     raise UsageError(f"no data set named {name!r}; {hint}")
 
 
+def declared_epsilon(domain: Domain) -> Fraction | None:
+    """The epsilon of the entry that declares this very domain under its name, or None."""
+    entry = next((entry for entry in entries() if entry.name == domain.name), None)
+    return entry.epsilon if entry is not None and entry.epsilon is not None and entry.domain == domain else None
+
+
 def entry_for(paths: Sequence[Path]) -> Entry | None:
     """The first entry that claims every one of these files, or None."""
     return next((entry for entry in entries() if all(entry.claims(path) for path in paths)), None)

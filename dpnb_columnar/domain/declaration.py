@@ -29,6 +29,9 @@ from dpnb_columnar.errors import DomainError, Fault, shown
 LARGEST_EXACT_INTEGER = 2**53
 """Beyond this many steps from zero neighbouring grid values would be one 64-bit float."""
 
+LARGEST_BOUND = 10**100
+"""Squares of larger bounds would overflow where variances are turned into floats."""
+
 DOMAIN_KEYS = ("label", "attributes")
 LABEL_KEYS = ("column", "condition", "classes", "missing_values")
 NUMERIC_KEYS = ("lower", "upper", "step", "transform", "missing_values")
@@ -105,6 +108,7 @@ class _Reader(Fields):
         table = self.table(document, self.place, keys)
         if table is None:
             return None
+        self.printable(self.name, self.place)
         label = self.label(table.get("label"), f"{self.place}.label")
         attributes = self.attributes(table.get("attributes"), f"{self.place}.attributes")
         if label is not None:
@@ -140,6 +144,7 @@ class _Reader(Fields):
 
     def column(self, value: object, place: str) -> str | None:
         if isinstance(value, str) and value:
+            self.printable(value, place)
             return value
         self.fault(place, f"expected a column name, found {shown(value)}")
         return None
@@ -172,6 +177,7 @@ class _Reader(Fields):
         if not name:
             self.fault(place, "an attribute needs a name")
             return None
+        self.printable(name, place)
         if not isinstance(document, Mapping):
             self.fault(place, f"expected a table, found {shown(document)}")
             return None
@@ -224,6 +230,8 @@ def _grid_fault(attribute: Numeric, place: str) -> Fault | None:
         return Fault(f"{place}.step", problem)
     if (upper - lower) / step > MAXIMUM_CELLS:
         return Fault(f"{place}.step", f"the grid has more than {MAXIMUM_CELLS} cells; choose a wider step")
+    if max(abs(lower), abs(upper)) > LARGEST_BOUND:
+        return Fault(f"{place}.upper", "bounds beyond 1e100 have squares beyond every float; change the column's unit")
     if max(abs(lower), abs(upper)) > step * LARGEST_EXACT_INTEGER:
         return Fault(f"{place}.step", f"64-bit floats around these bounds are wider apart than the step ({text(step)})")
     if attribute.transform is Transform.LOG1P and float(lower) <= -1:

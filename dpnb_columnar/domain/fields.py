@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -16,6 +17,9 @@ from dpnb_columnar.errors import Fault, shown
 
 LARGEST_DECLARATION = 10_000
 """Most attributes, and most values of one attribute: bounds what a file from elsewhere can ask for."""
+
+UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
+"""Unicode categories: control characters, surrogates, line and paragraph separators."""
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -80,10 +84,17 @@ class Fields:
                 found.append(str(value))
             else:
                 self.fault(place, f"expected text or a whole number, found {shown(value)}; quote it if it is a name")
+        for value in found:
+            self.printable(value, place)
         repeated = [value for value, times in Counter(found).items() if times > 1]
         if repeated:
             self.fault(place, f"{listed(repeated)} appear more than once")
         return tuple(found)
+
+    def printable(self, value: str, place: str) -> None:
+        """Note control characters and lone surrogates: they could forge lines of output, or not be written at all."""
+        if any(unicodedata.category(letter) in UNPRINTABLE for letter in value):
+            self.fault(place, f"{shown(value)} holds a control character or is not valid Unicode")
 
     def choice(self, table: Mapping[str, Any], key: str, kind: type[Choice], default: Choice, place: str) -> Choice:
         value = table.get(key, default.value)
@@ -102,5 +113,5 @@ def listed(values: Sequence[str]) -> str:
 
 
 def quoted(key: str) -> str:
-    """A key as TOML writes it."""
-    return key if re.fullmatch(r"[\w-]+", key) else json.dumps(key, ensure_ascii=False)
+    """A key as TOML writes it, what cannot be printed escaped."""
+    return key if re.fullmatch(r"[\w-]+", key) else json.dumps(key, ensure_ascii=not key.isprintable())

@@ -9,9 +9,7 @@ from typing import Any
 
 from dpnb_columnar.domain.numbers import exact
 from dpnb_columnar.errors import DataError, shown
-
-LARGEST_COUNT = 2**53
-"""Largest whole number in a model, so that both model formats hold it exactly."""
+from dpnb_columnar.model.parameters import LARGEST_COUNT
 
 PROBABILITY_TOLERANCE = 1e-9
 """How far the sum of a list of probabilities may be from 1."""

@@ -35,13 +35,15 @@ def check_suffix(path: Path) -> None:
 def save_model(model: Model, path: Path, *, overwrite: bool = False) -> None:
     """Write a model, as JSON or Parquet by the name's suffix. Equal models give byte-identical files.
 
+    A model without a guarantee is as confidential as the rows, so its file is readable by the owner alone.
+
     Raises:
         UsageError: The suffix is neither .json nor .parquet.
         OutputError: The file exists, or cannot be written.
     """
     check_suffix(path)
     document = to_document(model)
-    with atomic_output(path, overwrite=overwrite) as partial:
+    with atomic_output(path, overwrite=overwrite, confidential=not model.guarantee.private) as partial:
         if path.suffix.lower() == ".json":
             partial.write_text(to_json(document), encoding="utf-8")
         else:

@@ -11,6 +11,9 @@ from fractions import Fraction
 
 from dpnb_columnar.budget import Neighbours, Share
 
+LARGEST_COUNT = 2**53
+"""Released counts are cut off here, so that both file formats hold them exactly."""
+
 
 @dataclass(frozen=True, slots=True)
 class ClassCounts:

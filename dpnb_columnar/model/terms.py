@@ -15,11 +15,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform
+from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
+from dpnb_columnar.domain.scaling import scale_codes
 from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal
-from dpnb_columnar.rows.expressions import category_key, grid_code, number
-from dpnb_columnar.rows.kinds import Key, Kind, keys
+from dpnb_columnar.rows.expressions import category_code, grid_code, number
+from dpnb_columnar.rows.kinds import Kind
 
 Integers = NDArray[np.int64]
 
@@ -33,7 +34,7 @@ def prepared(attribute: Attribute, parameters: AttributeParameters, kind: Kind) 
         kind: What its column holds.
     """
     if isinstance(attribute, Categorical):
-        return _category_code(attribute, kind)
+        return category_code(attribute, kind)
     if isinstance(parameters, Histogram):
         code = grid_code(attribute, kind)
         reached = [(code >= threshold).cast(pl.Int64) for threshold in thresholds(attribute, parameters.edges)]
@@ -55,25 +56,6 @@ def terms(attribute: Attribute, parameters: AttributeParameters, value: pl.Expr)
         for row in parameters.probability
     ]
     return [pl.lit(pl.Series(row)).gather(value) for row in logarithms]
-
-
-def _category_code(attribute: Categorical, kind: Kind) -> pl.Expr:
-    """Position of the row's category in the domain, null where it is in no category.
-
-    The same as ``rows.expressions.category_code``, whose ``replace_strict`` would make Polars hold all rows at once.
-    """
-    found = keys(attribute.values, kind)
-    value = category_key(attribute, kind)
-    place = value.cast(pl.String).cast(pl.Enum([_written(key) for key in found]), strict=False).to_physical()
-    code = pl.lit(pl.Series(list(found.values()), dtype=pl.Int32)).gather(place)
-    if attribute.missing is Missing.CATEGORY:
-        return pl.when(value.is_null()).then(len(attribute.values)).otherwise(code)
-    return code
-
-
-def _written(key: Key) -> str:
-    """A key as Polars writes it as text."""
-    return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def _normal_terms(attribute: Numeric, parameters: Normal, value: pl.Expr) -> Iterator[pl.Expr]:
@@ -116,14 +98,7 @@ def thresholds(attribute: Numeric, edges: tuple[int, ...]) -> Sequence[int]:
     low, high = np.zeros_like(inner), np.full_like(inner, attribute.cells + 1)
     while np.any(low < high):
         middle = (low + high) // 2
-        reached = _scale_codes(attribute, middle) >= inner
+        # The code beyond the grid's last is beyond every edge.
+        reached = (middle > attribute.cells) | (scale_codes(attribute, middle) >= inner)
         low, high = np.where(reached, low, middle + 1), np.where(reached, middle, high)
     return [int(code) for code in low]
-
-
-def _scale_codes(attribute: Numeric, codes: Integers) -> Integers:
-    """Codes on the even scale of the logarithm, of grid codes; the code beyond the grid's last is beyond every edge."""
-    scale = attribute.scale
-    values = np.log1p(float(attribute.lower) + codes * float(attribute.step))
-    scaled = np.floor((values - scale.origin) / scale.step + 0.5).astype(np.int64).clip(0, scale.cells)
-    return np.where(codes > attribute.cells, scale.cells + 1, scaled)

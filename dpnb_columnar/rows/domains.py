@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpnb_columnar.domain import Domain, digest
-from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, entry_for, entry_named
+from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, declared_epsilon, entry_for, entry_named
 from dpnb_columnar.domain.metadata import domain_from_metadata
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.rows.source import read_metadata
@@ -41,7 +41,8 @@ def find_domain(files: Sequence[Path], dataset: str | None = None) -> FoundDomai
     carried = [domain_from_metadata(read_metadata(file), str(file)) for file in files]
     domains = {digest(domain): domain for domain in carried if domain is not None}
     if len(domains) == 1 and None not in carried:
-        return FoundDomain(domains.popitem()[1], "the metadata of the data")
+        (domain,) = domains.values()
+        return FoundDomain(domain, "the metadata of the data", declared_epsilon(domain))
     if domains:
         raise ConfigurationError(
             f"{files[0]} and the files beside it do not all carry the same domain; name one with --dataset"

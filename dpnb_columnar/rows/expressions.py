@@ -16,7 +16,7 @@ import polars.selectors as cs
 from dpnb_columnar.domain import Categorical, Domain, Label, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
 from dpnb_columnar.domain.numbers import exact
-from dpnb_columnar.rows.kinds import LARGEST_KEY, UNMATCHED_KEY, Kind, keys
+from dpnb_columnar.rows.kinds import LARGEST_KEY, UNMATCHED_KEY, Key, Kind, keys
 
 
 def column(name: str) -> pl.Expr:
@@ -74,7 +74,9 @@ def category_code(attribute: Categorical, kind: Kind) -> pl.Expr:
     """Position of the row's category in the domain as 32-bit integer, null where it is in no category."""
     found = keys(attribute.values, kind)
     value = category_key(attribute, kind)
-    code = value.replace_strict(list(found), list(found.values()), default=None, return_dtype=pl.Int32)
+    # By way of an Enum: replace_strict would make Polars hold all rows at once.
+    place = value.cast(pl.String).cast(pl.Enum(list(map(_written, found))), strict=False).to_physical()
+    code = pl.lit(pl.Series(list(found.values()), dtype=pl.Int32)).gather(place)
     if attribute.missing is Missing.CATEGORY:
         return pl.when(value.is_null()).then(len(attribute.values)).otherwise(code)
     return code
@@ -147,6 +149,11 @@ def missing_numbers(label: Label) -> tuple[Fraction, ...]:
         except ValueError:
             continue
     return tuple(found)
+
+
+def _written(key: Key) -> str:
+    """A key as Polars writes it as text."""
+    return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def _without(value: pl.Expr, missing_values: tuple[str, ...], kind: Kind) -> pl.Expr:

@@ -122,8 +122,8 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], file: Path) ->
 
 
 def type_name(type_: pl.DataType) -> str:
-    """The type as messages name it: without the categories of an Enum, which are values of the data."""
-    return "Enum" if isinstance(type_, pl.Enum) else str(type_)
+    """The type as messages name it: by its kind alone, since an Enum, nested or not, lists values of the data."""
+    return str(type_) if isinstance(type_, pl.Decimal) else type(type_).__name__
 
 
 def _label_problems(label: Label, kinds: Mapping[str, Kind | None], found: Mapping[str, str]) -> list[str]:

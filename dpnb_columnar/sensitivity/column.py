@@ -9,6 +9,16 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 
+LARGEST_SIZE = 2**45
+"""Most values of a column (3.5e13): times 16 bits, sums still fit into 63."""
+
+LIMB_BITS = 16
+
+
+def limbs(codes: Integers) -> tuple[Integers, Integers]:
+    """Codes as ``high * 2**16 + low``, ``0 <= low < 2**16``: sums of either over a whole column fit into 63 bits."""
+    return codes >> LIMB_BITS, codes & (2**LIMB_BITS - 1)
+
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class RunLengthColumn:
@@ -65,10 +75,14 @@ def public_size(column: RunLengthColumn, size: int, cells: int) -> RunLengthColu
 
 def _padded(column: RunLengthColumn, low: int, high: int, cells: int) -> RunLengthColumn:
     """The column with ``low`` more values at code 0 and ``high`` more at code ``cells``."""
-    codes = np.concatenate([[0], column.codes, [cells]]).astype(np.int64)
-    counts = np.concatenate([[low], column.counts, [high]]).astype(np.int64)
-    distinct, position = np.unique(codes, return_inverse=True)
-    totals = np.zeros(len(distinct), dtype=np.int64)
-    np.add.at(totals, position, counts)
-    present = totals > 0
-    return RunLengthColumn(distinct[present], totals[present])
+    codes, counts = column.codes, column.counts
+    for code, pads, place in ((0, low, 0), (cells, high, -1)):
+        if not pads:
+            continue
+        if len(codes) and codes[place] == code:
+            counts = counts.copy()
+            counts[place] += pads
+        else:
+            end = len(codes) if place else 0
+            codes, counts = np.insert(codes, end, code), np.insert(counts, end, pads)
+    return RunLengthColumn(codes, counts)

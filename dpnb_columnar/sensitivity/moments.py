@@ -6,10 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpnb_columnar.sensitivity.column import RunLengthColumn, between_ranks
-
-EXACT_BITS = 62
-"""Sums proven to stay below 2**62 are taken in 64-bit integers; beyond that, in Python's unbounded ones."""
+from dpnb_columnar.sensitivity.column import LIMB_BITS, Integers, RunLengthColumn, between_ranks, limbs
 
 
 def trimmed_mean(column: RunLengthColumn, trim: int) -> Fraction:
@@ -26,9 +23,18 @@ def trimmed_variance(column: RunLengthColumn, trim: int) -> Fraction:
 
 
 def _power_sum(column: RunLengthColumn, power: int) -> int:
-    """Exact sum of count * code**power."""
-    largest = int(column.codes[-1]) if len(column.codes) else 0
-    # Every partial sum is at most n * largest**power, so this bound rules out overflow.
-    if (column.size * largest**power).bit_length() <= EXACT_BITS:
-        return int(np.dot(column.codes**power, column.counts))
-    return int(np.dot(column.codes.astype(object) ** power, column.counts.astype(object)))
+    """Exact sum of count * code**power, power 1 or 2, for codes up to 2**32.
+
+    A code is high * 2**16 + low, and its square high^2 * 2**32 + high * low * 2**17 + low^2, three numbers up to 2**32.
+    """
+    if power == 1:
+        return _weighted_sum(column.codes, column.counts)
+    high, low = limbs(column.codes)
+    squares, mixed, rest = (_weighted_sum(part, column.counts) for part in (high * high, high * low, low * low))
+    return (squares << 2 * LIMB_BITS) + (mixed << LIMB_BITS + 1) + rest
+
+
+def _weighted_sum(values: Integers, counts: Integers) -> int:
+    """Exact sum of counts * values, values up to 2**32: the sums of both limbs stay below 2**63 (``LARGEST_SIZE``)."""
+    high, low = limbs(values)
+    return (int(np.dot(high, counts)) << LIMB_BITS) + int(np.dot(low, counts))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpnb_columnar.sensitivity.accuracy import DEEPEST
-from dpnb_columnar.sensitivity.column import Integers, RunLengthColumn
-from dpnb_columnar.sensitivity.moments import EXACT_BITS
+from dpnb_columnar.sensitivity.column import LIMB_BITS, Integers, RunLengthColumn, limbs
+
+Floats = NDArray[np.float64]
 
 
 def variance_smooth_bound(column: RunLengthColumn, trim: int, cells: int, beta: float) -> float:
@@ -42,56 +45,76 @@ def _largest_deviation(column: RunLengthColumn, trim: int, cells: int, beta: flo
     """Maximum over k >= 0 of 2 log(D_k) - beta k, D_k = (w-1) (B_k - M_k^-), an integer.
 
     D_k = (w-1) x_{N-m+1+k} - (x_{m+1-k} + ... + x_{N-m-1-k}). Between the k at which an end of the sum or B_k passes
-    from one run to the next, D_k is linear in k, and 2 log(D_k) - beta k concave: its maximum over the integers of
-    such a piece is at an end or beside the stationary point D_k / slope = 2 / beta.
+    from one run to the next, D_k is linear in k, and 2 log(D_k) - beta k concave: its maximum over the integers of such
+    a piece is at an end or beside the stationary point D_k / slope = 2 / beta. Pieces are looked at up to the k from
+    which on even the widest deviation there is, (w-1) * cells, cannot beat what was found.
     """
     ranks = _Ranks(column, cells)
     size, window = column.size, column.size - 2 * trim
     last = size - trim - 1  # from here on the sum is empty and D constant
 
-    def deviation(distance: Integers) -> Integers:
+    def deviation(distance: Integers) -> _Wide:
         total = ranks.sum_to(last - distance) - ranks.sum_to(trim - distance)
-        difference: Integers = (window - 1) * ranks.value(size - trim + 1 + distance) - total
-        return difference
+        return ranks.value(size - trim + 1 + distance) * (window - 1) - total
 
     def score(distance: Integers) -> float:
         with np.errstate(divide="ignore"):
-            return float(np.max(2 * np.log(deviation(distance).astype(np.float64)) - beta * distance))
+            return float(np.max(2 * np.log(deviation(distance).rounded()) - beta * distance))
 
     best = max(floor, score(np.array([0, trim, last], dtype=np.int64)))
-    deepest = math.ceil((2 * math.log((window - 1) * cells) - best) / beta)  # no D_k exceeds (w-1) * cells
+    widest = 2 * math.log((window - 1) * cells)
+    deepest = min(math.ceil((widest - best) / beta), last)
     ends = ranks.ends
     breaks = np.concatenate([[0, trim, last], last - ends, trim - ends, ends + trim - size])
-    start = np.unique(breaks[(breaks >= 0) & (breaks <= min(deepest, last))])
-    end = np.append(start[1:] - 1, start[-1])
-    rise = (deviation(end) - deviation(start)).astype(np.float64)
+    start = np.unique(breaks[(breaks >= 0) & (breaks <= deepest)])
+    end = np.append(start[1:] - 1, deepest)
+    first = deviation(start)
+    rise = (deviation(end) - first).rounded()
     with np.errstate(divide="ignore", invalid="ignore"):
-        stationary = 2 / beta - deviation(start).astype(np.float64) * (end - start) / rise
+        stationary = 2 / beta - first.rounded() * (end - start) / rise
     stationary = np.where(rise > 0, np.clip(stationary, 0, end - start), 0)
     inner = start + stationary.astype(np.int64)
     return max(best, score(np.concatenate([start, end, inner, np.minimum(inner + 1, end)])))
+
+
+@dataclass(frozen=True, slots=True)
+class _Wide:
+    """Exact integers up to 2**78 as ``high * 2**16 + low``, both of shape (n,), int64."""
+
+    high: Integers
+    low: Integers
+
+    def __sub__(self, other: _Wide) -> _Wide:
+        return _Wide(self.high - other.high, self.low - other.low)
+
+    def __mul__(self, factor: int) -> _Wide:
+        return _Wide(self.high * factor, self.low * factor)
+
+    def rounded(self) -> Floats:
+        """As floats, for values that are not negative: after the carry both parts are not, so nothing cancels."""
+        high, low = self.high + (self.low >> LIMB_BITS), self.low & (2**LIMB_BITS - 1)
+        floats: Floats = high.astype(np.float64) * 2.0**LIMB_BITS + low
+        return floats
 
 
 class _Ranks:
     """Values and sums of a run-length column by rank, counted from 1, with the domain's bounds beyond the ends."""
 
     def __init__(self, column: RunLengthColumn, cells: int) -> None:
-        # Sums below 2**62 are exact in 64 bits, larger ones are taken in Python integers.
-        wide = (column.size * cells).bit_length() > EXACT_BITS
-        codes = column.codes.astype(object) if wide else column.codes
+        high, low = limbs(column.codes)
         self.ends = np.cumsum(column.counts)
         self._starts = np.append(0, self.ends)
-        self._codes = np.append(codes, cells)
-        self._sums = np.append(0, np.cumsum(codes * column.counts))
+        self._codes = _Wide(np.append(high, cells >> LIMB_BITS), np.append(low, cells & (2**LIMB_BITS - 1)))
+        self._sums = _Wide(*(np.append(0, np.cumsum(limb * column.counts)) for limb in (high, low)))
 
-    def value(self, rank: Integers) -> Integers:
+    def value(self, rank: Integers) -> _Wide:
         """x_rank for rank >= 1; ``cells`` beyond the last."""
-        found: Integers = self._codes[np.searchsorted(self.ends, rank)]
-        return found
+        run = np.searchsorted(self.ends, rank)
+        return _Wide(self._codes.high[run], self._codes.low[run])
 
-    def sum_to(self, rank: Integers) -> Integers:
+    def sum_to(self, rank: Integers) -> _Wide:
         """x_1 + ... + x_rank, for any rank up to the last; values before the first are zero."""
         rank = np.maximum(rank, 0)
         run = np.searchsorted(self.ends, rank)
-        total: Integers = self._sums[run] + (rank - self._starts[run]) * self._codes[run]
-        return total
+        sums, codes, within = self._sums, self._codes, rank - self._starts[run]
+        return _Wide(sums.high[run] + within * codes.high[run], sums.low[run] + within * codes.low[run])

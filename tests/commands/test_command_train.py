@@ -156,10 +156,17 @@ def test_epsilon(entry: str | None, typed: str | None, used: str, folder: Path, 
     assert document()["guarantee"]["epsilon"] == used
 
 
-def test_epsilon_of_a_named_entry(people_file: Path, run: Run) -> None:
+def test_the_declared_epsilon_goes_with_the_domain_wherever_it_is_read_from(people_file: Path, run: Run) -> None:
     Path("datasets.toml").write_text(ENTRY)
-    assert "epsilon 1 " in run("train", people_file, "--overwrite").out, "the file's own domain declares none"
+    assert "epsilon 0.25 " in run("train", people_file).out
     assert "epsilon 0.25 " in run("train", people_file, "--overwrite", "--dataset", "people").out
+    run("aggregate", people_file)
+    assert "epsilon 0.25 " in run("release", "people.statistics.parquet", "--output", "again.json").out
+
+
+def test_an_entry_of_that_name_with_another_domain_lends_no_epsilon(people_file: Path, run: Run) -> None:
+    Path("datasets.toml").write_text(ENTRY.replace("upper = 100", "upper = 50"))
+    assert "epsilon 1 " in run("train", people_file).out
 
 
 # Domain: the one named, else the file's own, else the catalogue's
