@@ -10,7 +10,7 @@ import typer
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say, stage, warn
+from dpnb_columnar.commands.options import say
 from dpnb_columnar.commands.outputs import check_target
 from dpnb_columnar.errors import DataError, UsageError
 
@@ -42,10 +42,9 @@ def command(
     """
     from dpnb_columnar.aggregation.files import load_statistics
     from dpnb_columnar.boundary.release import plan
-    from dpnb_columnar.boundary.release import release as released
-    from dpnb_columnar.commands.releasing import announce, random_bits
+    from dpnb_columnar.commands.releasing import announce, release_to
     from dpnb_columnar.domain.catalogue import declared_epsilon
-    from dpnb_columnar.model.files import check_suffix, save_model
+    from dpnb_columnar.model.files import check_suffix
     from dpnb_columnar.rows.domains import FoundDomain
 
     check_suffix(output)
@@ -61,12 +60,7 @@ def command(
     shares = plan(total.domain, spent, mechanism, noise)
     say(f"domain {total.domain.name}, from {found.origin}")
     announce(spent, mechanism, shares)
-    with stage("releasing"):
-        model = released(total, spent, mechanism, noise, random_bits(seed))
-    save_model(model, output, overwrite=overwrite)
-    if not model.guarantee.private:
-        warn("this model carries NO GUARANTEE; it is as confidential as the rows")
-    say(f"wrote {output}")
+    release_to(output, total, spent, mechanism, noise, seed, overwrite)
 
 
 def _refuse_repeated(files: list[Path]) -> None:

@@ -1,17 +1,16 @@
-"""What ``train`` and ``release`` have in common on the command line."""
+"""What ``train`` and ``release`` have in common: from statistics to a model file."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget, Share
-from dpnb_columnar.commands.options import released_under, say
-from dpnb_columnar.noise import RandomBits, SeededBits, SystemBits
-
-
-def random_bits(seed: int | None) -> RandomBits:
-    """The operating system's generator, or a repeatable one for tests."""
-    return SystemBits() if seed is None else SeededBits(seed)
+from dpnb_columnar.commands.options import released_under, say, stage, warn
+from dpnb_columnar.model.files import save_model
+from dpnb_columnar.noise import SeededBits, SystemBits
 
 
 def announce(spent: Budget, mechanism: str, shares: Sequence[Share]) -> None:
@@ -20,3 +19,22 @@ def announce(spent: Budget, mechanism: str, shares: Sequence[Share]) -> None:
         say("mechanism none: NOT PRIVATE, nothing is protected")
     else:
         say(f"{released_under(spent, mechanism)}, {len(shares)} queries")
+
+
+def release_to(
+    target: Path,
+    statistics: Statistics,
+    spent: Budget,
+    mechanism: str,
+    noise: str | None,
+    seed: int | None,
+    overwrite: bool,
+) -> None:
+    """Release a model and write it, with a warning if it carries no guarantee."""
+    with stage("releasing"):
+        bits = SystemBits() if seed is None else SeededBits(seed)
+        model = release(statistics, spent, mechanism, noise, bits)
+    save_model(model, target, overwrite=overwrite)
+    if not model.guarantee.private:
+        warn("this model carries NO GUARANTEE; it is as confidential as the rows")
+    say(f"wrote {target}")

@@ -9,7 +9,7 @@ import typer
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say, stage, warn
+from dpnb_columnar.commands.options import say, stage
 from dpnb_columnar.commands.outputs import check_target, default_name
 
 
@@ -41,9 +41,9 @@ def command(
       dpnb-columnar train adult.parquet --mechanism histogram --weights 1:1:1
     """
     from dpnb_columnar.aggregation.local import aggregate
-    from dpnb_columnar.boundary.release import plan, release
-    from dpnb_columnar.commands.releasing import announce, random_bits
-    from dpnb_columnar.model.files import check_suffix, save_model
+    from dpnb_columnar.boundary.release import plan
+    from dpnb_columnar.commands.releasing import announce, release_to
+    from dpnb_columnar.model.files import check_suffix
     from dpnb_columnar.rows.domains import find_domain
     from dpnb_columnar.rows.source import open_source, resolve
 
@@ -60,9 +60,4 @@ def command(
     announce(spent, mechanism, shares)
     with stage("counting"):
         statistics = aggregate(source, found.domain)
-    with stage("releasing"):
-        model = release(statistics, spent, mechanism, noise, random_bits(seed))
-    save_model(model, target, overwrite=overwrite)
-    if not model.guarantee.private:
-        warn("this model carries NO GUARANTEE; it is as confidential as the rows")
-    say(f"wrote {target}")
+    release_to(target, statistics, spent, mechanism, noise, seed, overwrite)
