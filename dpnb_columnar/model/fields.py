@@ -30,8 +30,10 @@ class Fields:
         return DataError(f"{self.source}: not a valid model: {place}: {problem}")
 
     def mapping(self, value: object, place: str) -> Mapping[str, Any]:
-        if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-            raise self.wrong(place, f"expected an object with text keys, found {shown(value)}")
+        if not isinstance(value, Mapping):
+            raise self.wrong(place, f"expected an object, found {shown(value)}")
+        if not all(isinstance(key, str) for key in value):
+            raise self.wrong(place, "expected text keys")
         return value
 
     def get(self, table: Mapping[str, Any], key: str, place: str) -> Any:
