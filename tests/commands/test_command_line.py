@@ -137,7 +137,7 @@ def test_unforeseen_failure_ends_with_70_and_keeps_its_text_to_itself(
     def fail(*_: object, **__: object) -> None:
         raise failure
 
-    monkeypatch.setattr("dpnb_columnar.boundary.release.release", fail)
+    monkeypatch.setattr("dpnb_columnar.commands.releasing.release", fail)
     ended = run("train", people_file, expected=70)
     assert type(failure).__name__ in ended.err
     assert "42" not in ended.err + ended.out
@@ -148,7 +148,7 @@ def test_curator_can_ask_for_the_traceback(people_file: Path, run: Run, monkeypa
     def fail(*_: object, **__: object) -> None:
         raise ValueError(SECRET)
 
-    monkeypatch.setattr("dpnb_columnar.boundary.release.release", fail)
+    monkeypatch.setattr("dpnb_columnar.commands.releasing.release", fail)
     assert "DPNB_TRACEBACK=confidential" in run("train", people_file, expected=70).err
     monkeypatch.setenv("DPNB_TRACEBACK", "confidential")
     with pytest.raises(ValueError, match=SECRET):
