@@ -159,7 +159,7 @@ def test_interrupted_command_ends_with_130(people_file: Path, run: Run, monkeypa
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpnb_columnar.model.files.save_model", interrupt)
+    monkeypatch.setattr("dpnb_columnar.commands.releasing.save_model", interrupt)
     run("train", people_file, expected=130)
 
 
