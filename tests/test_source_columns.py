@@ -1,8 +1,7 @@
-"""Which files are read, and what is said about files and columns that cannot be."""
+"""What is said about columns that do not fit the domain, and which kinds of column do."""
 
 from __future__ import annotations
 
-import os
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -10,165 +9,12 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from census_files import CENSUS, COLUMNS, parquet, refusal, with_condition
 
-from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.kinds import Kind, keys, kind_of
-from dpnb_columnar.rows.source import open_source, read_metadata, resolve
-from dpnb_columnar.sql import Parameters, identifier, literal_pattern, sections
-
-CENSUS = read_domain(
-    "census",
-    {
-        "label": {"column": "income", "classes": ["low", "high"]},
-        "attributes": {"AGE": {"lower": 0, "upper": 100, "step": 1}, "SEX": {"values": ["f", "m"]}},
-    },
-    "test",
-)
-COLUMNS: dict[str, pa.Array] = {
-    "income": pa.array(["low", "high", None]),
-    "AGE": pa.array([41, 42, None], pa.int16()),
-    "SEX": pa.array(["f", "m", "secret"]),
-}
-
-
-def with_condition(condition: str) -> Domain:
-    label = {"condition": condition, "classes": ["low", "high"]}
-    return read_domain("census", {"label": label, "attributes": {"SEX": {"values": ["f", "m"]}}}, "test")
-
-
-def parquet(path: Path, **columns: pa.Array | None) -> Path:
-    """A census file with some columns replaced, added, or (None) left out."""
-    found = {name: column for name, column in (COLUMNS | columns).items() if column is not None}
-    pq.write_table(pa.table(found), path)
-    return path
-
-
-def refusal(file: Path, domain: Domain = CENSUS) -> str:
-    with pytest.raises(DataError) as caught:
-        open_source([file], domain)
-    assert caught.value.exit_code == 65
-    assert str(file) in str(caught.value)
-    assert "secret" not in str(caught.value)
-    return str(caught.value)
-
-
-# Which files.
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("b.parquet", "a.parquet", "[c].parquet", "notes.txt", "sub/d.parquet", "part.parquet/e.parquet"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(b"")
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("items", "expected"),
-    [
-        (["b.parquet"], ["b.parquet"]),
-        (["b.parquet", "a.parquet"], ["b.parquet", "a.parquet"]),
-        (["[ab].parquet"], ["a.parquet", "b.parquet"]),
-        (["?.parquet", "sub"], ["a.parquet", "b.parquet", "sub/d.parquet"]),
-        (["[c].parquet"], ["[c].parquet"]),
-        (["sub"], ["sub/d.parquet"]),
-        (["part.parquet"], ["part.parquet/e.parquet"]),
-        (["pa*.parquet"], ["part.parquet/e.parquet"]),
-        (["**/d.parquet"], ["sub/d.parquet"]),
-        (["notes.txt"], ["notes.txt"]),
-        (["b.parquet", "*b.parquet", "./b.parquet", "sub/../b.parquet"], ["b.parquet"]),
-    ],
-)
-def test_resolve(folder: Path, monkeypatch: pytest.MonkeyPatch, items: list[str], expected: list[str]) -> None:
-    monkeypatch.chdir(folder)
-    assert resolve(items) == tuple(map(Path, expected))
-    assert resolve([folder / item for item in items]) == tuple(folder / name for name in expected)
-
-
-def test_a_folder_stands_for_its_files_only(folder: Path) -> None:
-    """Not for a folder in it, whatever its name."""
-    assert [file.name for file in resolve([folder])] == ["[c].parquet", "a.parquet", "b.parquet"]
-
-
-def test_links_to_one_file_count_once(folder: Path) -> None:
-    (folder / "soft.parquet").symlink_to(folder / "a.parquet")
-    os.link(folder / "a.parquet", folder / "hard.parquet")
-    assert [file.name for file in resolve([folder])] == ["[c].parquet", "a.parquet", "b.parquet"]
-
-
-@pytest.mark.parametrize("item", ["nothing.parquet", "x*.parquet", "empty", "", "x" * 300, "dangling.parquet"])
-def test_nothing_to_resolve(folder: Path, monkeypatch: pytest.MonkeyPatch, item: str) -> None:
-    monkeypatch.chdir(folder)
-    (folder / "empty").mkdir()
-    (folder / "dangling.parquet").symlink_to(folder / "gone.parquet")
-    with pytest.raises(MissingInputError) as caught:
-        resolve(["a.parquet", item])
-    assert caught.value.exit_code == 66
-    assert str(caught.value).startswith(f"{item}: ")
-
-
-def test_nothing_at_all() -> None:
-    with pytest.raises(MissingInputError, match="no input; give Parquet files"):
-        resolve([])
-
-
-# Files that are no Parquet files.
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda content: b"",
-        lambda content: b"AGE,SEX\n41,secret\n" * 99,
-        lambda content: content[:-20],
-        lambda content: content[:9],
-    ],
-    ids=["empty", "text", "cut short", "cut very short"],
-)
-def test_files_that_are_not_parquet(tmp_path: Path, damage: Any) -> None:
-    file = parquet(tmp_path / "census.parquet")
-    file.write_bytes(damage(file.read_bytes()))
-    assert "not a complete Parquet file (damaged or cut short); write or copy it again" in refusal(file)
-    with pytest.raises(DataError, match="not a complete Parquet file"):
-        read_metadata(file)
-
-
-def test_damaged_footers(tmp_path: Path) -> None:
-    """Whatever byte of the footer is damaged, the file opens or is refused; nothing else happens."""
-    file = parquet(tmp_path / "census.parquet")
-    content = file.read_bytes()
-    length = int.from_bytes(content[-8:-4], "little")
-    refused = 0
-    for position in range(len(content) - 8 - length, len(content), 7):
-        damaged = bytearray(content)
-        damaged[position : position + 8] = b"\xff" * 8
-        file.write_bytes(damaged[: len(content)])
-        try:
-            open_source([file], CENSUS)
-        except DataError:
-            refused += 1
-    assert refused > 0
-
-
-@pytest.mark.parametrize(("name", "problem"), [("gone.parquet", "No such file"), ("folder.parquet", "Is a directory")])
-def test_files_that_cannot_be_opened(tmp_path: Path, name: str, problem: str) -> None:
-    (tmp_path / "folder.parquet").mkdir()
-    for read in (lambda file: open_source([file], CENSUS), read_metadata):
-        with pytest.raises(MissingInputError, match=f"{name}: cannot be opened: {problem}.*; check the path") as caught:
-            read(tmp_path / name)
-        assert caught.value.exit_code == 66
-
-
-def test_metadata(tmp_path: Path) -> None:
-    table = pa.table(COLUMNS).replace_schema_metadata({"key": "value é"})
-    pq.write_table(table, tmp_path / "a[1].parquet")
-    assert read_metadata(tmp_path / "a[1].parquet")["key"] == "value é"
-
-
-# Columns that do not fit.
+from dpnb_columnar.rows.source import open_source
 
 
 def test_missing_columns_name_candidates(tmp_path: Path) -> None:
@@ -344,30 +190,3 @@ def test_keys(kind: Kind, found: dict[Any, int]) -> None:
 )
 def test_kinds(type_: pl.DataType, kind: Kind | None) -> None:
     assert kind_of(type_) is kind
-
-
-# Named SQL.
-
-
-def test_slots_in_names_and_in_nested_sections_are_not_expanded() -> None:
-    sql = sections("aggregate")
-    inner = sql["key_of_text"].substitute(column=identifier('a "@fits" @@ $files @{value}'))
-    assert inner == 'CAST("a ""@fits"" @@ $files @{value}" AS VARCHAR)'
-    assert sql["fits_present"].substitute(value=inner) == f"{inner} IS NOT NULL"
-
-
-def test_every_section_is_text_without_comments() -> None:
-    for section in sections("aggregate").values():
-        assert section.template
-        assert section.is_valid()
-        assert "--" not in section.template
-
-
-def test_parameters_have_names_of_their_own() -> None:
-    parameters = Parameters()
-    assert [parameters.bind(value) for value in ("'; --", 1, "'; --")] == ["$constant_0", "$constant_1", "$constant_2"]
-    assert list(parameters.values.values()) == ["'; --", 1, "'; --"]
-
-
-def test_patterns_that_match_one_file() -> None:
-    assert literal_pattern(Path("a[1]*?.parquet")) == "a[[]1][*][?].parquet"
