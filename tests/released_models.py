@@ -14,7 +14,7 @@ from dpnb_columnar.boundary.release import MECHANISMS, release
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.noise import SeededBits
+from dpnb_columnar.noise import ExactSampler, SeededBits
 
 DOMAIN = declared(
     {
@@ -45,6 +45,9 @@ def _cells(attribute: str | None, table: Mapping[int, tuple[int, int]]) -> Cells
     return Cells(attribute, *(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True)))
 
 
+SEED = 8_675_309_424_242
+
+
 def released(mechanism: str, **options: Any) -> Model:
     """A model of the exact statistics, with a seed unless one is given."""
     budget = Budget(options.pop("epsilon", Fraction(1, 2)), options.pop("neighbours", Neighbours.ADD_REMOVE))
@@ -55,6 +58,6 @@ MODELS = {
     **{name: released(name) for name in MECHANISMS},
     "replace-one": released("smooth", neighbours=Neighbours.REPLACE_ONE, epsilon=Fraction(1, 3)),
     "cauchy": released("smooth", noise="cauchy"),
-    "seeded": released("smooth", bits=SeededBits(8_675_309_424_242)),
-    "seeded histogram": released("histogram", bits=SeededBits(8_675_309_424_242), epsilon=Fraction(1, 100)),
+    "seeded": released("smooth", draw=ExactSampler(SeededBits(SEED))),
+    "seeded histogram": released("histogram", draw=ExactSampler(SeededBits(SEED)), epsilon=Fraction(1, 100)),
 }

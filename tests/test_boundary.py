@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
-from dpnb_columnar.boundary import counts, smooth
 from dpnb_columnar.boundary.postprocessing import normal, smoothed
 from dpnb_columnar.boundary.release import MECHANISMS, plan, release
 from dpnb_columnar.boundary.scaling import on_scale
@@ -21,7 +20,7 @@ from dpnb_columnar.budget import Budget, Neighbours, Weights
 from dpnb_columnar.domain import Domain, Numeric, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.parameters import Histogram, Normal, Table
-from dpnb_columnar.noise import NoiseFamily, RandomBits, SeededBits
+from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.sensitivity import RunLengthColumn
 
 DOMAIN = read_domain(
@@ -59,22 +58,18 @@ class Drawn:
     noise: NoiseFamily
 
 
-def draws(
-    monkeypatch: pytest.MonkeyPatch, data: list[Row], budget: Budget, mechanism: str, noise: str | None, size: int = 12
-) -> list[Drawn]:
+def draws(data: list[Row], budget: Budget, mechanism: str, noise: str | None, size: int = 12) -> list[Drawn]:
     """Everything a release asks of the sampler, with the class counts coming out alike whatever the rows are."""
     recorded: list[Drawn] = []
 
-    def record(
-        location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBits, grid_bits: int = 0
-    ) -> Fraction:
-        recorded.append(Drawn(location, scale, noise))
-        return Fraction(size)
+    class Recorder:
+        private = False
 
-    with monkeypatch.context() as patch:
-        patch.setattr(counts, "draw", record)
-        patch.setattr(smooth, "draw", record)
-        release(statistics(data), budget, mechanism, noise, SeededBits(0))
+        def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+            recorded.append(Drawn(location, scale, noise))
+            return Fraction(size)
+
+    release(statistics(data), budget, mechanism, noise, Recorder())
     return recorded
 
 
@@ -86,10 +81,10 @@ def loss(one: Drawn, two: Drawn) -> Fraction:
     shift, smaller = abs(one.location - two.location), min(one.scale, two.scale)
     if one.noise.beta == 0:
         assert one.scale == two.scale == 1
-        return shift * one.noise.epsilon
+        return shift * one.noise.loss.epsilon
     assert shift <= smaller, "the sensitivity is below the change of the statistic"
     assert abs(math.log(one.scale / two.scale)) <= float(one.noise.beta), "the sensitivity is not smooth"
-    return one.noise.epsilon
+    return one.noise.loss.epsilon
 
 
 @st.composite
@@ -110,7 +105,6 @@ def neighbouring(draw: st.DrawFn, relation: Neighbours) -> tuple[list[Row], list
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), epsilon=st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(7)]))
 def test_no_row_costs_more_than_epsilon_over_all_draws(
-    monkeypatch: pytest.MonkeyPatch,
     relation: Neighbours,
     mechanism: str,
     noise: str | None,
@@ -120,7 +114,7 @@ def test_no_row_costs_more_than_epsilon_over_all_draws(
     """Sequential and parallel composition, the label change, the public size and both relations, in one sum."""
     first, second = data.draw(neighbouring(relation))
     budget, size = Budget(epsilon, relation), data.draw(st.sampled_from(PUBLIC_SIZES))
-    one, two = (draws(monkeypatch, rows, budget, mechanism, noise, size) for rows in (first, second))
+    one, two = (draws(rows, budget, mechanism, noise, size) for rows in (first, second))
     assert len(one) == len(two), "how much is released depends on the rows"
     assert sum((loss(*pair) for pair in zip(one, two, strict=True)), Fraction(0)) <= epsilon
 
@@ -129,25 +123,25 @@ def test_no_row_costs_more_than_epsilon_over_all_draws(
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("weights", [None, Weights(Fraction(1, 3), Fraction(7), Fraction("0.1"))])
 def test_the_composition_table_adds_up_and_is_what_is_drawn(
-    monkeypatch: pytest.MonkeyPatch, mechanism: str, relation: Neighbours, weights: Weights | None
+    mechanism: str, relation: Neighbours, weights: Weights | None
 ) -> None:
     budget = Budget(Fraction("0.3"), relation, weights)
     shares = plan(DOMAIN, budget, mechanism)
     assert sum(share.epsilon for share in shares) == Fraction(3, 10)
-    used = draws(monkeypatch, [(0, 1, 2, 0)] * 9, budget, mechanism, None)
+    used = draws([(0, 1, 2, 0)] * 9, budget, mechanism, None)
     expected = {(share.noise, share.row_epsilon): 0 for share in shares}
     for share in shares:
         expected[share.noise, share.row_epsilon] += share.values
     found: dict[tuple[str, Fraction], int] = {}
     for drawn in used:
-        key = (drawn.noise.name, drawn.noise.epsilon)
+        key = (drawn.noise.name, drawn.noise.loss.epsilon)
         found[key] = found.get(key, 0) + 1
     assert found == expected
 
 
 def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
     for name in ("smooth", "histogram", "majority"):
-        model = release(statistics([]), Budget(Fraction(1)), name, bits=SeededBits(4))
+        model = release(statistics([]), Budget(Fraction(1)), name, draw=ExactSampler(SeededBits(4)))
         assert len(model.classes.released) == 3
         for parameters in model.attributes:
             if isinstance(parameters, Table | Histogram):
@@ -163,7 +157,7 @@ def test_the_systems_generator_is_the_default_and_differs_each_time() -> None:
     first, second = (release(data, Budget(Fraction(1))) for _ in range(2))
     assert first.guarantee.private
     assert first.attributes != second.attributes
-    seeded = release(data, Budget(Fraction(1)), bits=SeededBits(1))
+    seeded = release(data, Budget(Fraction(1)), draw=ExactSampler(SeededBits(1)))
     assert not seeded.guarantee.private
     assert seeded.guarantee.seeded
 
@@ -175,7 +169,7 @@ def test_released_values_approach_the_statistics_as_epsilon_grows() -> None:
     x = np.clip(np.round(generator.normal(2 + klass, 0.8)), 0, 6).astype(int)
     money, k = generator.integers(0, 51, size), generator.integers(0, 3, size)
     data = statistics([tuple(map(int, row)) for row in zip(klass, x, money, k, strict=True)])  # type: ignore[misc]
-    model = release(data, Budget(Fraction(1000)), bits=SeededBits(1))
+    model = release(data, Budget(Fraction(1000)), draw=ExactSampler(SeededBits(1)))
     plain = release(data, Budget(Fraction(1)), "none")
     for private, exact in zip(model.attributes, plain.attributes, strict=True):
         if isinstance(private, Normal) and isinstance(exact, Normal):

@@ -12,7 +12,7 @@ from dpnb_columnar.boundary.scaling import on_scale
 from dpnb_columnar.budget import Request, Share, Weights
 from dpnb_columnar.domain import Categorical, Domain
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
-from dpnb_columnar.noise import RandomBits
+from dpnb_columnar.noise import Sampler
 from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
 
 EQUAL = Weights(Fraction(1), Fraction(1), Fraction(1))
@@ -45,7 +45,7 @@ class Plain:
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
         return []
 
-    def classes(self, statistics: Statistics, share: Share, bits: RandomBits) -> ClassCounts:
+    def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
         return postprocessing.class_counts([int(count) for count in statistics.class_counts])
 
     def attributes(self, release: Release) -> list[AttributeParameters]:

@@ -10,7 +10,7 @@ from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.budget import Request, Share, Weights
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
-from dpnb_columnar.noise import RandomBits
+from dpnb_columnar.noise import Sampler
 
 CLASS_COUNTS = "class counts"
 
@@ -23,13 +23,13 @@ class Release:
         statistics: Exact counts. Confidential.
         sizes: Released class counts, public.
         shares: Shares by query and attribute.
-        bits: Source of randomness.
+        draw: Where all noise comes from.
     """
 
     statistics: Statistics
     sizes: tuple[int, ...]
     shares: Mapping[tuple[str, str | None], Share]
-    bits: RandomBits
+    draw: Sampler
 
 
 class Mechanism(Protocol):
@@ -61,7 +61,7 @@ class Mechanism(Protocol):
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
         """The queries about attributes, beside the class counts."""
 
-    def classes(self, statistics: Statistics, share: Share, bits: RandomBits) -> ClassCounts:
+    def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
         """Release the class counts."""
 
     def attributes(self, release: Release) -> list[AttributeParameters]:

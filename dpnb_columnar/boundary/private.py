@@ -12,7 +12,7 @@ from dpnb_columnar.budget import Request, Share
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.domain import Categorical, Domain
 from dpnb_columnar.model.parameters import ClassCounts, Table
-from dpnb_columnar.noise import RandomBits
+from dpnb_columnar.noise import Sampler
 
 COUNTS = "counts"
 
@@ -22,9 +22,9 @@ class PrivateCounts:
 
     private = True
 
-    def classes(self, statistics: Statistics, share: Share, bits: RandomBits) -> ClassCounts:
+    def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
         """Class counts, each with Laplace noise."""
-        return postprocessing.class_counts(noisy_counts(statistics.class_counts, share.row_epsilon, bits))
+        return postprocessing.class_counts(noisy_counts(statistics.class_counts, share.row_epsilon, draw))
 
 
 def counts_request(attribute: str, domain: Domain, cells: int, weight: Fraction) -> Request:
@@ -41,4 +41,4 @@ def release_table(release: Release, attribute: Categorical) -> Table:
     """The contingency table of a categorical attribute with the classes: every cell, empty or not."""
     share = release.shares[COUNTS, attribute.name]
     table = release.statistics.tables[attribute.name]
-    return postprocessing.table(attribute, [noisy_counts(row, share.row_epsilon, release.bits) for row in table])
+    return postprocessing.table(attribute, [noisy_counts(row, share.row_epsilon, release.draw) for row in table])

@@ -22,7 +22,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Guarantee
-from dpnb_columnar.noise import RandomBits, SystemBits
+from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
 from dpnb_columnar.sensitivity.accuracy import SMALLEST_BETA
 
 MECHANISMS: dict[str, Mechanism] = {
@@ -39,7 +39,7 @@ def release(
     budget: Budget,
     mechanism: str = "smooth",
     noise: str | None = None,
-    bits: RandomBits | None = None,
+    draw: Sampler | None = None,
 ) -> Model:
     """Release a model.
 
@@ -48,17 +48,18 @@ def release(
         budget: What may be spent, and under which relation.
         mechanism: Name of a mechanism.
         noise: Noise family for a mechanism that uses smooth sensitivity; None for its default.
-        bits: Source of randomness; None for the operating system's, the only one that gives a guarantee.
+        draw: Where all noise comes from; None for exact draws from the operating system's generator, the only ones that
+            give a guarantee.
 
     Raises:
         UsageError: Unknown mechanism or noise family, or a budget too small for the number of queries.
     """
     chosen = mechanism_named(mechanism)
-    bits = SystemBits() if bits is None else bits
+    draw = ExactSampler(SystemBits()) if draw is None else draw
     shares = plan(statistics.domain, budget, mechanism, noise)
     asked = {(share.query, share.attribute): share for share in shares}
-    classes = chosen.classes(statistics, asked[CLASS_COUNTS, None], bits)
-    attributes = chosen.attributes(Release(statistics, classes.released, asked, bits))
+    classes = chosen.classes(statistics, asked[CLASS_COUNTS, None], draw)
+    attributes = chosen.attributes(Release(statistics, classes.released, asked, draw))
     guarantee = Guarantee(
         mechanism=chosen.name,
         noise=smooth_family(chosen, noise) if chosen.smooth else None,
@@ -66,7 +67,7 @@ def release(
         delta=Fraction(0) if chosen.private else None,
         neighbours=budget.neighbours if chosen.private else None,
         composition=shares if chosen.private else (),
-        seeded=not bits.private,
+        seeded=not draw.private,
     )
     software = {"dpnb-columnar": __version__, **{name: version(name) for name in LIBRARIES}}
     return Model(statistics.domain, guarantee, classes, tuple(attributes), software)

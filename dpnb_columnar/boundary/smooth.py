@@ -20,7 +20,7 @@ from dpnb_columnar.budget import Request, Weights
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.model.parameters import AttributeParameters, Normal
-from dpnb_columnar.noise import NoiseFamily, draw
+from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.sensitivity import (
     mean_smooth_sensitivity,
     public_size,
@@ -115,7 +115,7 @@ def _release(
     def drawn(query: str) -> list[Fraction]:
         noise = _noise(release, attribute, query)
         moments = [prepared[attribute, klass][query] for klass in classes]
-        return [draw(moment.location, moment.sensitivity, noise, release.bits, GRID_BITS) for moment in moments]
+        return [release.draw(moment.location, moment.sensitivity, noise, GRID_BITS) for moment in moments]
 
     means, variances = drawn("mean"), drawn("variance")
     noise = _noise(release, attribute, "variance")

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from statistics import NormalDist
 
+from dpnb_columnar.budget.losses import Concentrated, Loss
 from dpnb_columnar.noise import NoiseFamily, PaperCauchy, PolyPlace
 
 NOISE_FAMILIES = ("polyplace", "cauchy")
@@ -45,7 +46,12 @@ def trim(size: int, noise: NoiseFamily) -> int:
     far = math.log(size) / float(noise.beta)
     if far <= AFFORDABLE_TRIM * size:
         return math.ceil(far)
-    return math.floor(min(LARGEST_TRIM * size, max(3 / float(noise.epsilon), 0.1 * far)))
+    return math.floor(min(LARGEST_TRIM * size, max(3 / _rate(noise.loss), 0.1 * far)))
+
+
+def _rate(loss: Loss) -> float:
+    """The epsilon of a loss; for concentrated losses that of the pure one which costs as much, sqrt(2 rho)."""
+    return math.sqrt(2 * loss.rho) if isinstance(loss, Concentrated) else float(loss.epsilon)
 
 
 def trimmed_normal_variance(part: float) -> float:

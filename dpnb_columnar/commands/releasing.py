@@ -10,7 +10,7 @@ from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget, Share
 from dpnb_columnar.commands.options import released_under, say, stage, warn
 from dpnb_columnar.model.files import save_model
-from dpnb_columnar.noise import SeededBits, SystemBits
+from dpnb_columnar.noise import ExactSampler, SeededBits, SystemBits
 
 
 def announce(spent: Budget, mechanism: str, shares: Sequence[Share]) -> None:
@@ -32,8 +32,8 @@ def release_to(
 ) -> None:
     """Release a model and write it, with a warning if it carries no guarantee."""
     with stage("releasing"):
-        bits = SystemBits() if seed is None else SeededBits(seed)
-        model = release(statistics, spent, mechanism, noise, bits)
+        draw = ExactSampler(SystemBits() if seed is None else SeededBits(seed))
+        model = release(statistics, spent, mechanism, noise, draw)
     save_model(model, target, overwrite=overwrite)
     if not model.guarantee.private:
         warn("this model carries NO GUARANTEE; it is as confidential as the rows")

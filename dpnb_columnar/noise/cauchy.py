@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, fmpq
 
+from dpnb_columnar.budget.losses import Pure
 from dpnb_columnar.noise.family import Floats
 
 
@@ -41,11 +42,20 @@ class PaperCauchy:
             )
 
     @property
+    def uniforms(self) -> int:
+        return 1
+
+    @property
+    def loss(self) -> Pure:
+        return Pure(self.epsilon)
+
+    @property
     def name(self) -> str:
         return "cauchy"
 
-    def magnitude(self, survival: arb) -> arb | None:
+    def magnitude(self, *uniforms: arb) -> arb | None:
         """Inverse of ``survival``: c / tan(pi u / 2)."""
+        (survival,) = uniforms
         if not survival > 0:
             return None
         epsilon = fmpq(self.epsilon.numerator, self.epsilon.denominator)

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb, fmpq
 
+from dpnb_columnar.budget.losses import Pure
 from dpnb_columnar.noise.family import Floats
 
 
@@ -31,6 +32,14 @@ class Laplace:
             raise ValueError(f"Laplace noise needs epsilon > 0, found {float(self.epsilon):.6g}")
 
     @property
+    def uniforms(self) -> int:
+        return 1
+
+    @property
+    def loss(self) -> Pure:
+        return Pure(self.epsilon)
+
+    @property
     def name(self) -> str:
         return "laplace"
 
@@ -38,8 +47,9 @@ class Laplace:
     def beta(self) -> Fraction:
         return Fraction(0)
 
-    def magnitude(self, survival: arb) -> arb | None:
+    def magnitude(self, *uniforms: arb) -> arb | None:
         """Inverse of ``survival``: -log(u) / epsilon."""
+        (survival,) = uniforms
         if not survival > 0:
             return None
         return -survival.log() / fmpq(self.epsilon.numerator, self.epsilon.denominator)

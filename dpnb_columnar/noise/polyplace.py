@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, ctx, fmpq
 
+from dpnb_columnar.budget.losses import Pure
 from dpnb_columnar.noise.family import Floats
 
 
@@ -45,6 +46,14 @@ class PolyPlace:
             )
 
     @property
+    def uniforms(self) -> int:
+        return 1
+
+    @property
+    def loss(self) -> Pure:
+        return Pure(self.epsilon)
+
+    @property
     def name(self) -> str:
         return "polyplace"
 
@@ -53,11 +62,12 @@ class PolyPlace:
         """Exponent of the tails."""
         return self.epsilon / self.beta
 
-    def magnitude(self, survival: arb) -> arb | None:
+    def magnitude(self, *uniforms: arb) -> arb | None:
         """Inverse of ``survival``: with T the probability beyond s/alpha and q = 1 - 1/alpha,
 
         beyond:  1 + z/s = (1 + 1/alpha) (T/u)^(1/alpha);   within:  (1 - z/s)^alpha = 1 - (1-u)(1 - q^alpha)/(1 - T).
         """
+        (survival,) = uniforms
         scale, alpha, tail, within = _constants(self.epsilon, self.beta, ctx.prec)
         if survival < tail:
             return scale * ((1 + 1 / alpha) * (tail / survival) ** (1 / alpha) - 1)

@@ -1,15 +1,16 @@
 """The one sampler: f + S * Z, correctly rounded to a public grid (docs/privacy.md, section 6).
 
-Z is the inverse of its distribution function at a uniform number. The uniform number is known as a ball: the bits
-drawn so far, give or take the bits not yet drawn. The whole expression is evaluated in ball arithmetic (Arb), and
-while the resulting ball does not round to one point of the grid, more bits are drawn and the precision is raised. So
-the released point is the exact value's rounding: post-processing of the ideal mechanism, with no trace of floating
-point.
+|Z| is a function of one uniform number, the inverse of its distribution function, or of two. A uniform number is
+known as a ball: the bits drawn so far, give or take the bits not yet drawn. The whole expression is evaluated in ball
+arithmetic (Arb), and while the resulting ball does not round to one point of the grid, more bits are drawn and the
+precision is raised. So the released point is the exact value's rounding: post-processing of the ideal mechanism, with
+no trace of floating point.
 """
 
 from __future__ import annotations
 
 import secrets
+from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
 from typing import Protocol
@@ -70,13 +71,13 @@ def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBi
         The released value, exact.
     """
     negative = bool(bits(1))
-    drawn, count = bits(FIRST_BITS), FIRST_BITS
+    drawn, count = [bits(FIRST_BITS) for _ in range(noise.uniforms)], FIRST_BITS
     size = abs(location.numerator).bit_length() - location.denominator.bit_length() + abs(grid_bits)
     while True:
         with ctx.workprec(count + GUARD_BITS + max(size, 0)):
-            # The bits seen so far leave the uniform number in [drawn, drawn + 1] / 2**count: midpoint and radius.
-            uniform = arb((2 * drawn + 1, -count - 1), (1, -count - 1))
-            magnitude = noise.magnitude(uniform)
+            # The bits seen so far leave a uniform number in [seen, seen + 1] / 2**count: midpoint and radius.
+            uniforms = [arb((2 * seen + 1, -count - 1), (1, -count - 1)) for seen in drawn]
+            magnitude = noise.magnitude(*uniforms)
             if magnitude is not None:
                 shift = magnitude * fmpq(scale.numerator, scale.denominator)
                 centre = fmpq(location.numerator, location.denominator)
@@ -84,4 +85,32 @@ def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBi
                 point = (value * arb((1, grid_bits)) + arb(0.5)).floor().unique_fmpz()
                 if point is not None:
                     return Fraction(int(point)) / Fraction(2) ** grid_bits
-        drawn, count = drawn << count | bits(count), 2 * count
+        drawn, count = [seen << count | bits(count) for seen in drawn], 2 * count
+
+
+class Sampler(Protocol):
+    """What a release draws its noise from.
+
+    Attributes:
+        private: Whether what it draws protects anybody.
+    """
+
+    @property
+    def private(self) -> bool: ...
+
+    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        """As ``draw``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactSampler:
+    """Draws correctly rounded values from a source of random bits."""
+
+    bits: RandomBits
+
+    @property
+    def private(self) -> bool:
+        return self.bits.private
+
+    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        return draw(location, scale, noise, self.bits, grid_bits)

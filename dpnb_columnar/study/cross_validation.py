@@ -18,7 +18,7 @@ from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.predict import PREDICTED, score
-from dpnb_columnar.noise import SeededBits
+from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.expressions import class_code, fits
 from dpnb_columnar.rows.source import open_source
 
@@ -59,7 +59,8 @@ def accuracies(
     """Accuracy on each fold of a model released from the others, the noise drawn from a seed."""
     found = []
     for number, fold in enumerate(folds):
-        model = release(fold.training, budget, mechanism, noise, SeededBits(seed * len(folds) + number))
+        draw = ExactSampler(SeededBits(seed * len(folds) + number))
+        model = release(fold.training, budget, mechanism, noise, draw)
         classes = pl.Series(model.domain.classes)
         truth = pl.lit(classes).gather(pl.col(TRUE))
         scored = score(model, fold.held_out.lazy(), keep=[TRUE]).select((pl.col(PREDICTED) == truth).mean())
