@@ -12,7 +12,7 @@ from dpnb_columnar.aggregation.local import aggregate as count
 from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.boundary.release import plan
 from dpnb_columnar.boundary.release import release as release_statistics
-from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon
+from dpnb_columnar.budget import Budget, Neighbours, parse_delta, parse_epsilon
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.files import load_model as read_model
@@ -43,6 +43,7 @@ def release(
     statistics: Statistics,
     *,
     epsilon: Epsilon,
+    delta: Epsilon = 0,
     mechanism: str = "smooth",
     noise: str | None = None,
     neighbours: str = Neighbours.ADD_REMOVE,
@@ -52,20 +53,22 @@ def release(
     Args:
         statistics: Exact counts. Confidential.
         epsilon: Privacy budget. Text is taken exactly as typed; a float by its shortest text, so 0.1 is one tenth.
+        delta: Probability to put the guarantee aside, for noise families that need one; exact likewise.
         mechanism: ``smooth``, ``histogram``, ``majority``, or ``none`` (not private).
-        noise: ``polyplace`` or ``cauchy`` for ``smooth``; None for the default.
+        noise: Noise family for ``smooth``, such as ``polyplace``; None for the default.
         neighbours: ``add-remove`` or ``replace-one``.
 
     Raises:
         dpnb_columnar.errors.Error: As the command line.
     """
-    return release_statistics(statistics, _budget(epsilon, neighbours), mechanism, noise)
+    return release_statistics(statistics, _budget(epsilon, delta, neighbours), mechanism, noise)
 
 
 def train(
     data: Paths,
     *,
     epsilon: Epsilon,
+    delta: Epsilon = 0,
     domain: Domain | None = None,
     dataset: str | None = None,
     mechanism: str = "smooth",
@@ -76,7 +79,7 @@ def train(
 
     Args, raises: as those two. Whatever is wrong with the release is found before a row is read.
     """
-    budget = _budget(epsilon, neighbours)
+    budget = _budget(epsilon, delta, neighbours)
     files, declared = _found(data, domain, dataset)
     plan(declared, budget, mechanism, noise)
     return release_statistics(count(open_source(files, declared), declared), budget, mechanism, noise)
@@ -99,8 +102,8 @@ def _found(data: Paths, domain: Domain | None, dataset: str | None) -> tuple[Seq
     return files, domain or find_domain(files, dataset).domain
 
 
-def _budget(epsilon: Epsilon, neighbours: str) -> Budget:
+def _budget(epsilon: Epsilon, delta: Epsilon, neighbours: str) -> Budget:
     known = [relation.value for relation in Neighbours]
     if neighbours not in known:
         raise UsageError(f"neighbours: no {neighbours!r}; known relations: {', '.join(known)}")
-    return Budget(parse_epsilon(epsilon), Neighbours(neighbours))
+    return Budget(parse_epsilon(epsilon), Neighbours(neighbours), delta=parse_delta(delta))

@@ -10,7 +10,7 @@ from typing import Any
 
 from model_cases import declared
 
-from dpnb_columnar.budget import Neighbours, Share
+from dpnb_columnar.budget import Neighbours, Pure, Share
 from dpnb_columnar.errors import Error
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.files import load_model
@@ -36,8 +36,8 @@ def golden_model() -> Model:
             2,
             "one row changes one of these counts by 1",
             "laplace",
-            Fraction(1, 3),
-            Fraction(1, 6),
+            Pure(Fraction(1, 3)),
+            Pure(Fraction(1, 6)),
         ),
         Share(
             "mean",
@@ -45,8 +45,8 @@ def golden_model() -> Model:
             2,
             "one row changes the sample of one class only",
             "polyplace",
-            Fraction(1, 6),
-            Fraction(1, 12),
+            Pure(Fraction(1, 6)),
+            Pure(Fraction(1, 12)),
         ),
     ]
     return Model(

@@ -8,7 +8,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from dpnb_columnar.budget import Neighbours, Share
+from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, Pure, Request, compose, total
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Numeric, read_domain
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Guarantee, Histogram, Normal, Table
@@ -147,15 +147,21 @@ def guarantees(draw: st.DrawFn) -> Guarantee:
     """A guarantee that does not contradict itself, or none."""
     if draw(st.booleans()):
         return UNPROTECTED
-    neighbours = draw(st.sampled_from(Neighbours))
-    positive = st.fractions(min_value=Fraction(1, 10**6), max_value=100)
-    shares = tuple(
-        Share(draw(names), draw(st.none() | names), draw(st.integers(1, 10**6)), "why", "laplace", epsilon, epsilon / n)
-        for epsilon in draw(st.lists(positive, min_size=1, max_size=5))
-        for n in [neighbours.rows]
+    kind = draw(st.sampled_from([Pure, Approximate, Concentrated]))
+    budget = Budget(
+        epsilon=draw(st.fractions(min_value=Fraction(1, 10**4), max_value=100)),
+        neighbours=draw(st.sampled_from(Neighbours)),
+        delta=Fraction(0) if kind is Pure else Fraction(1, 10**6),
     )
-    total = sum((share.epsilon for share in shares), Fraction(0))
-    return Guarantee("smooth", draw(st.none() | names), total, Fraction(0), neighbours, shares, draw(st.booleans()))
+    weights = draw(st.lists(st.fractions(min_value=Fraction(1, 10**3), max_value=100), min_size=1, max_size=5))
+    requests = [Request("class counts", None, 2, "why", "laplace", Fraction(1))] + [
+        Request(draw(names), draw(st.none() | names), draw(st.integers(1, 10**6)), "why", "noise", weight, kind)
+        for weight in weights
+    ]
+    shares = compose(requests, budget)
+    rho = spent.rho if isinstance(spent := total(shares), Concentrated) else None
+    noise, seeded = draw(st.none() | names), draw(st.booleans())
+    return Guarantee("smooth", noise, budget.epsilon, budget.delta, budget.neighbours, shares, seeded, rho)
 
 
 def is_log(attribute: Attribute) -> bool:

@@ -18,6 +18,7 @@ from people import DECLARATION, PEOPLE, people, people_domain, spoil_rows, write
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
 from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.budget import Pure, total
 from dpnb_columnar.model.model import Model
 
 
@@ -72,7 +73,8 @@ def test_statistics_of_parts_add_up(people_file: Path, tmp_path: Path) -> None:
 )
 def test_epsilon_is_taken_exactly(epsilon: Any, exact: Fraction, people_file: Path) -> None:
     guarantee = dpnb.train(people_file, epsilon=epsilon).guarantee
-    assert guarantee.epsilon == exact == sum(share.epsilon for share in guarantee.composition)
+    assert guarantee.epsilon == exact
+    assert total(guarantee.composition) == Pure(exact)
 
 
 def test_domain_and_data_set_can_be_named(people_file: Path, tmp_path: Path) -> None:

@@ -10,11 +10,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.budget import Budget, Neighbours, Request, Share, Weights, compose, parse_epsilon, parse_weights
+from dpnb_columnar.budget import (
+    Budget,
+    Loss,
+    Neighbours,
+    Pure,
+    Request,
+    Share,
+    Weights,
+    compose,
+    parse_epsilon,
+    parse_weights,
+)
 from dpnb_columnar.errors import UsageError
 
 WEIGHTS = st.fractions(min_value=Fraction(1, 10**6), max_value=10**6)
 EPSILONS = st.fractions(min_value=Fraction(1, 10**4), max_value=1000)
+
+
+def pure(loss: Loss) -> Fraction:
+    assert isinstance(loss, Pure)
+    return loss.epsilon
 
 
 def request(weight: Fraction, query: str = "counts", attribute: str | None = "age") -> Request:
@@ -152,11 +168,11 @@ def test_other_weights_are_refused_with_an_example(typed: str) -> None:
 @given(st.lists(WEIGHTS, min_size=1, max_size=40), EPSILONS, st.sampled_from(Neighbours))
 def test_shares_add_up_to_epsilon_exactly(weights: list[Fraction], epsilon: Fraction, neighbours: Neighbours) -> None:
     shares = compose(map(request, weights), Budget(epsilon, neighbours))
-    assert sum(share.epsilon for share in shares) == epsilon
-    assert sum(share.row_epsilon for share in shares) * neighbours.rows == epsilon
+    assert sum(pure(share.loss) for share in shares) == epsilon
+    assert sum(pure(share.row_loss) for share in shares) * neighbours.rows == epsilon
     for weight, share in zip(weights, shares, strict=True):
-        assert share.epsilon > 0
-        assert share.epsilon * weights[0] == shares[0].epsilon * weight
+        assert pure(share.loss) > 0
+        assert pure(share.loss) * weights[0] == pure(shares[0].loss) * weight
 
 
 def test_share_repeats_its_request() -> None:
@@ -167,8 +183,8 @@ def test_share_repeats_its_request() -> None:
         values=12,
         composition="one row changes one of these counts by 1",
         noise="laplace",
-        epsilon=Fraction(1, 3),
-        row_epsilon=Fraction(1, 3),
+        loss=Pure(Fraction(1, 3)),
+        row_loss=Pure(Fraction(1, 3)),
     )
 
 
@@ -176,16 +192,16 @@ def test_replacing_a_row_is_removing_one_and_adding_one() -> None:
     requests = [request(Fraction(2)), request(Fraction(1))]
     added = compose(requests, Budget(Fraction(1, 10)))
     replaced = compose(requests, Budget(Fraction(1, 10), Neighbours.REPLACE_ONE))
-    assert [share.epsilon for share in replaced] == [share.epsilon for share in added]
-    assert [share.row_epsilon for share in added] == [Fraction(1, 15), Fraction(1, 30)]
-    assert [share.row_epsilon for share in replaced] == [Fraction(1, 30), Fraction(1, 60)]
+    assert [pure(share.loss) for share in replaced] == [pure(share.loss) for share in added]
+    assert [pure(share.row_loss) for share in added] == [Fraction(1, 15), Fraction(1, 30)]
+    assert [pure(share.row_loss) for share in replaced] == [Fraction(1, 30), Fraction(1, 60)]
 
 
 def test_paper_split_gives_equal_shares() -> None:
     """Two shares for each of 6 numeric attributes, one for each of 8 categorical ones, one for the counts."""
     weights = parse_weights("2:1:1")
     requests = [request(weights.numeric / 2)] * 12 + [request(weights.categorical)] * 8 + [request(weights.counts)]
-    assert {share.epsilon for share in compose(requests, Budget(Fraction(1, 10)))} == {Fraction(1, 210)}
+    assert {pure(share.loss) for share in compose(requests, Budget(Fraction(1, 10)))} == {Fraction(1, 210)}
 
 
 def test_release_without_a_query_is_refused() -> None:

@@ -12,6 +12,8 @@ import pytest
 from released_models import AGE_COUNTS, CLASS_COUNTS, JOB_COUNTS, MODELS, WAGE_COUNTS, released
 
 from dpnb_columnar.boundary.release import LIBRARIES, MECHANISMS
+from dpnb_columnar.budget import Pure, total
+from dpnb_columnar.budget.conversion import within
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.files import load_model, save_model
 from dpnb_columnar.model.model import Model
@@ -116,10 +118,10 @@ def test_a_seeded_model_is_not_private_and_keeps_its_seed_to_itself(name: str, s
 def test_the_shares_add_up_exactly(model: Model) -> None:
     guarantee = model.guarantee
     assert guarantee.private is (guarantee.epsilon is not None and not guarantee.seeded)
-    assert sum((share.epsilon for share in guarantee.composition), Fraction(0)) == (guarantee.epsilon or 0)
+    assert total(guarantee.composition) == Pure(guarantee.epsilon or Fraction(0))
     for share in guarantee.composition:
         assert guarantee.neighbours is not None
-        assert share.row_epsilon * guarantee.neighbours.rows == share.epsilon
+        assert within(share.row_loss, guarantee.neighbours.rows, share.loss)
 
 
 def test_the_guarantee_in_words() -> None:

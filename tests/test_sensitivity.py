@@ -14,6 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpnb_columnar.boundary import tuning
+from dpnb_columnar.boundary.families import smooth_noise
+from dpnb_columnar.budget import Pure
 from dpnb_columnar.sensitivity import (
     RunLengthColumn,
     mean_smooth_sensitivity,
@@ -216,7 +218,7 @@ def tuned_columns(draw: st.DrawFn) -> tuple[RunLengthColumn, int, int, float]:
     cells = draw(st.sampled_from([1, 4, 100, 2**16]))
     size = draw(st.integers(8, 3000))
     epsilon = Fraction(draw(st.integers(1, 20))) / size
-    noise = tuning.smooth_noise(draw(st.sampled_from(["polyplace", "cauchy"])), epsilon)
+    noise = smooth_noise(draw(st.sampled_from(["polyplace", "cauchy"])), Pure(epsilon))
     codes = sorted(
         draw(st.sets(st.integers(0, cells) | st.sampled_from([0, cells // 2, cells]), min_size=1, max_size=3))
     )

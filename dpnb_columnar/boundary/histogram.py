@@ -54,5 +54,5 @@ def _release(release: Release, attribute: Numeric) -> Histogram:
         bins = np.searchsorted(edges, scaled.codes, side="right") - 1
         counts = np.zeros(len(edges) - 1, dtype=np.int64)
         np.add.at(counts, bins, scaled.counts)
-        released.append(noisy_counts(counts, share.row_epsilon, release.draw))
+        released.append(noisy_counts(counts, share, release.draw))
     return postprocessing.histogram(attribute, edges, released)

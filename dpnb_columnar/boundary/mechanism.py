@@ -36,7 +36,7 @@ class Mechanism(Protocol):
     """One way to release a model.
 
     Claim of a private mechanism: ``attributes`` spends what the shares of its ``requests`` say and no more, under the
-    add-remove relation, each share's ``row_epsilon`` being the loss of its query.
+    add-remove relation, each share's ``row_loss`` being the loss of its query.
     """
 
     @property

@@ -7,11 +7,13 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
+from dpnb_columnar.boundary.counts import count_noise
+from dpnb_columnar.boundary.families import smooth_noise
 from dpnb_columnar.boundary.smooth import MOMENTS
-from dpnb_columnar.boundary.tuning import smooth_noise, trim
+from dpnb_columnar.boundary.tuning import trim
 from dpnb_columnar.budget import Share
 from dpnb_columnar.domain import Domain, Numeric
-from dpnb_columnar.noise import Laplace, NoiseFamily
+from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.sensitivity import RunLengthColumn, searched_beta
 
 CONFIDENCE = Fraction(95, 100)
@@ -29,13 +31,12 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
     A moment's noise follows the smooth sensitivity of the data; it is given for a public reference column instead,
     whose values fill the middle tenth of the declared range evenly.
     """
-    noise: NoiseFamily
     if share.query not in MOMENTS or share.attribute is None:
-        return _quantile(Laplace(share.row_epsilon))
+        return _quantile(count_noise(share))
     attribute = domain[share.attribute]
     assert isinstance(attribute, Numeric)
     scale = attribute.scale
-    noise = smooth_noise(share.noise, share.row_epsilon)
+    noise = smooth_noise(share.noise, share.row_loss)
     _, search = MOMENTS[share.query]
     column = _reference_column(size, scale.cells)
     sensitivity = search(column, trim(size, noise), scale.cells, searched_beta(noise.beta))

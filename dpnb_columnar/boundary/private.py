@@ -24,7 +24,7 @@ class PrivateCounts:
 
     def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
         """Class counts, each with Laplace noise."""
-        return postprocessing.class_counts(noisy_counts(statistics.class_counts, share.row_epsilon, draw))
+        return postprocessing.class_counts(noisy_counts(statistics.class_counts, share, draw))
 
 
 def counts_request(attribute: str, domain: Domain, cells: int, weight: Fraction) -> Request:
@@ -41,4 +41,4 @@ def release_table(release: Release, attribute: Categorical) -> Table:
     """The contingency table of a categorical attribute with the classes: every cell, empty or not."""
     share = release.shares[COUNTS, attribute.name]
     table = release.statistics.tables[attribute.name]
-    return postprocessing.table(attribute, [noisy_counts(row, share.row_epsilon, release.draw) for row in table])
+    return postprocessing.table(attribute, [noisy_counts(row, share, release.draw) for row in table])

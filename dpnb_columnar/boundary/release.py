@@ -1,22 +1,23 @@
 """``release(Statistics, Budget) -> Model``: the only code that sees both sides; all noise is drawn under it.
 
-Claim: under the budget's neighbouring relation the model is epsilon-differentially private, epsilon being the sum of
-the composition table. Proof in docs/privacy.md, sections 2 to 6.
+Claim: under the budget's neighbouring relation the model is (epsilon, delta)-differentially private, as
+the sum of the composition table says. Proof in docs/privacy.md, sections 2 to 6.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import version
 
 from dpnb_columnar import __version__
 from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.boundary.baselines import Majority, Plain
+from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.boundary.histogram import BinCounts
 from dpnb_columnar.boundary.mechanism import CLASS_COUNTS, Mechanism, Release
-from dpnb_columnar.boundary.smooth import Smooth
-from dpnb_columnar.boundary.tuning import NOISE_FAMILIES
-from dpnb_columnar.budget import Budget, Request, Share, compose
+from dpnb_columnar.boundary.smooth import MOMENTS, Smooth
+from dpnb_columnar.budget import Budget, Concentrated, Loss, Pure, Request, Share, compose, total
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
@@ -62,15 +63,15 @@ def release(
     attributes = chosen.attributes(Release(statistics, classes.released, asked, draw))
     guarantee = Guarantee(
         mechanism=chosen.name,
-        noise=smooth_family(chosen, noise) if chosen.smooth else None,
+        noise=noise_named(chosen, noise) if chosen.smooth else None,
         epsilon=budget.epsilon if chosen.private else None,
-        delta=Fraction(0) if chosen.private else None,
+        delta=budget.delta if chosen.private else None,
         neighbours=budget.neighbours if chosen.private else None,
         composition=shares if chosen.private else (),
         seeded=not draw.private,
+        rho=spent.rho if chosen.private and isinstance(spent := total(shares), Concentrated) else None,
     )
-    software = {"dpnb-columnar": __version__, **{name: version(name) for name in LIBRARIES}}
-    return Model(statistics.domain, guarantee, classes, tuple(attributes), software)
+    return Model(statistics.domain, guarantee, classes, tuple(attributes), dict(_software()))
 
 
 def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str | None = None) -> tuple[Share, ...]:
@@ -80,16 +81,25 @@ def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str |
         UsageError: As ``release``.
     """
     chosen = mechanism_named(mechanism)
+    family = noise_named(chosen, noise)
     weights = budget.weights or chosen.weights
     counts = Request(CLASS_COUNTS, None, len(domain.classes), PARALLEL_CELLS, "laplace", weights.counts)
-    shares = compose([counts, *chosen.requests(domain, weights, smooth_family(chosen, noise))], budget)
-    smallest = min(shares, key=lambda share: share.row_epsilon)
-    if chosen.smooth and smallest.row_epsilon < 8 * SMALLEST_BETA:
+    requests = [counts, *chosen.requests(domain, weights, family)]
+    _check_delta(chosen, family, budget, {request.kind for request in requests} != {Pure})
+    shares = compose(requests, budget)
+    smooth = [share for share in shares if share.query in MOMENTS]
+    if smooth and min(smooth_noise(share.noise, share.row_loss).beta for share in smooth) < SMALLEST_BETA:
         raise UsageError(
-            f"epsilon is too small for {len(shares)} queries: the smallest share is {float(smallest.epsilon):.2g}; "
-            "raise --epsilon, or declare fewer attributes"
+            f"epsilon is too small for {len(shares)} queries: the smallest share is "
+            f"{min(float(_size(share.loss)) for share in smooth):.2g}; raise --epsilon, or declare fewer attributes"
         )
     return shares
+
+
+@cache
+def _software() -> dict[str, str]:
+    """Versions noted in every model. Looking them up takes longer than a small release."""
+    return {"dpnb-columnar": __version__, **{name: version(name) for name in LIBRARIES}}
 
 
 def mechanism_named(name: str) -> Mechanism:
@@ -103,19 +113,26 @@ def mechanism_named(name: str) -> Mechanism:
     return MECHANISMS[name]
 
 
-def smooth_family(mechanism: Mechanism, name: str | None) -> str:
+def noise_named(mechanism: Mechanism, name: str | None) -> str:
     """The noise family for smooth releases, the default if none is named.
 
     Raises:
         UsageError: Unknown, or the mechanism uses none.
     """
-    if name is None:
-        return NOISE_FAMILIES[0]
-    if not mechanism.smooth:
+    if name is not None and not mechanism.smooth:
         raise UsageError(f"noise: mechanism {mechanism.name!r} takes no noise family; leave --noise out")
-    if name not in NOISE_FAMILIES:
-        hint = "; laplace needs a constant sensitivity, and is what counts get" if name == "laplace" else ""
-        raise UsageError(
-            f"noise: no {name!r} for smooth sensitivity; known families: {', '.join(NOISE_FAMILIES)}{hint}"
-        )
-    return name
+    return smooth_family(NOISE_FAMILIES[0] if name is None else name).name
+
+
+def _check_delta(mechanism: Mechanism, family: str, budget: Budget, needed: bool) -> None:
+    """Refuse a delta that nothing needs, and the lack of one."""
+    if needed and not budget.delta:
+        raise UsageError(f"noise: {family} spends a delta, and none is given; give --delta, such as 1e-6")
+    if budget.delta and not needed:
+        whose = f"noise {family}" if mechanism.smooth else f"mechanism {mechanism.name}"
+        able = ", ".join(name for name in NOISE_FAMILIES if smooth_family(name).kind is not Pure)
+        raise UsageError(f"delta: {whose} spends none; leave --delta out, or choose mechanism smooth with noise {able}")
+
+
+def _size(loss: Loss) -> Fraction:
+    return loss.rho if isinstance(loss, Concentrated) else loss.epsilon

@@ -5,17 +5,18 @@ After Zafarani and Clifton 2021, Algorithm 1, with the sensitivities of docs/pri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
 from dpnb_columnar.boundary import postprocessing
+from dpnb_columnar.boundary.families import smooth_family, smooth_noise
 from dpnb_columnar.boundary.mechanism import Release
 from dpnb_columnar.boundary.private import PrivateCounts, categorical_requests, release_table
 from dpnb_columnar.boundary.scaling import on_scale
-from dpnb_columnar.boundary.tuning import SMALLEST_SAMPLE, smooth_noise, trim, trimmed_normal_variance
+from dpnb_columnar.boundary.tuning import SMALLEST_SAMPLE, trim, trimmed_normal_variance
 from dpnb_columnar.budget import Request, Weights
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
@@ -33,6 +34,9 @@ from dpnb_columnar.sensitivity import (
 
 GRID_BITS = 20
 """Moments are released as multiples of 2**-20 codes, or squared codes."""
+
+FEW_RUNS = 4096
+"""Columns of so few runs altogether are searched sooner than threads start."""
 
 MOMENTS: dict[str, tuple[Callable[..., Fraction], Callable[..., float]]] = {
     "mean": (trimmed_mean, mean_smooth_sensitivity),
@@ -63,7 +67,15 @@ class Smooth(PrivateCounts):
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
         numeric = [
-            Request(query, attribute.name, len(domain.classes), PARALLEL_CLASSES, noise, weights.numeric / len(MOMENTS))
+            Request(
+                query,
+                attribute.name,
+                len(domain.classes),
+                PARALLEL_CLASSES,
+                noise,
+                weights.numeric / len(MOMENTS),
+                smooth_family(noise).kind,
+            )
             for attribute in domain.numeric
             for query in MOMENTS
         ]
@@ -72,8 +84,7 @@ class Smooth(PrivateCounts):
     def attributes(self, release: Release) -> list[AttributeParameters]:
         domain = release.statistics.domain
         jobs = list(product(domain.numeric, range(len(domain.classes))))
-        with ThreadPoolExecutor() as pool:  # the searches are numpy calls, which run side by side
-            prepared = dict(zip(jobs, pool.map(lambda job: _prepare(release, *job), jobs), strict=True))
+        prepared = dict(zip(jobs, _prepare_all(release, jobs), strict=True))
         found: list[AttributeParameters] = []
         for attribute in domain.attributes:
             if isinstance(attribute, Categorical):
@@ -85,12 +96,21 @@ class Smooth(PrivateCounts):
 
 def _noise(release: Release, attribute: Numeric, query: str) -> NoiseFamily:
     share = release.shares[query, attribute.name]
-    return smooth_noise(share.noise, share.row_epsilon)
+    return smooth_noise(share.noise, share.row_loss)
 
 
 def _size(release: Release, klass: int) -> int:
     """Public sample size of a class."""
     return max(release.sizes[klass], SMALLEST_SAMPLE)
+
+
+def _prepare_all(release: Release, jobs: Sequence[tuple[Numeric, int]]) -> list[_Moments]:
+    """``_prepare`` of every job, in order."""
+    columns = (release.statistics.columns[attribute.name][klass] for attribute, klass in jobs)
+    if sum(len(column.codes) for column in columns) <= FEW_RUNS:
+        return [_prepare(release, *job) for job in jobs]
+    with ThreadPoolExecutor() as pool:  # the searches are numpy calls, which run side by side
+        return list(pool.map(lambda job: _prepare(release, *job), jobs))
 
 
 def _prepare(release: Release, attribute: Numeric, klass: int) -> _Moments:

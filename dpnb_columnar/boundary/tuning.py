@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from statistics import NormalDist
 
-from dpnb_columnar.budget.losses import Concentrated, Loss
-from dpnb_columnar.noise import NoiseFamily, PaperCauchy, PolyPlace
-
-NOISE_FAMILIES = ("polyplace", "cauchy")
-"""Families for smooth sensitivity, by their name on the command line; the first is the default."""
-
-POLYPLACE_ALPHA = 5
-"""epsilon/beta for PolyPlace: tails of power -6."""
-
-CAUCHY_RATIO = Fraction(70_710_678, 100_000_000)
-"""beta/epsilon for the paper's Cauchy noise: the largest eight-digit ratio below 1/sqrt(2)."""
+from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_noise  # noqa: F401 moved
+from dpnb_columnar.budget import Concentrated, Loss
+from dpnb_columnar.noise import NoiseFamily
 
 SMALLEST_SAMPLE = 8
 """Smallest public sample size: enough for a window of at least 4 values."""
@@ -26,13 +17,6 @@ AFFORDABLE_TRIM = 0.003
 
 LARGEST_TRIM = 0.25
 """No more than this part of the sample is ever cut from each end."""
-
-
-def smooth_noise(name: str, epsilon: Fraction) -> NoiseFamily:
-    """The noise family of this name, calibrated to a share with its own choice of beta."""
-    if name == "cauchy":
-        return PaperCauchy(epsilon, epsilon * CAUCHY_RATIO)
-    return PolyPlace(epsilon, epsilon / POLYPLACE_ALPHA)
 
 
 def trim(size: int, noise: NoiseFamily) -> int:

@@ -1,6 +1,22 @@
 """Privacy budgets, their division, and the table that proves the total."""
 
-from dpnb_columnar.budget.amounts import Budget, Neighbours, Weights, parse_epsilon, parse_weights
-from dpnb_columnar.budget.composition import Request, Share, compose
+from dpnb_columnar.budget.amounts import Budget, Neighbours, Weights, parse_delta, parse_epsilon, parse_weights
+from dpnb_columnar.budget.composition import Request, Share, compose, total
+from dpnb_columnar.budget.losses import Approximate, Concentrated, Loss, Pure
 
-__all__ = ["Budget", "Neighbours", "Request", "Share", "Weights", "compose", "parse_epsilon", "parse_weights"]
+__all__ = [
+    "Approximate",
+    "Budget",
+    "Concentrated",
+    "Loss",
+    "Neighbours",
+    "Pure",
+    "Request",
+    "Share",
+    "Weights",
+    "compose",
+    "parse_delta",
+    "parse_epsilon",
+    "parse_weights",
+    "total",
+]

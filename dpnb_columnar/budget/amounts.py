@@ -11,6 +11,7 @@ from dpnb_columnar.errors import UsageError, shown
 
 SMALLEST_EPSILON = Fraction(1, 10**4)
 LARGEST_EPSILON = Fraction(1000)
+LARGEST_DELTA = Fraction(1, 20)
 
 
 class Neighbours(StrEnum):
@@ -45,13 +46,15 @@ class Budget:
 
     Attributes:
         epsilon: Total privacy loss, exact.
-        neighbours: The relation that epsilon refers to.
+        neighbours: The relation that epsilon and delta refer to.
         weights: Division among the queries; None for the mechanism's own.
+        delta: Total delta, exact; 0 for pure differential privacy.
     """
 
     epsilon: Fraction
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     weights: Weights | None = None
+    delta: Fraction = Fraction(0)
 
 
 def parse_epsilon(value: object) -> Fraction:
@@ -61,8 +64,7 @@ def parse_epsilon(value: object) -> Fraction:
         UsageError: Not a finite number from 0.0001 to 1000.
     """
     try:
-        # The shortest text that gives this float is what was typed.
-        epsilon = exact(float.__repr__(value) if isinstance(value, float) else value)
+        epsilon = _typed(value)
     except ValueError as error:
         raise UsageError(f"epsilon: {error}; give a number such as 0.1 or 1") from None
     if epsilon <= 0:
@@ -72,6 +74,31 @@ def parse_epsilon(value: object) -> Fraction:
     if epsilon > LARGEST_EPSILON:
         raise UsageError(f"epsilon: {shown(value)} protects nobody; the largest accepted is {LARGEST_EPSILON}")
     return epsilon
+
+
+def parse_delta(value: object) -> Fraction:
+    """The exact delta that was typed; 0 for pure differential privacy.
+
+    Raises:
+        UsageError: Not a number from 0 to 1/20.
+    """
+    try:
+        delta = _typed(value)
+    except ValueError as error:
+        raise UsageError(f"delta: {error}; give a number such as 1e-6 or 1/50000") from None
+    if delta < 0:
+        raise UsageError(f"delta: must not be negative, found {shown(value)}; give a number such as 1e-6")
+    if delta > LARGEST_DELTA:
+        raise UsageError(
+            f"delta: {shown(value)} lets too many rows go unprotected; the largest accepted is {text(LARGEST_DELTA)}, "
+            "and less than one over the number of rows is usual"
+        )
+    return delta
+
+
+def _typed(value: object) -> Fraction:
+    """The exact number that was typed: of a float, the shortest text that gives it."""
+    return exact(float.__repr__(value) if isinstance(value, float) else value)
 
 
 def parse_weights(value: str) -> Weights:

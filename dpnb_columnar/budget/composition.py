@@ -1,12 +1,14 @@
-"""The composition table: every query of a release with its share of epsilon, adding up to the total exactly."""
+"""The composition table: every query of a release with its share of the budget, adding up to the total exactly."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpnb_columnar.budget.amounts import Budget, Neighbours
+from dpnb_columnar.budget.amounts import Budget
+from dpnb_columnar.budget.conversion import concentrated_within, for_one_row, pure_within
+from dpnb_columnar.budget.losses import Approximate, Concentrated, Loss, Pure
 
 PARALLEL_CELLS = "one row changes one of these counts by 1"
 PARALLEL_CLASSES = "one row changes the sample of one class only, in one place"
@@ -20,9 +22,10 @@ class Request:
         query: What is released: ``class counts``, ``counts``, ``mean`` or ``variance``.
         attribute: The attribute asked about; None for the class counts.
         values: How many numbers are released.
-        composition: Why all of them may share one epsilon (parallel composition).
+        composition: Why all of them may share one loss (parallel composition).
         noise: Name of the noise family.
         weight: Relative share of the budget.
+        kind: How the loss of this noise is stated.
     """
 
     query: str
@@ -31,6 +34,7 @@ class Request:
     composition: str
     noise: str
     weight: Fraction
+    kind: type[Loss] = Pure
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +43,9 @@ class Share:
 
     Attributes:
         query, attribute, values, composition, noise: As requested.
-        epsilon: This query's part of the total, in the stated neighbouring relation.
-        row_epsilon: What the query's mechanism is calibrated to: the loss for one row added or removed. Under
-            ``replace-one`` neighbours are two such steps apart, so it is half of ``epsilon``.
+        loss: This query's part of the total, in the stated neighbouring relation.
+        row_loss: What the query's noise is calibrated to: the loss for one row added or removed. Under
+            ``replace-one`` neighbours are two such steps apart.
     """
 
     query: str
@@ -49,32 +53,80 @@ class Share:
     values: int
     composition: str
     noise: str
-    epsilon: Fraction
-    row_epsilon: Fraction
+    loss: Loss
+    row_loss: Loss
 
 
 def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
     """Divide a budget among queries in proportion to their weights (sequential composition: the losses add up).
 
+    Epsilons add up, and so do deltas (Dwork, Kenthapadi, McSherry, Mironov and Naor 2006); only queries whose noise
+    needs a delta get one. As soon as one query's loss is concentrated, all are accounted so: the budget is converted to
+    the largest rho that implies it, and rhos add up (Bun and Steinke 2016, Lemma 1.7). A pure query then gets the
+    largest epsilon that its rho allows.
+
     Raises:
-        ValueError: There is no request, or a query would get no positive share.
+        ValueError: There is no request, a query would get no positive share, or the budget's delta is not what the
+            queries need.
     """
     wanted = list(requests)
     if not wanted:
         raise ValueError("a release without a query has no composition")
     if min(budget.epsilon, *(request.weight for request in wanted)) <= 0:
         raise ValueError("the budget and every query's weight must be above 0")
-    total = sum((request.weight for request in wanted), Fraction(0))
-    return tuple(_share(request, budget.epsilon * request.weight / total, budget.neighbours) for request in wanted)
-
-
-def _share(request: Request, epsilon: Fraction, neighbours: Neighbours) -> Share:
-    return Share(
-        query=request.query,
-        attribute=request.attribute,
-        values=request.values,
-        composition=request.composition,
-        noise=request.noise,
-        epsilon=epsilon,
-        row_epsilon=epsilon / neighbours.rows,
+    kinds = {request.kind for request in wanted}
+    if (budget.delta > 0) is (kinds == {Pure}):
+        raise ValueError("a delta is needed by approximate and concentrated losses, and by no others")
+    losses = _concentrated(wanted, budget) if Concentrated in kinds else _added(wanted, budget)
+    return tuple(
+        Share(
+            query=request.query,
+            attribute=request.attribute,
+            values=request.values,
+            composition=request.composition,
+            noise=request.noise,
+            loss=loss,
+            row_loss=_calibrated(loss, request.kind, budget.neighbours.rows),
+        )
+        for request, loss in zip(wanted, losses, strict=True)
     )
+
+
+def total(shares: Sequence[Share]) -> Loss:
+    """The sum of the shares, as they are stated; a pure loss has no delta."""
+    losses = [share.loss for share in shares]
+    rhos = [loss.rho for loss in losses if isinstance(loss, Concentrated)]
+    if rhos:
+        return Concentrated(sum(rhos, Fraction(0)))
+    epsilon = sum((loss.epsilon for loss in losses if isinstance(loss, Pure | Approximate)), Fraction(0))
+    delta = sum((loss.delta for loss in losses if isinstance(loss, Approximate)), Fraction(0))
+    return Approximate(epsilon, delta) if delta else Pure(epsilon)
+
+
+def _added(wanted: Sequence[Request], budget: Budget) -> list[Loss]:
+    """Pure and approximate losses that add up to the budget."""
+    whole = sum((request.weight for request in wanted), Fraction(0))
+    uncertain = sum((request.weight for request in wanted if request.kind is Approximate), Fraction(0))
+    losses: list[Loss] = []
+    for request in wanted:
+        epsilon = budget.epsilon * request.weight / whole
+        if request.kind is Approximate:
+            losses.append(Approximate(epsilon, budget.delta * request.weight / uncertain))
+        else:
+            losses.append(Pure(epsilon))
+    return losses
+
+
+def _concentrated(wanted: Sequence[Request], budget: Budget) -> list[Loss]:
+    """Concentrated losses whose sum implies the budget."""
+    if Approximate in {request.kind for request in wanted}:
+        raise ValueError("approximate and concentrated losses do not compose")
+    rho = concentrated_within(Approximate(budget.epsilon, budget.delta)).rho
+    whole = sum((request.weight for request in wanted), Fraction(0))
+    return [Concentrated(rho * request.weight / whole) for request in wanted]
+
+
+def _calibrated(loss: Loss, kind: type[Loss], rows: int) -> Loss:
+    """The loss for one row, stated as the query's noise needs it."""
+    one = for_one_row(loss, rows)
+    return pure_within(one.rho) if kind is Pure and isinstance(one, Concentrated) else one

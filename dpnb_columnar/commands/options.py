@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon, parse_weights
+from dpnb_columnar.budget import Budget, Neighbours, Share, parse_delta, parse_epsilon, parse_weights, total
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.errors import ConfigurationError, UsageError
 
@@ -39,6 +40,12 @@ EpsilonOfData = Annotated[
         show_default="the entry's in datasets.toml, else 1",
     ),
 ]
+Delta = Annotated[
+    str,
+    typer.Option(
+        help="Probability to put the guarantee aside, such as 1e-6; for noise that needs it.", metavar="NUMBER"
+    ),
+]
 Mechanism = Annotated[str, typer.Option(help="smooth, histogram, majority, or none (NOT PRIVATE).", metavar="NAME")]
 Noise = Annotated[
     str | None,
@@ -65,12 +72,14 @@ Seed = Annotated[
 ]
 
 DEFAULT_EPSILON = "1"
+ROW = " of one row"
 CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
 
 
-def budget(epsilon: str, neighbours: Neighbours, weights: str | None) -> Budget:
+def budget(epsilon: str, delta: str, neighbours: Neighbours, weights: str | None) -> Budget:
     """The budget that the options describe."""
-    return Budget(parse_epsilon(epsilon), neighbours, None if weights is None else parse_weights(weights))
+    divided = None if weights is None else parse_weights(weights)
+    return Budget(parse_epsilon(epsilon), neighbours, divided, parse_delta(delta))
 
 
 def epsilon_for(found: FoundDomain, typed: str | None) -> str:
@@ -89,6 +98,28 @@ def epsilon_for(found: FoundDomain, typed: str | None) -> str:
     return declared
 
 
+def loss_names(shares: Sequence[Share]) -> list[str]:
+    """Columns of a composition table that state the shares, and what one row costs where that is something else."""
+    names = {field.name: None for share in shares for field in fields(share.loss)}
+    if any(share.row_loss != share.loss for share in shares):
+        names |= {field.name + ROW: None for share in shares for field in fields(share.row_loss)}
+    return list(names)
+
+
+def loss_numbers(share: Share, names: Sequence[str]) -> list[str]:
+    """The cells of one share in these columns."""
+    stated = {name: share.row_loss if name.endswith(ROW) else share.loss for name in names}
+    values = [getattr(loss, name.removesuffix(ROW), None) for name, loss in stated.items()]
+    return ["" if value is None else text(value) for value in values]
+
+
+def sum_of_shares(shares: Sequence[Share]) -> str:
+    """The line under a composition table."""
+    spent = total(shares)
+    numbers = [f"{field.name} {text(getattr(spent, field.name))}" for field in fields(spent)]
+    return f"sum of the shares: {', '.join(numbers)}"
+
+
 def say(line: str = "") -> None:
     """A line of the verb's result, on standard output."""
     typer.echo(line)
@@ -101,7 +132,8 @@ def warn(line: str) -> None:
 
 def released_under(spent: Budget, mechanism: str) -> str:
     """One line on what a release costs."""
-    return f"epsilon {text(spent.epsilon)} ({spent.neighbours} neighbours), mechanism {mechanism}"
+    delta = f", delta {text(spent.delta)}" if spent.delta else ""
+    return f"epsilon {text(spent.epsilon)}{delta} ({spent.neighbours} neighbours), mechanism {mechanism}"
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import typer
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.options import say, table
-from dpnb_columnar.domain.numbers import text
 
 LARGEST_CLASS = 10**12
 
@@ -18,6 +17,7 @@ def command(
     data: options.Data,
     dataset: options.Dataset = None,
     epsilon: options.EpsilonOfData = None,
+    delta: options.Delta = "0",
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
@@ -52,7 +52,7 @@ def command(
 
     files = resolve(data)
     found = find_domain(files, dataset)
-    spent = options.budget(options.epsilon_for(found, epsilon), neighbours, weights)
+    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights)
     open_source(files, found.domain)
     sizes = rows or [10_000, 1_000_000]
     shares = plan(found.domain, spent, mechanism, noise)
@@ -63,11 +63,13 @@ def command(
     say(options.released_under(spent, mechanism))
     say()
     errors = [[f"{expected_error(found.domain, share, size):.3g}" for size in sizes] for share in shares]
-    header = ["query", "attribute", "values", "share", "noise", *(f"error at {size} rows" for size in sizes)]
+    names = options.loss_names(shares)
+    header = ["query", "attribute", "values", *names, "noise", *(f"error at {size} rows" for size in sizes)]
     body = [
-        [share.query, share.attribute or "", share.values, text(share.epsilon), share.noise, *error]
+        [share.query, share.attribute or "", share.values, *options.loss_numbers(share, names), share.noise, *error]
         for share, error in zip(shares, errors, strict=True)
     ]
     table(header, body)
+    say(f"  {options.sum_of_shares(shares)}")
     say()
-    say(f"total epsilon {text(spent.epsilon)}; a count's error is in rows, a variance's in squared units")
+    say("a count's error is in rows, a variance's in squared units")

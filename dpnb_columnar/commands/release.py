@@ -22,6 +22,7 @@ def command(
     ],
     output: Annotated[Path, typer.Option(help="Model file, .json or .parquet.", show_default=False)],
     epsilon: options.EpsilonOfData = None,
+    delta: options.Delta = "0",
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
@@ -56,7 +57,7 @@ def command(
     except ValueError as error:
         raise DataError(f"{', '.join(map(str, statistics))}: {error}") from None
     found = FoundDomain(total.domain, "the statistics", declared_epsilon(total.domain))
-    spent = options.budget(options.epsilon_for(found, epsilon), neighbours, weights)
+    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights)
     shares = plan(total.domain, spent, mechanism, noise)
     say(f"domain {total.domain.name}, from {found.origin}")
     announce(spent, mechanism, shares)

@@ -8,7 +8,6 @@ import typer
 
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.options import say, table
-from dpnb_columnar.domain.numbers import text
 
 
 def command(
@@ -36,15 +35,22 @@ def command(
     say(statement(guarantee))
     if guarantee.composition:
         say()
+        names = options.loss_names(guarantee.composition)
         table(
-            ["query", "attribute", "values", "epsilon", "noise", "why one share is enough"],
+            ["query", "attribute", "values", *names, "noise", "why one share is enough"],
             [
-                [share.query, share.attribute or "", share.values, text(share.epsilon), share.noise, share.composition]
+                [
+                    share.query,
+                    share.attribute or "",
+                    share.values,
+                    *options.loss_numbers(share, names),
+                    share.noise,
+                    share.composition,
+                ]
                 for share in guarantee.composition
             ],
         )
-        total = sum((share.epsilon for share in guarantee.composition), start=guarantee.composition[0].epsilon * 0)
-        say(f"  sum of the shares: {text(total)}")
+        say(f"  {options.sum_of_shares(guarantee.composition)}")
     say()
     table(
         ["attribute", "class", "cell", "parameter", "released", "value"],

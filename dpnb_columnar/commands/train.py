@@ -17,6 +17,7 @@ def command(
     data: options.Data,
     dataset: options.Dataset = None,
     epsilon: options.EpsilonOfData = None,
+    delta: options.Delta = "0",
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
@@ -49,7 +50,7 @@ def command(
 
     files = resolve(data)
     found = find_domain(files, dataset)
-    spent = options.budget(options.epsilon_for(found, epsilon), neighbours, weights)
+    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights)
     target = output or default_name(data, found.domain.name, ".model.json")
     check_suffix(target)
     shares = plan(found.domain, spent, mechanism, noise)

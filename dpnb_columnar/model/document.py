@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
+from dpnb_columnar.budget import Loss
 from dpnb_columnar.domain import document_of
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.model.model import Model
@@ -77,6 +78,7 @@ def _guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
         "noise": guarantee.noise,
         "epsilon": None if guarantee.epsilon is None else text(guarantee.epsilon),
         "delta": None if guarantee.delta is None else text(guarantee.delta),
+        **({} if guarantee.rho is None else {"rho": text(guarantee.rho)}),
         "neighbours": None if guarantee.neighbours is None else guarantee.neighbours.value,
         "seeded": guarantee.seeded,
         "composition": [
@@ -86,12 +88,17 @@ def _guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
                 "values": share.values,
                 "composition": share.composition,
                 "noise": share.noise,
-                "epsilon": text(share.epsilon),
-                "row_epsilon": text(share.row_epsilon),
+                **_loss_document(share.loss, ""),
+                **_loss_document(share.row_loss, "row_"),
             }
             for share in guarantee.composition
         ],
     }
+
+
+def _loss_document(loss: Loss, prefix: str) -> dict[str, str]:
+    """A loss as its numbers: ``epsilon``, ``epsilon`` and ``delta``, or ``rho``."""
+    return {prefix + field.name: text(getattr(loss, field.name)) for field in fields(loss)}
 
 
 @dataclass(frozen=True, slots=True)

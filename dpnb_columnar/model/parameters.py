@@ -91,10 +91,11 @@ class Guarantee:
         mechanism: Name of the mechanism.
         noise: Noise family of the smooth releases; None where there is none.
         epsilon: Total privacy loss, exact; None where the mechanism is not private.
-        delta: Total delta, exact; None where the mechanism is not private.
+        delta: Total delta, exact, 0 for a pure guarantee; None where the mechanism is not private.
         neighbours: The relation that epsilon refers to; None where the mechanism is not private.
-        composition: Every query with its share; the shares add up to epsilon exactly.
+        composition: Every query with its share; the shares add up to epsilon and delta, or to rho, exactly.
         seeded: The noise came from a seed, so it can be repeated and protects nobody.
+        rho: Total concentrated loss, which implies (epsilon, delta); None unless the shares are concentrated.
     """
 
     mechanism: str
@@ -104,6 +105,7 @@ class Guarantee:
     neighbours: Neighbours | None
     composition: tuple[Share, ...]
     seeded: bool
+    rho: Fraction | None = None
 
     @property
     def private(self) -> bool:

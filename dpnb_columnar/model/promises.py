@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpnb_columnar.budget import Neighbours, Share
+from dpnb_columnar.budget import Approximate, Concentrated, Loss, Neighbours, Pure, Share, total
+from dpnb_columnar.budget.conversion import implies, within
 from dpnb_columnar.errors import shown
 from dpnb_columnar.model.fields import Fields
 from dpnb_columnar.model.parameters import Guarantee
@@ -31,17 +32,35 @@ def read_guarantee(fields: Fields, table: Mapping[str, Any]) -> Guarantee:
             _share(fields, row, f"{place}.composition.{index}", neighbours) for index, row in enumerate(rows)
         ),
         seeded=fields.flag(table, "seeded", place),
+        rho=fields.fraction(table, "rho", place) if "rho" in table else None,
     )
     stated = {guarantee.epsilon is None, guarantee.delta is None, neighbours is None}
     if len(stated) > 1:
         raise fields.wrong(place, "epsilon, delta and neighbours are stated together, or none of them is")
-    if sum((share.epsilon for share in guarantee.composition), Fraction(0)) != (guarantee.epsilon or 0):
-        raise fields.wrong(f"{place}.composition", "the shares do not add up to epsilon")
-    if guarantee.epsilon == 0:
-        raise fields.wrong(f"{place}.epsilon", "must be above 0")
+    _check_total(fields, guarantee)
     if fields.flag(table, "private", place) is not guarantee.private:
         raise fields.wrong(f"{place}.private", "contradicts epsilon and seeded")
     return guarantee
+
+
+def _check_total(fields: Fields, guarantee: Guarantee) -> None:
+    """The shares add up to what is stated, and a concentrated total implies it."""
+    place = "guarantee"
+    if guarantee.epsilon == 0:
+        raise fields.wrong(f"{place}.epsilon", "must be above 0")
+    epsilon, delta = guarantee.epsilon or Fraction(0), guarantee.delta or Fraction(0)
+    spent = total(guarantee.composition)
+    if len({isinstance(share.loss, Concentrated) for share in guarantee.composition}) > 1:
+        raise fields.wrong(f"{place}.composition", "concentrated shares do not add up with others")
+    if (guarantee.rho is not None) is not isinstance(spent, Concentrated):
+        raise fields.wrong(f"{place}.rho", "is stated where the shares are concentrated, and only there")
+    if isinstance(spent, Concentrated):
+        if spent.rho != guarantee.rho:
+            raise fields.wrong(f"{place}.composition", "the shares do not add up to rho")
+        if not 0 < delta < 1 or epsilon == 0 or not implies(spent.rho, Approximate(epsilon, delta)):
+            raise fields.wrong(f"{place}.rho", "does not imply epsilon and delta")
+    elif spent != (Approximate(epsilon, delta) if delta else Pure(epsilon)):
+        raise fields.wrong(f"{place}.composition", "the shares do not add up to epsilon" + (" and delta" * bool(delta)))
 
 
 def _neighbours(fields: Fields, table: Mapping[str, Any]) -> Neighbours | None:
@@ -53,11 +72,9 @@ def _neighbours(fields: Fields, table: Mapping[str, Any]) -> Neighbours | None:
 
 def _share(fields: Fields, value: object, place: str, neighbours: Neighbours | None) -> Share:
     table = fields.mapping(value, place)
-    epsilon, row_epsilon = (fields.fraction(table, key, place) for key in ("epsilon", "row_epsilon"))
-    if not epsilon or not row_epsilon:
-        raise fields.wrong(place, "a share has an epsilon and a row_epsilon above 0")
-    if neighbours is not None and row_epsilon * neighbours.rows != epsilon:
-        raise fields.wrong(f"{place}.row_epsilon", "is not what epsilon is for one row added or removed")
+    loss, row_loss = (_loss(fields, table, prefix, place) for prefix in ("", "row_"))
+    if neighbours is not None and not within(row_loss, neighbours.rows, loss):
+        raise fields.wrong(f"{place}.row_{_FIELDS[type(row_loss)][0]}", "costs more than the share")
     (values,) = fields.whole([fields.get(table, "values", place)], f"{place}.values")
     return Share(
         query=fields.text(table, "query", place),
@@ -65,6 +82,23 @@ def _share(fields: Fields, value: object, place: str, neighbours: Neighbours | N
         values=values,
         composition=fields.text(table, "composition", place),
         noise=fields.text(table, "noise", place),
-        epsilon=epsilon,
-        row_epsilon=row_epsilon,
+        loss=loss,
+        row_loss=row_loss,
     )
+
+
+_FIELDS: Mapping[type[Loss], tuple[str, ...]] = {
+    Concentrated: ("rho",),
+    Approximate: ("epsilon", "delta"),
+    Pure: ("epsilon",),
+}
+"""Numbers of a loss in a document, the kind with the most telling ones first."""
+
+
+def _loss(fields: Fields, table: Mapping[str, Any], prefix: str, place: str) -> Loss:
+    """The loss whose numbers stand in a share under names with this prefix."""
+    kind = next((kind for kind, names in _FIELDS.items() if all(prefix + name in table for name in names)), Pure)
+    numbers = [number for name in _FIELDS[kind] if (number := fields.fraction(table, prefix + name, place))]
+    if len(numbers) < len(_FIELDS[kind]):
+        raise fields.wrong(place, f"a share has {' and '.join(prefix + name for name in _FIELDS[kind])} above 0")
+    return kind(*numbers)

@@ -9,19 +9,20 @@ import pytest
 from people import spoil_rows
 from running import Run
 
+from dpnb_columnar.budget import Pure
 from dpnb_columnar.model.files import load_model
 
 
 def queries(text: str) -> list[list[str]]:
-    """Cells of the table's rows: query, attribute (but for the classes), values, share, noise, errors."""
-    table = text.split("\n\n")[1].splitlines()[2:]
+    """Cells of the table's rows: query, attribute (but for the classes), values, shares, noise, errors."""
+    table = text.split("\n\n")[1].splitlines()[2:-1]
     return [line.replace("class counts", "classes").split() for line in table]
 
 
 def test_shares_add_up_to_the_total(people_file: Path, run: Run) -> None:
     text = run("plan", people_file, "--epsilon", "0.3").out
     assert "epsilon 0.3 (add-remove neighbours), mechanism smooth\n" in text
-    assert "total epsilon 0.3;" in text
+    assert "sum of the shares: epsilon 0.3\n" in text
     rows = queries(text)
     assert [row[0] for row in rows] == ["classes", "mean", "variance", "mean", "variance", "counts"]
     assert sum(Fraction(row[-4]) for row in rows) == Fraction(3, 10)
@@ -33,8 +34,8 @@ def test_what_is_planned_is_what_is_released(mechanism: str, people_file: Path, 
     rows = queries(run("plan", people_file, *options).out)
     run("train", people_file, *options)
     released = load_model(Path("people.model.json")).guarantee.composition
-    planned = [(row[-5], Fraction(row[-4]), row[-3]) for row in rows]
-    assert planned == [(str(share.values), share.epsilon, share.noise) for share in released]
+    planned = [(row[-6], Pure(Fraction(row[-5])), Pure(Fraction(row[-4])), row[-3]) for row in rows]
+    assert planned == [(str(share.values), share.loss, share.row_loss, share.noise) for share in released]
 
 
 def test_no_row_is_opened(people_file: Path, run: Run) -> None:

@@ -16,7 +16,7 @@ def test_guarantee_in_words_and_as_a_table(people_file: Path, run: Run) -> None:
     text = run("show", "people.model.json").out
     assert text.startswith("people: low, high\n0.3-differentially private for one row changed, its class included")
     assert "NO GUARANTEE" not in text
-    assert "\n  sum of the shares: 0.3\n" in text
+    assert "\n  sum of the shares: epsilon 0.3\n" in text
     for query in ("class counts", "mean          age", "variance      hours", "counts        sex"):
         assert f"\n  {query} " in text
 

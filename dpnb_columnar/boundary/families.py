@@ -1,0 +1,104 @@
+"""Noise families for smooth sensitivity by name, each calibrated to a share with a beta of its own.
+
+Every beta here is a public function of the share. It trades how far the smooth sensitivity looks (a large beta
+forgets what is many rows away) against how heavy the noise's tails are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
+from dpnb_columnar.budget.conversion import pure_within
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.noise import NoiseFamily, PaperCauchy, PolyPlace
+
+POLYPLACE_ALPHA = 5
+"""epsilon/beta for PolyPlace: tails of power -6."""
+
+CAUCHY_RATIO = Fraction(70_710_678, 100_000_000)
+"""beta/epsilon for the paper's Cauchy noise: the largest eight-digit ratio below 1/sqrt(2)."""
+
+CONCENTRATED_RATIO = Fraction(1, 5)
+"""beta/sqrt(2 rho) for the families of concentrated differential privacy."""
+
+STUDENT_DEGREES = 3
+"""Degrees of freedom of the Student t noise that is listed; ``student-NU`` has others."""
+
+LARGEST_DEGREES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SmoothFamily:
+    """A way to draw noise for smooth sensitivity.
+
+    Attributes:
+        name: Its name on the command line and in the model.
+        kind: How its loss is stated.
+        calibrate: The noise whose loss is at most the one given.
+    """
+
+    name: str
+    kind: type[Loss]
+    calibrate: Callable[[Loss], NoiseFamily]
+
+
+def smooth_family(name: str) -> SmoothFamily:
+    """The family of this name.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if name in _FAMILIES:
+        return _FAMILIES[name]
+    degrees = re.fullmatch(r"student-([1-9]\d*)", name)
+    if degrees and int(degrees[1]) <= LARGEST_DEGREES:
+        raise NotImplementedError
+    raise UsageError(
+        f"noise: no {name!r} for smooth sensitivity; known families: {', '.join(NOISE_FAMILIES)}, and student-NU for "
+        f"NU degrees of freedom, 1 to {LARGEST_DEGREES}"
+    )
+
+
+def smooth_noise(name: str, loss: Loss) -> NoiseFamily:
+    """The noise of this name, calibrated to a loss."""
+    return smooth_family(name).calibrate(loss)
+
+
+def _pure(make: Callable[[Fraction], NoiseFamily]) -> Callable[[Loss], NoiseFamily]:
+    def calibrate(loss: Loss) -> NoiseFamily:
+        assert isinstance(loss, Pure)
+        return make(loss.epsilon)
+
+    return calibrate
+
+
+def _approximate(make: Callable[[Fraction, Fraction], NoiseFamily]) -> Callable[[Loss], NoiseFamily]:
+    def calibrate(loss: Loss) -> NoiseFamily:
+        assert isinstance(loss, Approximate)
+        return make(loss.epsilon, loss.delta)
+
+    return calibrate
+
+
+def _concentrated(make: Callable[[Fraction, Fraction], NoiseFamily]) -> Callable[[Loss], NoiseFamily]:
+    def calibrate(loss: Loss) -> NoiseFamily:
+        assert isinstance(loss, Concentrated)
+        return make(loss.rho, pure_within(loss.rho).epsilon * CONCENTRATED_RATIO)
+
+    return calibrate
+
+
+_FAMILIES = {
+    family.name: family
+    for family in (
+        SmoothFamily("polyplace", Pure, _pure(lambda epsilon: PolyPlace(epsilon, epsilon / POLYPLACE_ALPHA))),
+        SmoothFamily("cauchy", Pure, _pure(lambda epsilon: PaperCauchy(epsilon, epsilon * CAUCHY_RATIO))),
+    )
+}
+
+NOISE_FAMILIES = tuple(_FAMILIES)
+"""Families by their name on the command line; the first is the default."""

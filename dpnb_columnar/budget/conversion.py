@@ -1,0 +1,133 @@
+"""From one way of stating a privacy loss to another, never rounding in the user's disfavour.
+
+Rational where the formula is rational; else bounded by decimals of fifty digits, and rounded towards more noise.
+Exponentials and logarithms of the decimal module are correctly rounded, so their neighbours are proven bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from dpnb_columnar.budget.losses import Approximate, Concentrated, Loss, Pure
+
+DIGITS = 9
+"""Significant decimal digits that are kept of an irrational number, rounded down."""
+
+LARGEST_EXPONENT = 10**6
+"""Exponentials are taken of numbers up to this."""
+
+_BELOW, _ABOVE = (
+    Context(prec=50, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX) for rounding in (ROUND_FLOOR, ROUND_CEILING)
+)
+
+
+def concentrated(loss: Pure) -> Concentrated:
+    """What a pure loss costs as a concentrated one: epsilon-differential privacy implies epsilon^2/2-zCDP
+    (Bun and Steinke 2016, Proposition 1.4)."""
+    return Concentrated(loss.epsilon**2 / 2)
+
+
+def pure_within(rho: Fraction) -> Pure:
+    """The largest pure loss, to nine digits, that costs at most ``rho``: epsilon = sqrt(2 rho), rounded down."""
+    unit = Fraction(10) ** (math.floor(math.log10(2 * rho) / 2) + 1 - DIGITS)
+    return Pure(math.isqrt(2 * rho // unit**2) * unit)
+
+
+def for_one_row(loss: Loss, rows: int) -> Loss:
+    """The loss to calibrate to for one row added or removed, so that data sets ``rows`` such steps apart cost ``loss``.
+
+    Group privacy, from d(D, D'') along D, D', D'': pure losses add up. With P[D](E) <= e^e P[D'](E) + d twice,
+    P[D](E) <= e^2e P[D''](E) + (1 + e^e) d. Concentrated losses are multiplied by the square of the number of steps
+    (Bun and Steinke 2016, Proposition 1.9).
+    """
+    if isinstance(loss, Pure):
+        return Pure(loss.epsilon / rows)
+    if isinstance(loss, Concentrated):
+        return Concentrated(loss.rho / rows**2)
+    epsilon = loss.epsilon / rows
+    if rows == 1:
+        return loss
+    return Approximate(epsilon, floor_digits(loss.delta / _repetitions(epsilon, rows)))
+
+
+def within(row_loss: Loss, rows: int, loss: Loss) -> bool:
+    """Whether data sets ``rows`` steps apart cost at most ``loss`` if each step costs ``row_loss``; proven, not
+    estimated. A concentrated loss may be met by a pure one."""
+    if isinstance(loss, Concentrated):
+        one = concentrated(row_loss) if isinstance(row_loss, Pure) else row_loss
+        return isinstance(one, Concentrated) and one.rho * rows**2 <= loss.rho
+    if isinstance(row_loss, Concentrated) or row_loss.epsilon * rows > loss.epsilon:
+        return False
+    if isinstance(row_loss, Pure):
+        return True
+    if isinstance(loss, Pure) or row_loss.epsilon * rows > LARGEST_EXPONENT:
+        return False
+    return row_loss.delta * _repetitions(row_loss.epsilon, rows) <= loss.delta
+
+
+def implies(rho: Fraction, loss: Approximate) -> bool:
+    """Whether rho-zCDP implies (epsilon, delta)-differential privacy; proven, not estimated.
+
+    For every a > 1, delta = exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) suffices (Canonne, Kamath and Steinke
+    2020, Corollary 13). The best a is looked for in floating point; any a proves the claim.
+    """
+    a = Fraction(_best_order(float(rho), float(loss.epsilon)))
+    exponent = (a - 1) * (a * rho - loss.epsilon)
+    factor = a * _logarithm((a - 1) / a, _ABOVE) - _logarithm(a - 1, _BELOW)
+    return exponent + factor <= _logarithm(loss.delta, _BELOW)
+
+
+def concentrated_within(loss: Approximate) -> Concentrated:
+    """The largest concentrated loss, to about six digits, that implies ``loss``."""
+    low, high = Fraction(0), loss.epsilon
+    while implies(high, loss):
+        low, high = high, 2 * high
+    while high - low > high / 10**7:
+        middle = (low + high) / 2
+        low, high = (middle, high) if implies(middle, loss) else (low, middle)
+    return Concentrated(floor_digits(low, 6))
+
+
+def floor_digits(number: Fraction, digits: int = DIGITS) -> Fraction:
+    """A positive number rounded down to this many significant decimal digits."""
+    exponent = len(str(number.numerator)) - len(str(number.denominator)) - digits
+    unit = Fraction(10) ** exponent
+    return number // unit * unit
+
+
+def _best_order(rho: float, epsilon: float) -> float:
+    """The order a at which the conversion of ``implies`` gives the least delta, found by golden section.
+
+    The logarithm of delta is a convex function of a: its second derivative is 2 rho + 1/(a (a - 1)) > 0.
+    """
+
+    def logarithm(a: float) -> float:
+        return (a - 1) * (a * rho - epsilon) + a * math.log1p(-1 / a) - math.log(a - 1)
+
+    low, high = math.log(1e-9), math.log(1e12)  # of a - 1
+    golden = (math.sqrt(5) - 1) / 2
+    for _ in range(200):
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        if logarithm(1 + math.exp(left)) < logarithm(1 + math.exp(right)):
+            high = right
+        else:
+            low = left
+    return 1 + math.exp((low + high) / 2)
+
+
+def _repetitions(epsilon: Fraction, rows: int) -> Fraction:
+    """1 + e^epsilon + ... + e^((rows - 1) epsilon), or a little more."""
+    step = Fraction(_decimal(epsilon, _ABOVE).exp(_ABOVE).next_plus(_ABOVE)) if rows > 1 else Fraction(1)
+    return sum((step**power for power in range(rows)), Fraction(0))
+
+
+def _logarithm(number: Fraction, side: Context) -> Fraction:
+    """A bound on the natural logarithm, from the side to which the context rounds."""
+    logarithm = _decimal(number, side).ln(side)
+    return Fraction(logarithm.next_plus(side) if side is _ABOVE else logarithm.next_minus(side))
+
+
+def _decimal(number: Fraction, side: Context) -> Decimal:
+    return side.divide(Decimal(number.numerator), Decimal(number.denominator))

@@ -1,0 +1,220 @@
+"""Conversion between ways of stating a loss: against more digits and against distributions, never past the truth."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpnb_columnar.budget import (
+    Approximate,
+    Budget,
+    Concentrated,
+    Loss,
+    Neighbours,
+    Pure,
+    Request,
+    compose,
+    parse_delta,
+    total,
+)
+from dpnb_columnar.budget.conversion import (
+    concentrated,
+    concentrated_within,
+    floor_digits,
+    for_one_row,
+    implies,
+    pure_within,
+    within,
+)
+from dpnb_columnar.errors import UsageError
+
+EPSILONS = st.fractions(min_value=Fraction(1, 10**4), max_value=50)
+DELTAS = st.fractions(min_value=Fraction(1, 10**12), max_value=Fraction(1, 20))
+RHOS = st.fractions(min_value=Fraction(1, 10**12), max_value=100)
+
+
+def real(number: Fraction) -> mpmath.mpf:
+    return mpmath.mpf(number.numerator) / number.denominator
+
+
+# --- concentrated losses ------------------------------------------------------------------------------------------
+
+
+def gaussian_delta(epsilon: mpmath.mpf, rho: mpmath.mpf) -> mpmath.mpf:
+    """Exact delta of the Gaussian mechanism with noise of deviation 1/sqrt(2 rho), which is rho-zCDP and no less
+    (Balle and Wang 2018, Theorem 8)."""
+    mu = mpmath.sqrt(2 * rho)
+    return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
+
+
+@settings(deadline=None)
+@given(EPSILONS, DELTAS)
+def test_the_converted_rho_is_safe_for_the_gaussian_mechanism(epsilon: Fraction, delta: Fraction) -> None:
+    rho = concentrated_within(Approximate(epsilon, delta)).rho
+    with mpmath.workdps(40):
+        assert gaussian_delta(real(epsilon), real(rho)) <= real(delta)
+
+
+@settings(deadline=None)
+@given(EPSILONS, DELTAS)
+def test_the_converted_rho_is_at_least_the_textbook_one_and_close_to_the_largest(
+    epsilon: Fraction, delta: Fraction
+) -> None:
+    """rho + 2 sqrt(rho ln(1/delta)) = epsilon is the conversion of Bun and Steinke 2016, Proposition 1.3."""
+    loss = Approximate(epsilon, delta)
+    rho = concentrated_within(loss).rho
+    with mpmath.workdps(30):
+        logarithm = -mpmath.log(real(delta))
+        textbook = (mpmath.sqrt(logarithm + real(epsilon)) - mpmath.sqrt(logarithm)) ** 2
+        assert real(rho) >= textbook * (1 - mpmath.mpf(10) ** -5)
+    assert implies(rho, loss)
+    assert not implies(rho * Fraction(100_001, 100_000), loss)
+
+
+def test_more_digits_agree_on_the_delta_a_rho_implies() -> None:
+    for rho, epsilon in ((Fraction(1, 50), Fraction(1)), (Fraction(1, 2), Fraction(3)), (Fraction(3), Fraction(20))):
+        with mpmath.workdps(40):
+            r, e = real(rho), real(epsilon)
+            order = mpmath.findroot(lambda a, r=r, e=e: (2 * a - 1) * r - e + mpmath.log(1 - 1 / a), (e + r) / (2 * r))
+            a = order
+            exact = mpmath.exp((a - 1) * (a * r - e)) * (1 - 1 / a) ** a / (a - 1)
+            above, below = (
+                Fraction(str(mpmath.nstr(exact * (1 + sign * mpmath.mpf(10) ** -12), 20))) for sign in (1, -1)
+            )
+        assert implies(rho, Approximate(epsilon, above))
+        assert not implies(rho, Approximate(epsilon, below))
+
+
+@settings(deadline=None)
+@given(RHOS)
+def test_the_pure_loss_within_a_rho_is_its_square_root_to_nine_digits(rho: Fraction) -> None:
+    epsilon = pure_within(rho).epsilon
+    assert concentrated(Pure(epsilon)).rho <= rho
+    assert (epsilon * (1 + Fraction(1, 10**8))) ** 2 / 2 > rho
+
+
+def test_a_square_loses_nothing() -> None:
+    assert pure_within(Fraction(1, 50)) == Pure(Fraction(1, 5))
+
+
+@given(st.fractions(min_value=Fraction(1, 10**300), max_value=10**300), st.integers(2, 12))
+def test_digits_are_cut_and_never_added(number: Fraction, digits: int) -> None:
+    cut = floor_digits(number, digits)
+    assert 0 < cut <= number < cut * (1 + Fraction(1, 10 ** (digits - 2)))
+
+
+# --- one row, two rows --------------------------------------------------------------------------------------------
+
+
+def losses() -> st.SearchStrategy[Loss]:
+    return st.one_of(st.builds(Pure, EPSILONS), st.builds(Approximate, EPSILONS, DELTAS), st.builds(Concentrated, RHOS))
+
+
+@settings(deadline=None)
+@given(losses(), st.sampled_from(Neighbours))
+def test_a_replaced_row_costs_at_most_the_share_and_hardly_less(loss: Loss, relation: Neighbours) -> None:
+    one = for_one_row(loss, relation.rows)
+    assert within(one, relation.rows, loss)
+    assert not within(_larger(one), relation.rows, loss)
+
+
+def _larger(loss: Loss) -> Loss:
+    more = Fraction(10**7 + 1, 10**7)
+    if isinstance(loss, Pure):
+        return Pure(loss.epsilon * more)
+    if isinstance(loss, Approximate):
+        return Approximate(loss.epsilon, loss.delta * more)
+    return Concentrated(loss.rho * more)
+
+
+@settings(deadline=None)
+@given(EPSILONS, DELTAS)
+def test_group_privacy_of_an_approximate_loss(epsilon: Fraction, delta: Fraction) -> None:
+    """The worst (epsilon, delta) mechanism in two steps: with P <= e^e Q + d and Q <= e^e R + d, P may reach
+    e^2e R + (1 + e^e) d and no more."""
+    one = for_one_row(Approximate(epsilon, delta), 2)
+    assert isinstance(one, Approximate)
+    with mpmath.workdps(40):
+        reached = real(one.delta) * (1 + mpmath.exp(real(one.epsilon)))
+        assert one.epsilon == epsilon / 2
+        assert real(delta) * (1 - mpmath.mpf(10) ** -7) < reached <= real(delta)
+
+
+def test_losses_of_different_kinds_are_not_taken_for_each_other() -> None:
+    pure, approximate, rho = Pure(Fraction(1)), Approximate(Fraction(1), Fraction(1, 10)), Concentrated(Fraction(1))
+    assert within(pure, 1, approximate)
+    assert not within(approximate, 1, pure)
+    assert within(pure, 1, rho)
+    assert not within(approximate, 1, rho)
+    assert not within(rho, 1, pure)
+    assert not within(rho, 1, approximate)
+    huge = Approximate(Fraction(10**7), Fraction(1, 10))
+    assert not within(huge, 2, Approximate(Fraction(10**8), Fraction(1, 10)))
+
+
+# --- composition --------------------------------------------------------------------------------------------------
+
+
+def request(kind: type[Loss], weight: Fraction = Fraction(1)) -> Request:
+    return Request("mean", "age", 2, "why", "noise", weight, kind)
+
+
+WEIGHTS = st.lists(st.fractions(min_value=Fraction(1, 1000), max_value=1000), min_size=1, max_size=20)
+
+
+@settings(deadline=None)
+@given(WEIGHTS, WEIGHTS, EPSILONS, DELTAS, st.sampled_from(Neighbours))
+def test_epsilons_and_deltas_add_up_exactly(
+    pure: list[Fraction], approximate: list[Fraction], epsilon: Fraction, delta: Fraction, relation: Neighbours
+) -> None:
+    requests = [request(Pure, weight) for weight in pure] + [request(Approximate, weight) for weight in approximate]
+    shares = compose(requests, Budget(epsilon, relation, delta=delta))
+    assert total(shares) == Approximate(epsilon, delta)
+    assert all(isinstance(share.loss, Pure) for share in shares[: len(pure)])
+    assert all(within(share.row_loss, relation.rows, share.loss) for share in shares)
+
+
+@settings(deadline=None)
+@given(WEIGHTS, WEIGHTS, EPSILONS, DELTAS, st.sampled_from(Neighbours))
+def test_rhos_add_up_to_one_that_implies_the_budget(
+    pure: list[Fraction], concentrated: list[Fraction], epsilon: Fraction, delta: Fraction, relation: Neighbours
+) -> None:
+    requests = [request(Pure, weight) for weight in pure] + [request(Concentrated, weight) for weight in concentrated]
+    shares = compose(requests, Budget(epsilon, relation, delta=delta))
+    spent = total(shares)
+    assert spent == concentrated_within(Approximate(epsilon, delta))
+    assert implies(spent.rho, Approximate(epsilon, delta))  # type: ignore[union-attr]
+    assert [type(share.row_loss) for share in shares] == [Pure] * len(pure) + [Concentrated] * len(concentrated)
+    assert all(within(share.row_loss, relation.rows, share.loss) for share in shares)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "delta"),
+    [([Pure], Fraction(1, 100)), ([Approximate], Fraction(0)), ([Pure, Concentrated], Fraction(0))],
+)
+def test_a_delta_is_given_exactly_where_it_is_needed(kinds: list[type[Loss]], delta: Fraction) -> None:
+    with pytest.raises(ValueError, match="a delta is needed"):
+        compose(map(request, kinds), Budget(Fraction(1), delta=delta))
+
+
+def test_approximate_and_concentrated_losses_do_not_mix() -> None:
+    with pytest.raises(ValueError, match="do not compose"):
+        compose(map(request, [Approximate, Concentrated]), Budget(Fraction(1), delta=Fraction(1, 100)))
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("1e-6", Fraction(1, 10**6)), ("1/45222", Fraction(1, 45222)), (1e-6, Fraction(1, 10**6)), (0, 0)],
+)
+def test_delta_is_what_was_typed(typed: object, meant: Fraction) -> None:
+    assert parse_delta(typed) == meant
+
+
+@pytest.mark.parametrize("typed", ["-1", "nan", "inf", "one", "0.06", "1", None, ""])
+def test_other_deltas_are_refused(typed: object) -> None:
+    with pytest.raises(UsageError, match=r"^delta: "):
+        parse_delta(typed)
