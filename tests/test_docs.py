@@ -31,7 +31,7 @@ def test_named_tests_exist(document: Path) -> None:
 
 def test_proofs_name_living_functions_and_each_section_its_attack() -> None:
     text = (ROOT / "docs" / "privacy.md").read_text()
-    words = "transform missing train plan release show check evaluate aggregate row_epsilon"  # options and commands
+    words = "transform missing train plan release show check evaluate aggregate row_loss"  # options and commands
     named = {name for name in re.findall(r"`([A-Za-z_]\w+)`", text) if not name.startswith("test_")} - {*words.split()}
     assert len(named) > 10
     assert named <= definitions("dpnb_columnar")
@@ -41,6 +41,19 @@ def test_proofs_name_living_functions_and_each_section_its_attack() -> None:
     assert [section.split(".")[0] for section in sections] == [str(number) for number in range(1, 9)]
     for section in sections[:6]:
         assert "`test_" in section, section.splitlines()[0]
+
+
+def test_every_lemma_names_its_function_and_the_test_that_attacks_it() -> None:
+    text = (ROOT / "docs" / "privacy.md").read_text()
+    lemmas = [block.split("\n## ")[0] for block in text.split("**Lemma ")[1:]]
+    numbers = [lemma.split(" ")[0].rstrip(".*") for lemma in lemmas]
+    assert len(numbers) > 10
+    assert len(set(numbers)) == len(numbers)
+    functions = definitions("dpnb_columnar")
+    for number, lemma in zip(numbers, lemmas, strict=True):
+        named = set(re.findall(r"`(\w+)`", lemma))
+        assert named & functions, f"lemma {number} names no function"
+        assert any(name.startswith("test_") for name in named), f"lemma {number} names no test"
 
 
 def test_docstrings_refer_to_sections_that_exist() -> None:

@@ -80,3 +80,8 @@ def test_faulty_declaration_in_metadata_is_refused_with_its_faults(text: str) ->
     with pytest.raises(DomainError, match=r"x\.parquet") as caught:
         domain_from_metadata({DOMAIN_KEY: text}, "x.parquet")
     assert caught.value.faults
+
+
+def test_number_beyond_decimals_in_metadata_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="a number in it is out of every range"):
+        domain_from_metadata({DOMAIN_KEY: '{"name": 1e99999999999999999999}'}, "x.parquet")

@@ -26,7 +26,7 @@ from dpnb_columnar.sensitivity import (
     trimmed_variance,
     variance_smooth_bound,
 )
-from dpnb_columnar.sensitivity.accuracy import SMALLEST_BETA
+from dpnb_columnar.sensitivity.accuracy import LARGEST_BETA, SMALLEST_BETA
 
 Values = tuple[int, ...]
 
@@ -323,5 +323,6 @@ def test_searched_beta_leaves_room_for_the_error() -> None:
     assert Fraction(1.0) < raised(1.0) < 1 + Fraction(1, 2**30)
     worst = math.log((1 + 2**-32) / (1 - 2**-32))  # two neighbours, each off by the whole evaluation error
     assert float(beta) - searched_beta(beta) > worst
-    with pytest.raises(ValueError, match=r"2\*\*-24"):
-        searched_beta(SMALLEST_BETA / 2)
+    for outside in (SMALLEST_BETA / 2, LARGEST_BETA * 2):
+        with pytest.raises(ValueError, match=r"2\*\*-24\.\.2\*\*20"):
+            searched_beta(outside)

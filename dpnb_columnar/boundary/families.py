@@ -6,15 +6,29 @@ forgets what is many rows away) against how heavy the noise's tails are.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
-from dpnb_columnar.budget.conversion import pure_within
+from dpnb_columnar.budget.conversion import floor_digits, pure_within
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.noise import NoiseFamily, PaperCauchy, PolyPlace
+from dpnb_columnar.noise import (
+    ApproximateLaplace,
+    ArsinhNormal,
+    ClassicalGaussian,
+    ClassicalLaplace,
+    Gaussian,
+    LaplaceLogNormal,
+    NissimCauchy,
+    NoiseFamily,
+    PaperCauchy,
+    PolyPlace,
+    StudentT,
+    UniformLogNormal,
+)
 
 POLYPLACE_ALPHA = 5
 """epsilon/beta for PolyPlace: tails of power -6."""
@@ -56,7 +70,7 @@ def smooth_family(name: str) -> SmoothFamily:
         return _FAMILIES[name]
     degrees = re.fullmatch(r"student-([1-9]\d*)", name)
     if degrees and int(degrees[1]) <= LARGEST_DEGREES:
-        raise NotImplementedError
+        return _student(int(degrees[1]))
     raise UsageError(
         f"noise: no {name!r} for smooth sensitivity; known families: {', '.join(NOISE_FAMILIES)}, and student-NU for "
         f"NU degrees of freedom, 1 to {LARGEST_DEGREES}"
@@ -92,11 +106,48 @@ def _concentrated(make: Callable[[Fraction, Fraction], NoiseFamily]) -> Callable
     return calibrate
 
 
+def _student(degrees: int) -> SmoothFamily:
+    """beta = epsilon/(nu + 3): well inside the admissible range, epsilon/nu."""
+    return SmoothFamily(
+        f"student-{degrees}",
+        Pure,
+        _pure(lambda epsilon: StudentT(epsilon, epsilon / (degrees + 3), Fraction(degrees))),
+    )
+
+
+def _gaussian_beta(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The classical choice, epsilon/(4 (1 + ln(2/delta))) (Nissim, Raskhodnikova and Smith 2007), at most 1/2."""
+    return min(floor_digits(epsilon / (4 * (1 + _logarithm(delta)))), Fraction(1, 2))
+
+
+def _laplace_beta(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The classical choice, epsilon/(2 ln(2/delta)) (Nissim, Raskhodnikova and Smith 2007), at most 1."""
+    return min(floor_digits(epsilon / (2 * _logarithm(delta))), Fraction(1))
+
+
+def _logarithm(delta: Fraction) -> Fraction:
+    """ln(2/delta). Any beta is admissible, so its last digit does not matter."""
+    return Fraction(math.log(2) + math.log(delta.denominator) - math.log(delta.numerator))
+
+
 _FAMILIES = {
     family.name: family
     for family in (
         SmoothFamily("polyplace", Pure, _pure(lambda epsilon: PolyPlace(epsilon, epsilon / POLYPLACE_ALPHA))),
+        _student(STUDENT_DEGREES),
         SmoothFamily("cauchy", Pure, _pure(lambda epsilon: PaperCauchy(epsilon, epsilon * CAUCHY_RATIO))),
+        SmoothFamily("nissim-cauchy", Pure, _pure(lambda epsilon: NissimCauchy(epsilon, epsilon / 6))),
+        SmoothFamily("gaussian", Approximate, _approximate(lambda e, d: Gaussian(e, d, _gaussian_beta(e, d)))),
+        SmoothFamily("laplace", Approximate, _approximate(lambda e, d: ApproximateLaplace(e, d, _laplace_beta(e, d)))),
+        SmoothFamily(
+            "classical-gaussian", Approximate, _approximate(lambda e, d: ClassicalGaussian(e, d, _gaussian_beta(e, d)))
+        ),
+        SmoothFamily(
+            "classical-laplace", Approximate, _approximate(lambda e, d: ClassicalLaplace(e, d, _laplace_beta(e, d)))
+        ),
+        SmoothFamily("laplace-log-normal", Concentrated, _concentrated(LaplaceLogNormal)),
+        SmoothFamily("uniform-log-normal", Concentrated, _concentrated(UniformLogNormal)),
+        SmoothFamily("arsinh-normal", Concentrated, _concentrated(ArsinhNormal)),
     )
 }
 

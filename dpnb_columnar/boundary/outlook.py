@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from flint import arb
 
 from dpnb_columnar.boundary.counts import count_noise
 from dpnb_columnar.boundary.families import smooth_noise
@@ -45,9 +44,7 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
 
 
 def _quantile(noise: NoiseFamily) -> float:
-    magnitude = noise.magnitude(arb(1 - float(CONFIDENCE)))
-    assert magnitude is not None
-    return float(magnitude)
+    return noise.quantile(float(1 - CONFIDENCE))
 
 
 def _reference_column(size: int, cells: int) -> RunLengthColumn:

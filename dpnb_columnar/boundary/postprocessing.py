@@ -9,13 +9,14 @@ from fractions import Fraction
 from dpnb_columnar.domain import Categorical, Numeric
 from dpnb_columnar.model.parameters import LARGEST_COUNT, ClassCounts, Histogram, Normal, Table
 
-LARGEST_RELEASED = 1e300
-"""Released values beyond these are cut off, so that both model formats hold them exactly."""
+LARGEST_RELEASED = 1e280
+"""Released moments beyond these are cut off: any 10,000 of them times counts of 2**53 add up to a finite float."""
 
 
 def class_counts(released: Sequence[int]) -> ClassCounts:
     """Priors: counts below zero count as zero, then one is added to each."""
-    return ClassCounts(tuple(map(_whole, released)), smoothed(released))
+    counts = tuple(map(_whole, released))
+    return ClassCounts(counts, smoothed(counts))
 
 
 def table(attribute: Categorical, released: Sequence[Sequence[int]]) -> Table:
@@ -59,7 +60,8 @@ def normal(
     """
     scale = attribute.scale
     floor = 1 / 12
-    corrected = [float(variance) / correction for variance, correction in zip(variances, corrections, strict=True)]
+    found_means, found_variances = (list(map(_finite, released)) for released in (means, variances))
+    corrected = [variance / correction for variance, correction in zip(found_variances, corrections, strict=True)]
     weights = [max(size, 1) for size in sizes]
     pooled = sum(weight * variance for weight, variance in zip(weights, corrected, strict=True)) / sum(weights)
     used = [variance if variance > floor else pooled for variance in corrected]
@@ -68,12 +70,12 @@ def normal(
         centre = [scale.cells / 2] * len(used)
         deviations = [largest] * len(used)
     else:
-        centre = [min(max(float(mean), 0.0), largest) for mean in means]
+        centre = [min(max(mean, 0.0), largest) for mean in found_means]
         deviations = [min(math.sqrt(variance), largest) for variance in used]
     return Normal(
         attribute=attribute.name,
-        released_mean=tuple(_number(scale.origin + scale.step * float(mean)) for mean in means),
-        released_variance=tuple(_number(scale.step**2 * float(variance)) for variance in variances),
+        released_mean=tuple(_number(scale.origin + scale.step * mean) for mean in found_means),
+        released_variance=tuple(_number(scale.step**2 * variance) for variance in found_variances),
         mean=tuple(_within(scale.origin + scale.step * mean, scale.origin, scale.end) for mean in centre),
         deviation=tuple(min(scale.step * deviation, scale.end - scale.origin) for deviation in deviations),
     )
@@ -85,6 +87,11 @@ def _within(value: float, lower: float, upper: float) -> float:
 
 def _whole(count: int) -> int:
     return min(max(count, -LARGEST_COUNT), LARGEST_COUNT)
+
+
+def _finite(released: Fraction) -> float:
+    """The nearest float of a released moment in codes."""
+    return float(min(max(released, -Fraction(LARGEST_RELEASED)), Fraction(LARGEST_RELEASED)))
 
 
 def _number(value: float) -> float:

@@ -88,7 +88,7 @@ def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str |
     _check_delta(chosen, family, budget, {request.kind for request in requests} != {Pure})
     shares = compose(requests, budget)
     smooth = [share for share in shares if share.query in MOMENTS]
-    if smooth and min(smooth_noise(share.noise, share.row_loss).beta for share in smooth) < SMALLEST_BETA:
+    if smooth and min(_beta(share) for share in smooth) < SMALLEST_BETA:
         raise UsageError(
             f"epsilon is too small for {len(shares)} queries: the smallest share is "
             f"{min(float(_size(share.loss)) for share in smooth):.2g}; raise --epsilon, or declare fewer attributes"
@@ -132,6 +132,18 @@ def _check_delta(mechanism: Mechanism, family: str, budget: Budget, needed: bool
         whose = f"noise {family}" if mechanism.smooth else f"mechanism {mechanism.name}"
         able = ", ".join(name for name in NOISE_FAMILIES if smooth_family(name).kind is not Pure)
         raise UsageError(f"delta: {whose} spends none; leave --delta out, or choose mechanism smooth with noise {able}")
+
+
+def _beta(share: Share) -> Fraction:
+    """The smoothness that a share's noise allows for.
+
+    Raises:
+        UsageError: The noise is not admissible for so large a share.
+    """
+    try:
+        return smooth_noise(share.noise, share.row_loss).beta
+    except ValueError as error:
+        raise UsageError(f"noise: {error}; lower --epsilon, or choose other noise") from None
 
 
 def _size(loss: Loss) -> Fraction:

@@ -31,6 +31,7 @@ from dpnb_columnar.sensitivity import (
     trimmed_variance,
     variance_smooth_bound,
 )
+from dpnb_columnar.sensitivity.column import LARGEST_SIZE
 
 GRID_BITS = 20
 """Moments are released as multiples of 2**-20 codes, or squared codes."""
@@ -100,8 +101,8 @@ def _noise(release: Release, attribute: Numeric, query: str) -> NoiseFamily:
 
 
 def _size(release: Release, klass: int) -> int:
-    """Public sample size of a class."""
-    return max(release.sizes[klass], SMALLEST_SAMPLE)
+    """Public sample size of a class: the released count, within what the searches compute exactly."""
+    return min(max(release.sizes[klass], SMALLEST_SAMPLE), LARGEST_SIZE)
 
 
 def _prepare_all(release: Release, jobs: Sequence[tuple[Numeric, int]]) -> list[_Moments]:

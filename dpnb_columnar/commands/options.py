@@ -49,7 +49,12 @@ Delta = Annotated[
 Mechanism = Annotated[str, typer.Option(help="smooth, histogram, majority, or none (NOT PRIVATE).", metavar="NAME")]
 Noise = Annotated[
     str | None,
-    typer.Option(help="Noise of smooth releases: polyplace or cauchy.", metavar="NAME", show_default="polyplace"),
+    typer.Option(
+        help="Noise of smooth releases: polyplace, student-NU, cauchy or nissim-cauchy (pure); gaussian or laplace "
+        "(with --delta); laplace-log-normal, uniform-log-normal or arsinh-normal (concentrated, with --delta).",
+        metavar="NAME",
+        show_default="polyplace",
+    ),
 ]
 Relation = Annotated[Neighbours, typer.Option("--neighbours", help="Neighbouring relation epsilon refers to.")]
 SplitWeights = Annotated[

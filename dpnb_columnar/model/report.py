@@ -27,7 +27,9 @@ def statement(guarantee: Guarantee) -> str:
     if guarantee.delta:
         delta = text(guarantee.delta)
         amount, exception = f"({epsilon}, {delta})", f", a probability of {delta} aside"
+    accounting = "" if guarantee.rho is None else f" Accounted as {text(guarantee.rho)}-zCDP, which implies it."
     return (
         f"{amount}-differentially private for {RELATIONS[guarantee.neighbours]}: no such change makes any "
         f"outcome more than exp({epsilon}) times as likely{exception}. Mechanism {guarantee.mechanism}{noise}."
+        f"{accounting}"
     )

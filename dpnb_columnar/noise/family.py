@@ -50,5 +50,8 @@ class NoiseFamily(Protocol):
     def survival(self, magnitude: Floats) -> Floats:
         """Probability that |Z| exceeds each magnitude (>= 0)."""
 
+    def quantile(self, probability: float) -> float:
+        """The magnitude that |Z| exceeds with this probability: the inverse of ``survival``."""
+
     def log_density(self, z: Floats) -> Floats:
         """Logarithm of the density at each z."""

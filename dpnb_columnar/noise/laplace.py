@@ -7,19 +7,42 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from flint import arb, fmpq
+from flint import arb
 
 from dpnb_columnar.budget.losses import Pure
 from dpnb_columnar.noise.family import Floats
+from dpnb_columnar.noise.scaled import Scaled
 
 
 @dataclass(frozen=True, slots=True)
-class Laplace:
+class StandardLaplace:
+    """Density exp(-|x|) / 2."""
+
+    @property
+    def uniforms(self) -> int:
+        return 1
+
+    def magnitude(self, *uniforms: arb) -> arb | None:
+        """Inverse of ``survival``: -log u."""
+        (survival,) = uniforms
+        return -survival.log() if survival > 0 else None
+
+    def survival(self, magnitude: Floats) -> Floats:
+        probability: Floats = np.exp(-magnitude)
+        return probability
+
+    def log_density(self, z: Floats) -> Floats:
+        density: Floats = -math.log(2) - np.abs(z)
+        return density
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace(Scaled):
     """Density epsilon/2 * exp(-epsilon |z|), for a sensitivity S that is a public constant.
 
     A shift of at most 1 changes the log-density by at most epsilon, with equality outside the two locations. A scale
     that moves with the data is not admissible: the ratio of two scales changes the log-density without bound. So
-    ``beta`` is 0.
+    ``beta`` is 0. (With a small probability of failure allowed, see ``ApproximateLaplace``.)
 
     Raises:
         ValueError: Not 0 < epsilon.
@@ -32,14 +55,6 @@ class Laplace:
             raise ValueError(f"Laplace noise needs epsilon > 0, found {float(self.epsilon):.6g}")
 
     @property
-    def uniforms(self) -> int:
-        return 1
-
-    @property
-    def loss(self) -> Pure:
-        return Pure(self.epsilon)
-
-    @property
     def name(self) -> str:
         return "laplace"
 
@@ -47,18 +62,14 @@ class Laplace:
     def beta(self) -> Fraction:
         return Fraction(0)
 
-    def magnitude(self, *uniforms: arb) -> arb | None:
-        """Inverse of ``survival``: -log(u) / epsilon."""
-        (survival,) = uniforms
-        if not survival > 0:
-            return None
-        return -survival.log() / fmpq(self.epsilon.numerator, self.epsilon.denominator)
+    @property
+    def loss(self) -> Pure:
+        return Pure(self.epsilon)
 
-    def survival(self, magnitude: Floats) -> Floats:
-        probability: Floats = np.exp(-float(self.epsilon) * magnitude)
-        return probability
+    @property
+    def standard(self) -> StandardLaplace:
+        return StandardLaplace()
 
-    def log_density(self, z: Floats) -> Floats:
-        epsilon = float(self.epsilon)
-        density: Floats = math.log(epsilon / 2) - epsilon * np.abs(z)
-        return density
+    @property
+    def scale(self) -> Fraction:
+        return 1 / self.epsilon

@@ -12,6 +12,7 @@ from flint import arb, ctx, fmpq
 
 from dpnb_columnar.budget.losses import Pure
 from dpnb_columnar.noise.family import Floats
+from dpnb_columnar.noise.inverse import quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,9 @@ class PolyPlace:
         beyond = edge - (alpha + 1) * (np.log1p(ratio) - math.log1p(1 / alpha))
         inside = edge + (alpha - 1) * (np.log1p(-np.minimum(ratio, 1 / alpha)) - math.log1p(-1 / alpha))
         return np.where(ratio * alpha <= 1, inside, beyond)
+
+    def quantile(self, probability: float) -> float:
+        return quantile(self.survival, probability)
 
 
 def _tail(alpha: float) -> float:

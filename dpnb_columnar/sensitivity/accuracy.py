@@ -1,26 +1,32 @@
 """How far a sensitivity found in floating point can be from the exact one, and how that is paid for.
 
-Both searches maximise ``p * log(d) - beta * k`` (p = 1 or 2) over candidates whose ``d`` is an exact integer below
-2**79, turned into a float with a relative error of at most 2**-52, and whose ``k`` is an exact integer.
+Both searches maximise ``p * log(d) - beta * k`` over candidates whose ``k`` is an exact integer up to 2**45. For the
+mean p = 1 and ``d`` is a difference of codes, exact; for the variance p = 2 and ``d`` an exact integer up to 2**77,
+turned into a float with a relative error of at most 2**-52. Below, "off by" is said of these logarithms.
 
-Size of the terms. A result below the floor of ``DEEPEST`` is replaced by the floor, so only results above it matter.
-For those, a candidate that is kept has beta * k <= 512 + log 2 + p * log(2**79) < 1024: the variance's search stops
-where even the widest deviation cannot win, and the mean's search keeps a row or column only if it could reach the
-best of a first look, which is at most log 2 below the best of all (for every pair, b_j - a_l <= 2 max(b_j - a_0, b_0
-- a_l)). So each term is below 2**10 in absolute value, its logarithm is good to 4 units in the last place, product
-and difference are rounded once each, and an evaluated candidate is off by at most 8 * 2**10 * 2**-53 = 2**-40.
+One candidate. A result below the floor of ``DEEPEST`` is replaced by the floor, so only candidates above it matter,
+and these have beta * k <= 512. Those that others are compared with on the way have at most twice 512 + log 2: the
+mean's search keeps a row or a column only if it could reach the best of a first look, which is at most log 2 below the
+best of all (for every pair, b_j - a_l <= 2 max(b_j - a_0, b_0 - a_l)). So beta * k and the result are below 2**11, and
+rounding them once each costs 2**-43 twice. The logarithm is below 54; good to 4 units in the last place and taken
+twice, it costs 2**-44, and the rounded ``d`` 2**-51. An evaluated candidate is off by less than 2**-41.
 
-Near ties. In the mean's search, a row whose own comparison was decided by rounding may pass on a bound on the columns
-that excludes the best column of a later row. By total monotonicity that later row loses at most what the first row
-lost: one comparison error, twice 2**-40. There are at most 34 levels, so altogether less than 35 * 2**-39 < 2**-33 in
-the logarithm. In the variance's search the stationary point of a piece is found in floats; with x the relative rise
-of d over the piece, it is off by at most 2**-52/x * 2/beta, which costs at most 2**-104/x**2, and never more than 2
-x: below 2**-34.
+Near ties, in the mean's search. A row whose own comparison was decided by rounding passes on a bound on the columns
+that may exclude the best column of a later row. By total monotonicity that later row loses at most what the first row
+lost, one comparison: 2**-40. There are at most 33 levels, and a row and a column may have been left out by another
+comparison each: off by less than 36 * 2**-40 < 2**-34.
 
-Adding the final exponential and division, the computed S lies within a factor (1 +- 2**-32) of the exact one.
-``raised`` multiplies by (1 + 2**-31): the result is never below the exact smooth bound, and between neighbours its
-logarithm moves by at most beta_searched + 2**-30. ``searched_beta`` therefore searches at beta - 2**-30, so that the
-raised value is beta-smooth for the beta that the noise is calibrated to.
+Stationary points, in the variance's search. On a piece, D = D_0 + s t with D_0 and s exact, and 2 log(D) - beta t is
+largest at t = 2/beta - D_0/s, where D = 2 s/beta and the second derivative is -beta^2/2. Both terms of t are at most
+2/beta, so six roundings move t by at most 2**-50 * 2/beta, below 1, and cost at most 2**-98; the integers on both sides
+of the computed t are looked at. The widest deviation's k, beyond which nothing is looked at, is off by 2**-40 at most.
+
+Together. Exponential, division and the logarithms of w add less than 2**-42. The computed S is within a factor
+(1 +- 2**-33) of the exact one; (1 +- 2**-32) is what is relied on. ``raised`` multiplies by (1 + 2**-31), so that the
+result is never below the exact smooth bound, and never above it by more than 2**-30 of it. Between neighbours its
+logarithm moves by at most beta_searched + 2**-31 + 2**-51, so ``searched_beta`` searches at beta - 2**-30. That is
+rounded by at most 2**-33 (beta is at most 2**20), and the raised value is beta-smooth for the beta that the noise is
+calibrated to. Attacked in tests/test_sensitivity_accuracy.py, by exact integers and balls at every extreme.
 """
 
 from __future__ import annotations
@@ -37,16 +43,18 @@ SLACK = Fraction(1, 2**30)
 SMALLEST_BETA = Fraction(1, 2**24)
 """Below this, the slack would be a sizeable part of beta."""
 
+LARGEST_BETA = Fraction(2**20)
+"""Above this, rounding beta to a float would use up the slack."""
+
 
 def searched_beta(beta: Fraction) -> float:
     """The beta at which a search must be run so that the raised sensitivity is ``beta``-smooth.
 
     Raises:
-        ValueError: ``beta`` is below 2**-24.
+        ValueError: ``beta`` is not in 2**-24..2**20.
     """
-    if beta < SMALLEST_BETA:
-        raise ValueError(f"beta must be at least 2**-24, found {float(beta):.3g}")
-    # The nearest float is off by 2**-53 relative, which the slack's own margin (2**-30 against 3 * 2**-32) covers.
+    if not SMALLEST_BETA <= beta <= LARGEST_BETA:
+        raise ValueError(f"beta must lie in 2**-24..2**20, found {float(beta):.3g}")
     return float(beta - SLACK)
 
 

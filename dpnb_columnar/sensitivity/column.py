@@ -10,13 +10,18 @@ from numpy.typing import NDArray
 Integers = NDArray[np.int64]
 
 LARGEST_SIZE = 2**45
-"""Most values of a column (3.5e13): times 16 bits, sums still fit into 63."""
+"""Most values of a column (3.5e13), and the largest public size: times a limb of at most 2**16, sums stay at or below
+2**61, within 63 bits."""
+
+LARGEST_CODE = 2**32
+"""Largest code there may be: codes, and their differences, are exact in a 64-bit float and have two limbs."""
 
 LIMB_BITS = 16
 
 
 def limbs(codes: Integers) -> tuple[Integers, Integers]:
-    """Codes as ``high * 2**16 + low``, ``0 <= low < 2**16``: sums of either over a whole column fit into 63 bits."""
+    """Codes as ``high * 2**16 + low``, ``0 <= high <= 2**16``, ``0 <= low < 2**16``: sums of either over a whole column
+    are at most 2**61."""
     return codes >> LIMB_BITS, codes & (2**LIMB_BITS - 1)
 
 
@@ -24,15 +29,29 @@ def limbs(codes: Integers) -> tuple[Integers, Integers]:
 class RunLengthColumn:
     """A sorted column of codes, each distinct code once with its count.
 
-    Confidential: it is the column itself, written shorter. Its repr shows no value.
+    Confidential: it is the column itself, written shorter. Its repr shows no value, and neither does an error.
 
     Attributes:
-        codes: Shape (runs,), int64, strictly increasing, in ``0..cells``.
-        counts: Shape (runs,), int64, positive.
+        codes: Shape (runs,), int64, strictly increasing, in ``0..cells``, cells at most ``LARGEST_CODE``.
+        counts: Shape (runs,), int64, positive, at most ``LARGEST_SIZE`` together.
+
+    Raises:
+        ValueError: Not such arrays. What the bounds below promise holds for every column there is, so no sum over a
+            column wraps around.
     """
 
     codes: Integers
     counts: Integers
+
+    def __post_init__(self) -> None:
+        codes, counts = self.codes, self.counts
+        if {codes.dtype, counts.dtype} != {np.dtype(np.int64)} or codes.shape != counts.shape:
+            raise ValueError("a column's codes and counts are 64-bit integers, as many of one as of the other")
+        if len(codes) and (codes[0] < 0 or codes[-1] > LARGEST_CODE or np.any(codes[1:] <= codes[:-1])):
+            raise ValueError(f"a column's codes rise from 0 or more to {LARGEST_CODE} or less")
+        # Positive numbers add up exactly in a float as long as the sum is below 2**53, and to no less from there on.
+        if np.any(counts <= 0) or counts.sum(dtype=np.float64) > LARGEST_SIZE:
+            raise ValueError(f"a column's counts are positive and add up to {LARGEST_SIZE} at most")
 
     @property
     def size(self) -> int:
@@ -62,9 +81,14 @@ def public_size(column: RunLengthColumn, size: int, cells: int) -> RunLengthColu
 
     Args:
         column: Sorted column, confidential.
-        size: N >= 1, public.
-        cells: Largest code of the grid, public.
+        size: N, 1 to ``LARGEST_SIZE``. Public.
+        cells: Largest code of the grid, 1 to ``LARGEST_CODE``. Public.
+
+    Raises:
+        ValueError: ``size`` is out of its range, a public fact.
     """
+    if not 1 <= size <= LARGEST_SIZE:
+        raise ValueError(f"a public size lies in 1..{LARGEST_SIZE}, found {size}")
     missing = size - column.size
     if missing >= 0:
         low = (missing + 1) // 2

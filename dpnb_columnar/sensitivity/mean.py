@@ -29,8 +29,8 @@ def mean_smooth_sensitivity(column: RunLengthColumn, trim: int, cells: int, beta
     Args:
         column: N >= 1 values, codes in ``0..cells``. Confidential.
         trim: m >= 0 with N - 2m >= 1. Public.
-        cells: Largest code, at least 1. Public.
-        beta: Positive. Public.
+        cells: Largest code, 1 to 2**32. Public.
+        beta: From ``searched_beta``. Public.
 
     Returns:
         S in codes, within a factor (1 +- 2**-32) of the exact one (see ``accuracy``), never below
@@ -66,7 +66,10 @@ def _right_tail(column: RunLengthColumn, trim: int, cells: int) -> tuple[Floats,
 
 
 def _with_bound(codes: Integers, distance: Integers, bound: int, bound_distance: int) -> tuple[Floats, Floats]:
-    """Codes and distances as floats (exact below 2**53) with the domain's bound as the last candidate."""
+    """Codes and distances as floats, with the domain's bound as the last candidate.
+
+    Exact: codes are at most 2**32, distances at most 2**45, and so are their differences and sums below 2**53.
+    """
     return np.append(codes, bound).astype(np.float64), np.append(distance, bound_distance).astype(np.float64)
 
 

@@ -16,16 +16,20 @@ def trimmed_mean(column: RunLengthColumn, trim: int) -> Fraction:
 
 
 def trimmed_variance(column: RunLengthColumn, trim: int) -> Fraction:
-    """Variance of the same window (divisor w, its size), in squared codes: (w * sum(q^2) - sum(q)^2) / w^2."""
+    """Variance of the same window (divisor w, its size), in squared codes: (w * sum(q^2) - sum(q)^2) / w^2.
+
+    The sums have up to 2 * 32 + 45 bits, the products 154: they are Python's integers, which have no end.
+    """
     window = between_ranks(column, trim, column.size - trim)
     size = window.size
     return Fraction(size * _power_sum(window, 2) - _power_sum(window, 1) ** 2, size * size)
 
 
 def _power_sum(column: RunLengthColumn, power: int) -> int:
-    """Exact sum of count * code**power, power 1 or 2, for codes up to 2**32.
+    """Exact sum of count * code**power, power 1 or 2.
 
-    A code is high * 2**16 + low, and its square high^2 * 2**32 + high * low * 2**17 + low^2, three numbers up to 2**32.
+    A code is high * 2**16 + low, its square high^2 * 2**32 + high * low * 2**17 + low^2: three numbers up to 2**32, as
+    codes are.
     """
     if power == 1:
         return _weighted_sum(column.codes, column.counts)
@@ -35,6 +39,6 @@ def _power_sum(column: RunLengthColumn, power: int) -> int:
 
 
 def _weighted_sum(values: Integers, counts: Integers) -> int:
-    """Exact sum of counts * values, values up to 2**32: the sums of both limbs stay below 2**63 (``LARGEST_SIZE``)."""
+    """Exact sum of counts * values, values up to 2**32: the sums of both limbs are at most 2**61 (``LARGEST_SIZE``)."""
     high, low = limbs(values)
     return (int(np.dot(high, counts)) << LIMB_BITS) + int(np.dot(low, counts))

@@ -27,8 +27,8 @@ def variance_smooth_bound(column: RunLengthColumn, trim: int, cells: int, beta: 
     Args:
         column: N values, codes in ``0..cells``. Confidential.
         trim: m >= 0 with N - 2m >= 2. Public.
-        cells: Largest code, at least 1. Public.
-        beta: Positive. Public.
+        cells: Largest code, 1 to 2**32. Public.
+        beta: From ``searched_beta``. Public.
 
     Returns:
         S in squared codes, within a factor (1 +- 2**-32) of the bound above, never below
@@ -79,7 +79,11 @@ def _largest_deviation(column: RunLengthColumn, trim: int, cells: int, beta: flo
 
 @dataclass(frozen=True, slots=True)
 class _Wide:
-    """Exact integers up to 2**78 as ``high * 2**16 + low``, both of shape (n,), int64."""
+    """Exact integers up to 2**77 as ``high * 2**16 + low``, both of shape (n,), int64.
+
+    Neither part wraps around. A limb is at most 2**16, a column has at most 2**45 values, and every number here is a
+    code, a sum of codes, a code times at most w - 1, or the difference of two of these: at most 2**61 in each part.
+    """
 
     high: Integers
     low: Integers

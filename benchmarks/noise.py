@@ -1,0 +1,92 @@
+"""Worst-case privacy loss of every noise family, claimed and measured, and how wide the noise is.
+
+Usage: python -m benchmarks.noise [--epsilon 0.1,1,3] [--delta 1e-6] [--figure docs/noise.svg]
+
+The loss is measured from the densities alone, over shifts of at most min(1, r) and ratios r of the scales from exp(-beta)
+to exp(beta). It is stated as the family states it: epsilon, delta at the family's epsilon, or rho.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure, parse_delta, parse_epsilon
+from dpnb_columnar.budget.conversion import concentrated_within
+from dpnb_columnar.noise import NoiseFamily
+from dpnb_columnar.study.audit.losses import claimed, measured
+
+RATIOS, SHIFTS = 17, 9
+WIDTH = 0.05
+
+
+def worst_loss(noise: NoiseFamily) -> float:
+    """Largest loss over a grid of admissible changes, their extremes included."""
+    ratio = np.exp(np.linspace(-1, 1, RATIOS) * float(noise.beta))
+    part = np.linspace(0, 1, SHIFTS)
+    shifts = part[None, :] * np.minimum(1, ratio)[:, None]
+    return float(measured(noise, shifts.ravel(), np.repeat(ratio, SHIFTS)).max())
+
+
+def loss_for(name: str, epsilon: Fraction, delta: Fraction) -> Loss:
+    """(epsilon, delta), as this family states its losses."""
+    kind = smooth_family(name).kind
+    if kind is Pure:
+        return Pure(epsilon)
+    return Approximate(epsilon, delta) if kind is Approximate else concentrated_within(Approximate(epsilon, delta))
+
+
+def rows_of(epsilons: Sequence[Fraction], delta: Fraction) -> list[tuple[str, Fraction, NoiseFamily, float]]:
+    """Family name, epsilon, calibrated noise and measured loss, family by family."""
+    found = []
+    for name in NOISE_FAMILIES:
+        for epsilon in epsilons:
+            noise = smooth_noise(name, loss_for(name, epsilon, delta))
+            found.append((name, epsilon, noise, worst_loss(noise)))
+    return found
+
+
+def main() -> None:
+    """Print a table, and draw a figure if a file is named."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--epsilon", default="0.1,1,3")
+    parser.add_argument("--delta", default="1e-6")
+    parser.add_argument("--figure", type=Path)
+    options = parser.parse_args()
+    rows = rows_of([parse_epsilon(part) for part in options.epsilon.split(",")], parse_delta(options.delta))
+    print(f"{'family':20}{'epsilon':>8}  {'stated as':13}{'claimed':>12}{'measured':>13}{'ratio':>10}{'95 % of |Z|':>13}")
+    for name, epsilon, noise, worst in rows:
+        kind, claim = type(noise.loss).__name__.lower(), claimed(noise)
+        print(
+            f"{name:20}{float(epsilon):>8g}  {kind:13}{claim:>12.6g}{worst:>13.6g}{worst / claim:>10.6f}"
+            f"{noise.quantile(WIDTH):>13.4g}"
+        )
+    if options.figure:
+        draw(rows, options.figure)
+
+
+def draw(rows: Sequence[tuple[str, Fraction, NoiseFamily, float]], file: Path) -> None:
+    """Measured loss as a part of the claim: one line per family."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "noise"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+    for name in NOISE_FAMILIES:
+        points = [(float(epsilon), worst / claimed(noise)) for own, epsilon, noise, worst in rows if own == name]
+        axes.plot(*zip(*points, strict=True), marker="o", label=name)
+    axes.axhline(1, color="black", linewidth=0.8)
+    axes.set(xscale="log", ylim=(0, 1.05), xlabel="epsilon of one release", ylabel="worst loss measured / claimed")
+    axes.legend(fontsize="small", ncols=3)
+    figure.savefig(file, metadata={"Date": None, "Creator": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Approximate and concentrated guarantees, from ``train`` to ``show``."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from running import Run
+
+from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.budget import Approximate, Concentrated, Pure, total
+from dpnb_columnar.budget.conversion import implies
+from dpnb_columnar.model.files import load_model
+
+APPROXIMATE = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Approximate]
+CONCENTRATED = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Concentrated]
+PURE = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Pure]
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("noise", [*APPROXIMATE, *CONCENTRATED])
+def test_a_model_with_a_delta_says_so_and_proves_it(noise: str, relation: str, people_file: Path, run: Run) -> None:
+    options = ("--epsilon", "0.9", "--delta", "1e-6", "--noise", noise, "--neighbours", relation)
+    told = run("train", people_file, *options).out
+    assert f"epsilon 0.9, delta 0.000001 ({relation} neighbours), mechanism smooth" in told
+    guarantee = load_model(Path("people.model.json")).guarantee
+    assert (guarantee.epsilon, guarantee.delta, guarantee.noise) == (Fraction(9, 10), Fraction(1, 10**6), noise)
+    spent = total(guarantee.composition)
+    shown = run("show", "people.model.json").out
+    assert "(0.9, 0.000001)-differentially private" in shown
+    assert "a probability of 0.000001 aside" in shown
+    if noise in CONCENTRATED:
+        assert isinstance(spent, Concentrated)
+        assert spent.rho == guarantee.rho
+        assert implies(spent.rho, Approximate(Fraction(9, 10), Fraction(1, 10**6)))
+        assert "-zCDP, which implies it" in shown
+        assert "\n  sum of the shares: rho " in shown
+    else:
+        assert spent == Approximate(Fraction(9, 10), Fraction(1, 10**6))
+        assert "\n  sum of the shares: epsilon 0.9, delta 0.000001\n" in shown
+    assert ("of one row" in shown) is (relation == "replace-one" or noise in CONCENTRATED)
+    run("predict", "people.model.json", people_file, "--output", "scored.parquet")
+
+
+@pytest.mark.parametrize("noise", [*APPROXIMATE, *CONCENTRATED])
+def test_noise_that_needs_a_delta_asks_for_it(noise: str, people_file: Path, run: Run) -> None:
+    refused = run("train", people_file, "--noise", noise, expected=64).err
+    assert f"noise: {noise} spends a delta, and none is given; give --delta, such as 1e-6" in refused
+
+
+@pytest.mark.parametrize("noise", [*PURE, "student-1", "student-7"])
+def test_pure_noise_by_name(noise: str, people_file: Path, run: Run) -> None:
+    run("train", people_file, "--noise", noise)
+    guarantee = json.loads(Path("people.model.json").read_text())["guarantee"]
+    assert (guarantee["noise"], guarantee["delta"]) == (noise, "0")
+    assert "rho" not in guarantee
+    assert {share["noise"] for share in guarantee["composition"]} == {"laplace", noise}
+
+
+@pytest.mark.parametrize("noise", ["student", "student-0", "student-101", "student-1.5", "student--1", "normal"])
+def test_other_noise_is_refused_with_the_known_names(noise: str, people_file: Path, run: Run) -> None:
+    refused = run("train", people_file, "--noise", noise, expected=64).err
+    assert all(name in refused for name in (*NOISE_FAMILIES, "student-NU"))
+
+
+def test_the_same_budget_is_planned(people_file: Path, run: Run) -> None:
+    options = ("--epsilon", "0.9", "--delta", "1e-6", "--noise", "gaussian")
+    planned = run("plan", people_file, *options).out
+    assert "sum of the shares: epsilon 0.9, delta 0.000001\n" in planned
+    run("aggregate", people_file)
+    run("release", "people.statistics.parquet", "--output", "people.json", *options)
+    shares = load_model(Path("people.json")).guarantee.composition
+    table = planned.split("\n\n")[1]
+    for share in shares:
+        assert share.query in table
+        assert str(share.loss.epsilon) in table  # type: ignore[union-attr]

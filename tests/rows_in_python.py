@@ -1,0 +1,127 @@
+"""The rules of counting once more, one row at a time, in Python's own arithmetic.
+
+None stands for null, ``OTHER`` for a value that can be no category.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.domain import Categorical, Domain, Label, Missing, Numeric
+from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
+
+Row = Mapping[str, Any]
+Document = dict[str, Any]
+Counts = dict[tuple[str | None, int, int], int]
+
+NAN, INFINITY = math.nan, math.inf
+OTHER = object()
+BEYOND_FLOATS = 2**53
+
+
+def number_of(value: Any, missing: Sequence[Fraction]) -> float | None:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    number = float(value)
+    return None if number in [float(declared) for declared in missing] else number
+
+
+def text_of(value: Any, missing: Sequence[str]) -> Any:
+    text: Any = OTHER
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool):
+        text = "true" if value else "false"
+    elif isinstance(value, int | float):
+        if abs(value) < BEYOND_FLOATS and value == int(value):
+            text = str(int(value))
+    elif isinstance(value, Decimal):
+        text = format(value, "f")
+    else:
+        text = value.isoformat() if isinstance(value, date) else value
+    return None if text in missing else text
+
+
+def truth_of(node: Node, row: Row, label: Label) -> bool | None:
+    """SQL's three-valued logic: None is unknown."""
+    if isinstance(node, Negation):
+        part = truth_of(node.part, row, label)
+        return None if part is None else not part
+    if isinstance(node, Combination):
+        parts = [truth_of(part, row, label) for part in node.parts]
+        decisive = node.operator == "OR"
+        if decisive in parts:
+            return decisive
+        return None if None in parts else not decisive
+    assert isinstance(node, Comparison)
+    value, constant = row[node.column], node.constant
+    if isinstance(constant, str):
+        found = text_of(value, label.missing_values)
+    else:
+        found = number_of(value, [Fraction(text) for text in label.missing_values if re.fullmatch(r"[-\d.]+", text)])
+        constant = float(constant)  # type: ignore[assignment]
+    if found is None:
+        return None
+    return {
+        "=": lambda: found == constant,
+        "<>": lambda: found != constant,
+        "<": lambda: found < constant,
+        "<=": lambda: found <= constant,
+        ">": lambda: found > constant,
+        ">=": lambda: found >= constant,
+    }[node.operator]()
+
+
+def class_of(row: Row, label: Label) -> int | None:
+    if label.condition is not None:
+        truth = truth_of(label.condition.root, row, label)
+        return None if truth is None else int(truth)
+    text = text_of(row[label.columns[0]], label.missing_values)
+    return label.classes.index(text) if text in label.classes else None
+
+
+def code_of(row: Row, attribute: Numeric | Categorical) -> int | None:
+    value = row[attribute.name]
+    if isinstance(attribute, Numeric):
+        number = number_of(value, attribute.missing_values)
+        if number is None:
+            return None
+        lower, upper, step = float(attribute.lower), float(attribute.upper), float(attribute.step)
+        return min(math.floor((min(max(number, lower), upper) - lower) / step + 0.5), attribute.cells)
+    text = text_of(value, attribute.missing_values)
+    if text is None:
+        return len(attribute.values) if attribute.missing is Missing.CATEGORY else None
+    return attribute.values.index(text) if text in attribute.values else None
+
+
+def expected_counts(rows: Sequence[Row], domain: Domain) -> Counts:
+    found: Counts = Counter()
+    for row in rows:
+        klass = class_of(row, domain.label)
+        codes = [code_of(row, attribute) for attribute in domain.attributes]
+        if klass is None or None in codes:
+            continue
+        found[None, klass, 0] += 1
+        for attribute, code in zip(domain.attributes, codes, strict=True):
+            assert code is not None
+            found[attribute.name, klass, code] += 1
+    return dict(found)
+
+
+# Files and engines.
+
+
+def counts_of(statistics: Statistics) -> Counts:
+    return {
+        (cells.attribute, int(klass), int(code)): int(count)
+        for cells in statistics.cells()
+        for klass, code, count in zip(cells.classes, cells.codes, cells.counts, strict=True)
+    }
