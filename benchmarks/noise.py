@@ -2,8 +2,8 @@
 
 Usage: python -m benchmarks.noise [--epsilon 0.1,1,3] [--delta 1e-6] [--figure docs/noise.svg]
 
-The loss is measured from the densities alone, over shifts of at most min(1, r) and ratios r of the scales from exp(-beta)
-to exp(beta). It is stated as the family states it: epsilon, delta at the family's epsilon, or rho.
+The loss is measured from the densities alone, over shifts of at most min(1, r) and ratios r of the scales from
+exp(-beta) to exp(beta). It is stated as the family states it: epsilon, delta at the family's epsilon, or rho.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure, parse_delta, parse_epsilon
+from dpnb_columnar.budget import Approximate, Loss, Pure, parse_delta, parse_epsilon
 from dpnb_columnar.budget.conversion import concentrated_within
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.study.audit.losses import claimed, measured
@@ -59,7 +59,8 @@ def main() -> None:
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
     rows = rows_of([parse_epsilon(part) for part in options.epsilon.split(",")], parse_delta(options.delta))
-    print(f"{'family':20}{'epsilon':>8}  {'stated as':13}{'claimed':>12}{'measured':>13}{'ratio':>10}{'95 % of |Z|':>13}")
+    header = f"{'family':20}{'epsilon':>8}  {'stated as':13}{'claimed':>12}{'measured':>13}"
+    print(header + f"{'ratio':>10}{'95 % of |Z|':>13}")
     for name, epsilon, noise, worst in rows:
         kind, claim = type(noise.loss).__name__.lower(), claimed(noise)
         print(

@@ -192,7 +192,7 @@ def test_a_model_without_privacy_says_so() -> None:
     ("arguments", "message"),
     [
         ({"mechanism": "smoth"}, "known mechanisms: smooth, histogram"),
-        ({"noise": "uniform"}, "known families: polyplace, cauchy"),
+        ({"noise": "uniform"}, "known families: polyplace, student-3, cauchy"),
         ({"mechanism": "histogram", "noise": "cauchy"}, "takes no noise family"),
     ],
 )

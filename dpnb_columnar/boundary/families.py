@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
 from dpnb_columnar.budget.conversion import floor_digits, pure_within
@@ -77,6 +78,7 @@ def smooth_family(name: str) -> SmoothFamily:
     )
 
 
+@lru_cache(maxsize=1024)
 def smooth_noise(name: str, loss: Loss) -> NoiseFamily:
     """The noise of this name, calibrated to a loss."""
     return smooth_family(name).calibrate(loss)

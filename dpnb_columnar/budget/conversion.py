@@ -1,7 +1,7 @@
 """From one way of stating a privacy loss to another, never rounding in the user's disfavour.
 
 Rational where the formula is rational; else bounded by decimals of fifty digits, and rounded towards more noise.
-Exponentials and logarithms of the decimal module are correctly rounded, so their neighbours are proven bounds.
+Logarithms of the decimal module are correctly rounded, so the neighbouring decimals are proven bounds.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ from __future__ import annotations
 import math
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from dpnb_columnar.budget.losses import Approximate, Concentrated, Loss, Pure
 
 DIGITS = 9
 """Significant decimal digits that are kept of an irrational number, rounded down."""
-
-LARGEST_EXPONENT = 10**6
-"""Exponentials are taken of numbers up to this."""
 
 _BELOW, _ABOVE = (
     Context(prec=50, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX) for rounding in (ROUND_FLOOR, ROUND_CEILING)
@@ -36,35 +34,31 @@ def pure_within(rho: Fraction) -> Pure:
 
 
 def for_one_row(loss: Loss, rows: int) -> Loss:
-    """The loss to calibrate to for one row added or removed, so that data sets ``rows`` such steps apart cost ``loss``.
+    """The loss to calibrate a draw to, for one row added or removed, so that ``rows`` of them cost ``loss``.
 
-    Group privacy, from d(D, D'') along D, D', D'': pure losses add up. With P[D](E) <= e^e P[D'](E) + d twice,
-    P[D](E) <= e^2e P[D''](E) + (1 + e^e) d. Concentrated losses are multiplied by the square of the number of steps
-    (Bun and Steinke 2016, Proposition 1.9).
+    A row changes one draw of a query. The two rows of a replacement change two draws, made independently, or one draw
+    in one place (docs/privacy.md, section 2). So the losses of two draws compose: epsilons, deltas and rhos add up.
     """
     if isinstance(loss, Pure):
         return Pure(loss.epsilon / rows)
     if isinstance(loss, Concentrated):
-        return Concentrated(loss.rho / rows**2)
-    epsilon = loss.epsilon / rows
-    if rows == 1:
-        return loss
-    return Approximate(epsilon, floor_digits(loss.delta / _repetitions(epsilon, rows)))
+        return Concentrated(loss.rho / rows)
+    return Approximate(loss.epsilon / rows, loss.delta / rows)
 
 
 def within(row_loss: Loss, rows: int, loss: Loss) -> bool:
-    """Whether data sets ``rows`` steps apart cost at most ``loss`` if each step costs ``row_loss``; proven, not
-    estimated. A concentrated loss may be met by a pure one."""
+    """Whether ``rows`` changed draws cost at most ``loss`` if each costs ``row_loss``.
+
+    A concentrated loss may be met by a pure one.
+    """
     if isinstance(loss, Concentrated):
         one = concentrated(row_loss) if isinstance(row_loss, Pure) else row_loss
-        return isinstance(one, Concentrated) and one.rho * rows**2 <= loss.rho
+        return isinstance(one, Concentrated) and one.rho * rows <= loss.rho
     if isinstance(row_loss, Concentrated) or row_loss.epsilon * rows > loss.epsilon:
         return False
     if isinstance(row_loss, Pure):
         return True
-    if isinstance(loss, Pure) or row_loss.epsilon * rows > LARGEST_EXPONENT:
-        return False
-    return row_loss.delta * _repetitions(row_loss.epsilon, rows) <= loss.delta
+    return isinstance(loss, Approximate) and row_loss.delta * rows <= loss.delta
 
 
 def implies(rho: Fraction, loss: Approximate) -> bool:
@@ -79,6 +73,7 @@ def implies(rho: Fraction, loss: Approximate) -> bool:
     return exponent + factor <= _logarithm(loss.delta, _BELOW)
 
 
+@lru_cache(maxsize=1024)
 def concentrated_within(loss: Approximate) -> Concentrated:
     """The largest concentrated loss, to about six digits, that implies ``loss``."""
     low, high = Fraction(0), loss.epsilon
@@ -115,12 +110,6 @@ def _best_order(rho: float, epsilon: float) -> float:
         else:
             low = left
     return 1 + math.exp((low + high) / 2)
-
-
-def _repetitions(epsilon: Fraction, rows: int) -> Fraction:
-    """1 + e^epsilon + ... + e^((rows - 1) epsilon), or a little more."""
-    step = Fraction(_decimal(epsilon, _ABOVE).exp(_ABOVE).next_plus(_ABOVE)) if rows > 1 else Fraction(1)
-    return sum((step**power for power in range(rows)), Fraction(0))
 
 
 def _logarithm(number: Fraction, side: Context) -> Fraction:

@@ -14,6 +14,7 @@ import typer
 from dpnb_columnar import __version__
 from dpnb_columnar.commands import (
     aggregate,
+    audit,
     check,
     datasets,
     demo,
@@ -48,7 +49,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-for verb in (demo, simulate, check, plan, train, aggregate, release, predict, evaluate, show):
+for verb in (demo, simulate, check, plan, train, aggregate, release, predict, evaluate, show, audit):
     app.command(verb.__name__.rpartition(".")[2])(verb.command)
 app.add_typer(datasets.app, name="datasets")
 

@@ -50,8 +50,9 @@ Mechanism = Annotated[str, typer.Option(help="smooth, histogram, majority, or no
 Noise = Annotated[
     str | None,
     typer.Option(
-        help="Noise of smooth releases: polyplace, student-NU, cauchy or nissim-cauchy (pure); gaussian or laplace "
-        "(with --delta); laplace-log-normal, uniform-log-normal or arsinh-normal (concentrated, with --delta).",
+        help="Noise of smooth releases. Pure: polyplace, student-3 (or student-NU), cauchy, nissim-cauchy. With "
+        "--delta: gaussian, laplace, classical-gaussian, classical-laplace; concentrated: laplace-log-normal, "
+        "uniform-log-normal, arsinh-normal.",
         metavar="NAME",
         show_default="polyplace",
     ),

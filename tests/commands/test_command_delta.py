@@ -12,6 +12,7 @@ from running import Run
 from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.budget import Approximate, Concentrated, Pure, total
 from dpnb_columnar.budget.conversion import implies
+from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.model.files import load_model
 
 APPROXIMATE = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Approximate]
@@ -75,4 +76,4 @@ def test_the_same_budget_is_planned(people_file: Path, run: Run) -> None:
     table = planned.split("\n\n")[1]
     for share in shares:
         assert share.query in table
-        assert str(share.loss.epsilon) in table  # type: ignore[union-attr]
+        assert text(share.loss.epsilon) in table  # type: ignore[union-attr]

@@ -21,7 +21,7 @@ from dpnb_columnar.boundary.release import MECHANISMS
 from dpnb_columnar.boundary.tuning import NOISE_FAMILIES
 from dpnb_columnar.commands import main
 
-VERBS = ("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show")
+VERBS = ("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit")
 PATHS = [*((verb,) for verb in VERBS), ("datasets", "list"), ("datasets", "prepare")]
 HEAVY = ("polars", "duckdb", "numpy", "pyarrow", "scipy", "flint")
 SECRET = "secret 42"

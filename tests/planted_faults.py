@@ -1,0 +1,342 @@
+"""Faults that have been made elsewhere, planted into this program by doubles: the audit has to find each of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dpnb_columnar.aggregation import local, polars_engine, statistics
+from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.boundary import families, histogram, postprocessing, private, smooth
+from dpnb_columnar.boundary import release as boundary
+from dpnb_columnar.boundary.baselines import Majority
+from dpnb_columnar.boundary.mechanism import Release
+from dpnb_columnar.boundary.private import PrivateCounts, categorical_requests, release_table
+from dpnb_columnar.boundary.smooth import GRID_BITS, MOMENTS
+from dpnb_columnar.budget import Approximate, Pure, Request, Share, Weights
+from dpnb_columnar.budget.composition import PARALLEL_CLASSES
+from dpnb_columnar.domain import Domain, Numeric
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
+from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, PolyPlace, Sampler, SeededBits, sampler
+from dpnb_columnar.rows.expressions import number
+from dpnb_columnar.rows.source import Source
+from dpnb_columnar.sensitivity import RunLengthColumn, searched_beta, trimmed_mean
+
+Patch = pytest.MonkeyPatch
+DOUBLE = "double"
+"""Name that a mechanism's double is registered under."""
+
+
+def register(patch: Patch, mechanism: Any) -> None:
+    patch.setitem(boundary.MECHANISMS, DOUBLE, mechanism)
+
+
+def pure(share: Share) -> Fraction:
+    assert isinstance(share.row_loss, Pure)
+    return share.row_loss.epsilon
+
+
+# --- sensitivity ----------------------------------------------------------------------------------------------------
+
+
+class ClassSums(PrivateCounts):
+    """Sums of values per class, with noise for the distance of the bounds; as if a label never changed."""
+
+    name = DOUBLE
+    summary = "double"
+    smooth = False
+    weights = Weights(Fraction(1), Fraction(1), Fraction(1))
+
+    def __init__(self, sensitivity: Callable[[Numeric], Fraction]) -> None:
+        self.sensitivity = sensitivity
+
+    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        sums = [
+            Request("sums", attribute.name, len(domain.classes), PARALLEL_CLASSES, "laplace", weights.numeric)
+            for attribute in domain.numeric
+        ]
+        return [*sums, *categorical_requests(domain, weights.categorical)]
+
+    def attributes(self, release: Release) -> list[AttributeParameters]:
+        domain = release.statistics.domain
+        found: list[AttributeParameters] = [self.sums(release, attribute) for attribute in domain.numeric]
+        return [*found, *(release_table(release, attribute) for attribute in domain.categorical)]
+
+    def sums(self, release: Release, attribute: Numeric) -> AttributeParameters:
+        noise, sensitivity = Laplace(pure(release.shares["sums", attribute.name])), self.sensitivity(attribute)
+        sums = [
+            sum((attribute.lower + int(code) * attribute.step) * int(count) for code, count in pairs)
+            for column in release.statistics.columns[attribute.name]
+            for pairs in [list(zip(column.codes, column.counts, strict=True))]
+        ]
+        released = [release.draw(Fraction(total), sensitivity, noise, GRID_BITS) for total in sums]
+        ones = [Fraction(1)] * len(released)
+        return postprocessing.normal(attribute, released, ones, [1.0] * len(released), release.sizes)
+
+
+def label_change_forgotten(patch: Patch) -> None:
+    register(patch, ClassSums(lambda attribute: attribute.upper - attribute.lower))
+
+
+def label_change_counted(patch: Patch) -> None:
+    """The same mechanism as it should be: one row moves the sum of its class by at most the largest value."""
+    register(patch, ClassSums(lambda attribute: max(abs(attribute.lower), abs(attribute.upper))))
+
+
+def one_count_of_two(patch: Patch) -> None:
+    """A label change moves two class counts; the noise is made for one."""
+
+    def classes(self: PrivateCounts, data: Statistics, share: Share, draw: Sampler) -> ClassCounts:
+        assert isinstance(share.loss, Pure)
+        noise = Laplace(share.loss.epsilon)
+        released = [int(draw(Fraction(int(count)), Fraction(1), noise)) for count in data.class_counts]
+        return postprocessing.class_counts(released)
+
+    patch.setattr(PrivateCounts, "classes", classes)
+
+
+def literal_mean_sensitivity(patch: Patch) -> None:
+    """The paper's (U - x_(k+1))/n at distance k, for the mean of all values: up to half of the truth."""
+
+    def literal(column: RunLengthColumn, trim: int, cells: int, beta: float) -> float:
+        values = np.repeat(column.codes, column.counts)
+        weighed = np.exp(-beta * np.arange(len(values))) * (cells - values) / len(values)
+        return max(float(weighed.max()), 1e-9)
+
+    patch.setitem(MOMENTS, "mean", (lambda column, trim: trimmed_mean(column, 0), literal))
+
+
+def beta_too_large(patch: Patch) -> None:
+    """A product where a division was meant: the sensitivity is less smooth than the noise allows."""
+    patch.setattr(smooth, "searched_beta", lambda beta: searched_beta(beta) * 4)
+
+
+def family_too_light(patch: Patch) -> None:
+    """A family that allows for a smoother sensitivity than it has noise for; no column of the audit may show it."""
+    patch.setattr(PolyPlace, "loss", property(lambda noise: Pure(noise.epsilon * Fraction(99, 100))))
+
+
+def noise_too_small(patch: Patch) -> None:
+    patch.setattr(private, "noisy_counts", _with_noise(lambda epsilon: Laplace(epsilon / Fraction(7, 10))))
+
+
+def _with_noise(make: Callable[[Fraction], NoiseFamily]) -> Callable[..., list[int]]:
+    def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler) -> list[int]:
+        return [int(draw(Fraction(int(count)), Fraction(1), make(pure(share)))) for count in counts]
+
+    return noisy_counts
+
+
+# --- what leaves the release beside the noise -----------------------------------------------------------------------
+
+
+class ClassesFromRows(Majority):
+    """Counts of the classes that have members; the others are not asked about."""
+
+    name = DOUBLE
+
+    def classes(self, data: Statistics, share: Share, draw: Sampler) -> ClassCounts:
+        noise = Laplace(pure(share))
+        present = [int(count) for count in data.class_counts if count]
+        released = [int(draw(Fraction(count), Fraction(1), noise)) for count in present]
+        return postprocessing.class_counts([*released, *[0] * (len(data.class_counts) - len(present))])
+
+
+def classes_from_rows(patch: Patch) -> None:
+    register(patch, ClassesFromRows())
+
+
+class ExactTotal(Majority):
+    """Noisy counts, moved so that they add up to the number of rows."""
+
+    name = DOUBLE
+
+    def classes(self, data: Statistics, share: Share, draw: Sampler) -> ClassCounts:
+        released = list(super().classes(data, share, draw).released)
+        return postprocessing.class_counts([*released[1:], int(data.class_counts.sum()) - sum(released[1:])])
+
+
+def exact_total(patch: Patch) -> None:
+    register(patch, ExactTotal())
+
+
+class RefusesEmptyClasses(Majority):
+    """A helpful error message about a class without rows."""
+
+    name = DOUBLE
+
+    def classes(self, data: Statistics, share: Share, draw: Sampler) -> ClassCounts:
+        if not data.class_counts.all():
+            raise ValueError("a class has no rows")
+        return super().classes(data, share, draw)
+
+
+def refusal_by_rows(patch: Patch) -> None:
+    register(patch, RefusesEmptyClasses())
+
+
+def empty_cells_left_out(patch: Patch) -> None:
+    def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler) -> list[int]:
+        noise = Laplace(pure(share))
+        return [int(draw(Fraction(int(count)), Fraction(1), noise)) if count else 0 for count in counts]
+
+    patch.setattr(histogram, "noisy_counts", noisy_counts)
+
+
+def asked_twice(patch: Patch) -> None:
+    """A table is answered twice under one share, and the mean of both answers is released."""
+    once = private.noisy_counts
+
+    def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler) -> list[int]:
+        answers = [once(list(counts), share, draw) for _ in range(2)]
+        return [(one + two) // 2 for one, two in zip(*answers, strict=True)]
+
+    patch.setattr(private, "noisy_counts", noisy_counts)
+
+
+def size_of_the_rows(patch: Patch) -> None:
+    """Sample size and trim follow the exact number of rows of a class."""
+    patch.setattr(smooth, "_size", lambda release, klass: max(int(release.statistics.class_counts[klass]), 8))
+
+
+def clipping_forgotten(patch: Patch) -> None:
+    """Values beyond the bounds are counted as they are."""
+
+    def grid_code(attribute: Numeric, kind: Any) -> pl.Expr:
+        value = number(attribute.name, kind).clip(-1e6, 1e6)
+        return ((value - float(attribute.lower)) / float(attribute.step) + 0.5).floor().cast(pl.Int64)
+
+    joined = statistics._joined
+
+    def accepting(name: str | None, parts: Any, classes: int, last: int) -> Any:
+        inside = [
+            statistics.Cells(part.attribute, part.classes, np.maximum(part.codes, 0), part.counts) for part in parts
+        ]
+        return joined(name, inside, classes, 2**32)
+
+    patch.setattr(polars_engine, "grid_code", grid_code)
+    patch.setattr(statistics, "_joined", accepting)
+
+
+def refuses_nan(patch: Patch) -> None:
+    """A value that is not a number stops the run, where it should drop its row."""
+    count = local.aggregate
+
+    def aggregate(source: Source, domain: Domain) -> Statistics:
+        if polars_engine.scan(source).select(pl.col("number").is_nan().any()).collect().item():
+            raise DataError("a value is not a number")
+        return count(source, domain)
+
+    patch.setattr(local, "aggregate", aggregate)
+
+
+# --- the sampler ----------------------------------------------------------------------------------------------------
+
+real_draw = sampler.draw
+
+
+def noise_too_small_inside(patch: Patch) -> None:
+    def draw(location: Fraction, scale: Fraction, *arguments: Any) -> Fraction:
+        return real_draw(location, scale * Fraction(7, 10), *arguments)
+
+    patch.setattr(sampler, "draw", draw)
+
+
+def noise_in_floats(patch: Patch) -> None:
+    """A float drawn somehow, and added to the statistic: the sum's last digits tell the statistic."""
+
+    def call(
+        self: ExactSampler, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0
+    ) -> Fraction:
+        drawn = float(real_draw(Fraction(0), Fraction(1), noise, self.bits, 53))
+        return Fraction(float(location) + float(scale) * drawn)
+
+    patch.setattr(ExactSampler, "__call__", call)
+
+
+def coarse_rounding(patch: Patch) -> None:
+    """Rounded to fewer bits than promised."""
+
+    def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: Any, grid_bits: int = 0) -> Fraction:
+        return real_draw(location, scale, noise, bits, max(grid_bits - 2, 0))
+
+    patch.setattr(sampler, "draw", draw)
+
+
+@dataclass(frozen=True)
+class FewBits:
+    """A source of random bits of which only the first ten of each number are random."""
+
+    bits: Any
+
+    def __call__(self, count: int) -> int:
+        found: int = self.bits(count)
+        return found if count == 1 else found >> max(count - 10, 0) << max(count - 10, 0)
+
+
+def few_random_bits(patch: Patch) -> None:
+    def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: Any, grid_bits: int = 0) -> Fraction:
+        return real_draw(location, scale, noise, FewBits(bits), grid_bits)
+
+    patch.setattr(sampler, "draw", draw)
+
+
+def default_seed(patch: Patch) -> None:
+    class Seeded(SeededBits):
+        private = True
+
+    patch.setattr(boundary, "SystemBits", lambda: Seeded(42))
+
+
+# --- families, for losses in closed form ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Normal noise of a deviation, with whatever loss it is said to have."""
+
+    deviation: float
+    loss: Any
+    beta: Fraction = Fraction(0)
+    name: str = "gaussian"
+    uniforms: int = 1
+
+    def magnitude(self, *uniforms: Any) -> None:
+        raise NotImplementedError
+
+    def survival(self, magnitude: np.ndarray) -> np.ndarray:
+        from scipy.special import erfc
+
+        return np.asarray(erfc(magnitude / (self.deviation * math.sqrt(2))))
+
+    def log_density(self, z: np.ndarray) -> np.ndarray:
+        return np.asarray(-((z / self.deviation) ** 2) / 2 - math.log(self.deviation * math.sqrt(2 * math.pi)))
+
+
+@dataclass(frozen=True)
+class ClassicalGaussian(Gaussian):
+    """Normal noise that can be drawn."""
+
+    def magnitude(self, *uniforms: Any) -> Any:
+        (survival,) = uniforms
+        return (1 - survival).erfinv() * math.sqrt(2) * self.deviation if survival > 0 else None
+
+
+def gaussian_family(patch: Patch, times: float) -> None:
+    """A family of (epsilon, delta) noise by the constants of Nissim, Raskhodnikova and Smith 2007, Lemma 2.7: alpha =
+    epsilon/(5 sqrt(2 log(2/delta))), beta = epsilon/(4 (1 + log(2/delta))); and a multiple of its deviation."""
+
+    def calibrate(loss: Any) -> ClassicalGaussian:
+        epsilon, far = float(loss.epsilon), math.log(2 / float(loss.delta))
+        deviation = times * 5 * math.sqrt(2 * far) / epsilon
+        return ClassicalGaussian(deviation, loss, Fraction(epsilon / (4 * (1 + far))), DOUBLE)
+
+    patch.setitem(families._FAMILIES, DOUBLE, families.SmoothFamily(DOUBLE, Approximate, calibrate))

@@ -1,0 +1,100 @@
+"""The audit's databases: every small one, each pair of neighbours once, counted by the real engine."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pytest
+
+from dpnb_columnar.boundary.families import NOISE_FAMILIES
+from dpnb_columnar.boundary.release import MECHANISMS
+from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.study.audit.adversarial import adversarial_pairs
+from dpnb_columnar.study.audit.configurations import configurations
+from dpnb_columnar.study.audit.databases import crowds, groups, neighbours, small_databases, small_pairs
+from dpnb_columnar.study.audit.population import WAGES, YEARS, Population, populate
+
+
+@pytest.fixture(scope="module", params=[YEARS, WAGES], ids=lambda domain: domain.name)
+def population(request: pytest.FixtureRequest) -> Population:
+    found, findings = populate(request.param)
+    assert not findings
+    return found
+
+
+def multisets(kinds: int, size: int) -> int:
+    return comb(kinds + size - 1, size)
+
+
+@pytest.mark.parametrize(("kinds", "rows"), [(1, 4), (3, 3), (13, 2)])
+def test_every_small_database_is_there_once(kinds: int, rows: int) -> None:
+    found = list(small_databases(kinds, rows))
+    assert len(found) == len(set(found)) == sum(multisets(kinds, size) for size in range(rows + 1))
+    assert all(len(database) == kinds and sum(database) <= rows for database in found)
+
+
+@pytest.mark.parametrize(("kinds", "rows"), [(2, 4), (3, 3), (13, 2)])
+def test_every_pair_of_neighbours_is_there_once(kinds: int, rows: int) -> None:
+    """One row more: any of the kinds to any smaller database. One row changed: any two kinds beside any others."""
+    added = list(small_pairs(kinds, Neighbours.ADD_REMOVE, rows))
+    assert len(added) == len(set(added)) == sum(multisets(kinds, size) * kinds for size in range(rows))
+    changed = list(small_pairs(kinds, Neighbours.REPLACE_ONE, rows))
+    assert len({frozenset(pair) for pair in changed}) == len(changed)
+    assert len(changed) == sum(multisets(kinds, size) * comb(kinds, 2) for size in range(rows))
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_neighbours_differ_in_one_row(population: Population, relation: Neighbours) -> None:
+    pairs = [pair for group in groups(population, relation, 2, (5, 12), 3) for pair in group.pairs]
+    pairs += [(pair.one, pair.two) for pair in adversarial_pairs(population, relation)]
+    for one, two in pairs:
+        difference = np.array(two) - np.array(one)
+        assert min(*one, *two) >= 0
+        if relation is Neighbours.ADD_REMOVE:
+            assert np.abs(difference).sum() == 1
+        else:
+            assert (difference.sum(), np.abs(difference).sum()) == (0, 2)
+
+
+def test_every_forced_size_names_every_class(population: Population) -> None:
+    for group in groups(population, Neighbours.ADD_REMOVE, 1, (5,), 5):
+        assert len(group.sizes) == 5
+        assert all(len(sizes) == len(population.domain.classes) for sizes in group.sizes)
+
+
+def test_the_engine_clamps_and_drops_odd_rows(population: Population) -> None:
+    """Twelve kinds of rows count, and those that do not count are one kind."""
+    assert len(population.rows) == 13
+    nothing = [row for row, cells in zip(population.rows, population.cells, strict=True) if not cells[0].counts.sum()]
+    assert len(nothing) == 1
+
+
+def test_statistics_count_what_the_database_says(population: Population) -> None:
+    database = next(iter(crowds(population, 7)))
+    statistics = population.statistics(database)
+    assert list(statistics.class_counts) == [7, 0]
+    assert [column.size for column in statistics.columns["number"]] == [7, 0]
+    assert population.told(database).startswith("7 x (a, ")
+    assert population.told((0,) * 13) == "no rows"
+
+
+def test_the_neighbours_of_nobody_are_single_rows() -> None:
+    assert list(neighbours((0, 0), Neighbours.ADD_REMOVE)) == [(1, 0), (0, 1)]
+    assert list(neighbours((0, 0), Neighbours.REPLACE_ONE)) == []
+
+
+def test_configurations_are_all_private_mechanisms_families_and_relations() -> None:
+    found = configurations()
+    private = [mechanism for mechanism in MECHANISMS.values() if mechanism.private]
+    each = [len(NOISE_FAMILIES) if mechanism.smooth else 1 for mechanism in private]
+    assert len(found) == len(set(found)) == sum(each) * len(Neighbours)
+    assert {configuration.mechanism for configuration in configurations(["majority", "majority"])} == {"majority"}
+    assert len(configurations(["majority", "majority"])) == 2
+
+
+@pytest.mark.parametrize(("name", "told"), [("none", "nothing to audit"), ("smoth", "known mechanisms")])
+def test_what_cannot_be_audited_is_refused(name: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        configurations([name])
