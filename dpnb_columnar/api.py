@@ -13,8 +13,8 @@ from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.boundary.release import plan
 from dpnb_columnar.boundary.release import release as release_statistics
 from dpnb_columnar.budget import Budget, Neighbours, parse_delta, parse_epsilon
-from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.domain import Domain, document_of, read_domain
+from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.model.files import load_model as read_model
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.rows.domains import find_domain
@@ -99,7 +99,20 @@ def _found(data: Paths, domain: Domain | None, dataset: str | None) -> tuple[Seq
     if domain is not None and dataset is not None:
         raise UsageError("domain and dataset both name a domain; give one of them")
     files = resolve([str(path) for path in ([data] if isinstance(data, str | PathLike) else data)])
-    return files, domain or find_domain(files, dataset).domain
+    return files, find_domain(files, dataset).domain if domain is None else _checked(domain)
+
+
+def _checked(domain: Domain) -> Domain:
+    """A domain made by hand, held to the rules of a declared one.
+
+    Raises:
+        ConfigurationError: It breaks them.
+    """
+    try:
+        document = document_of(domain)
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ConfigurationError(f"domain: cannot be written as a declaration ({error}); use read_domain") from None
+    return read_domain(domain.name, document, "domain")
 
 
 def _budget(epsilon: Epsilon, delta: Epsilon, neighbours: str) -> Budget:

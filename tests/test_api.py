@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +20,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar import errors
 from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.budget import Pure, total
+from dpnb_columnar.domain import Numeric
 from dpnb_columnar.model.model import Model
 
 
@@ -166,3 +168,22 @@ assert all(getattr(dpnb, name) is function for name, function in functions.items
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        Numeric("age", None, None, Fraction(1)),  # type: ignore[arg-type]
+        Numeric("age", float("nan"), float("inf"), Fraction(1)),  # type: ignore[arg-type]
+        Numeric("age", Fraction(90), Fraction(0), Fraction(1)),
+        Numeric("age", Fraction(0), Fraction(90), Fraction(-1)),
+        Numeric("age", Fraction(0), Fraction(90), Fraction(7)),
+    ],
+    ids=["no bounds", "no numbers", "reversed", "step below 0", "uneven step"],
+)
+def test_a_domain_made_by_hand_is_held_to_the_rules(attribute: Numeric, people_file: Path) -> None:
+    domain = replace(people_domain(), attributes=(attribute,))
+    with pytest.raises(errors.ConfigurationError, match="domain"):
+        dpnb.train(people_file, epsilon=1, domain=domain)
+    with pytest.raises(errors.ConfigurationError, match="domain"):
+        dpnb.aggregate(people_file, domain=domain)

@@ -91,7 +91,8 @@ def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str |
     if smooth and min(_beta(share) for share in smooth) < SMALLEST_BETA:
         raise UsageError(
             f"epsilon is too small for {len(shares)} queries: the smallest share is "
-            f"{min(float(_size(share.loss)) for share in smooth):.2g}; raise --epsilon, or declare fewer attributes"
+            f"{min(float(_size(share.loss)) for share in smooth):.2g}; raise --epsilon, declare fewer attributes, or "
+            "choose other --weights"
         )
     return shares
 

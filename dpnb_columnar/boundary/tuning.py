@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from statistics import NormalDist
 
-from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_noise  # noqa: F401 moved
 from dpnb_columnar.budget import Concentrated, Loss
 from dpnb_columnar.noise import NoiseFamily
 

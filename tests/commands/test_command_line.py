@@ -17,8 +17,8 @@ import typer.main
 from running import Run
 
 import dpnb_columnar
+from dpnb_columnar.boundary.families import NOISE_FAMILIES
 from dpnb_columnar.boundary.release import MECHANISMS
-from dpnb_columnar.boundary.tuning import NOISE_FAMILIES
 from dpnb_columnar.commands import main
 
 VERBS = ("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit")

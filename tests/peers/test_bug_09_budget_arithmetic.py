@@ -25,7 +25,7 @@ from dpnb_columnar.boundary.release import plan
 from dpnb_columnar.budget import Budget, Neighbours, Pure, Weights, total
 from dpnb_columnar.noise import Laplace
 
-WEIGHTS = st.fractions(Fraction(1, 1000), 1000)
+WEIGHTS = st.fractions(Fraction(1, 100), 100)
 
 
 def stated(name: str) -> tuple[Fraction, list[Fraction]]:

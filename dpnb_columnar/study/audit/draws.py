@@ -54,7 +54,8 @@ def _differently_distributed(draws: Sequence[Drawn], error: float) -> Iterator[F
     """Whether draws, carried through their family's distribution function, are uniform.
 
     A released point stands for an interval of noise. A fair choice within that interval, by the auditor's own random
-    numbers, makes the result exactly uniform if the sampler is right.
+    numbers, makes the result exactly uniform if the sampler is right. Folded about the middle it has to be uniform as
+    well, and noise of too small a scale shows twice as far there.
     """
     by_noise: dict[NoiseFamily, list[Drawn]] = {}
     for drawn in draws:
@@ -64,13 +65,18 @@ def _differently_distributed(draws: Sequence[Drawn], error: float) -> Iterator[F
     for name in names:
         parts = [_cumulative(noise, chosen) for noise, chosen in by_noise.items() if noise.name == name]
         low, high = np.concatenate(parts, axis=1)
-        place = np.sort(low + (high - low) * random.random(len(low)))
-        steps = np.arange(len(place) + 1) / len(place)
-        distance = float(max(np.max(place - steps[:-1]), np.max(steps[1:] - place)))
-        allowed = band(len(place), error / len(names))
+        place = low + (high - low) * random.random(len(low))
+        distance = max(_distance(place), _distance(np.abs(2 * place - 1)))
+        allowed = band(len(place), error / (2 * len(names)))
         if distance > allowed:
             seen = f"{name}: {distance:.3f} away from its distribution function where {allowed:.3f} is chance"
             yield Finding(DISTRIBUTION, "released draws", seen)
+
+
+def _distance(sample: NDArray[np.float64]) -> float:
+    """Kolmogorov's distance of a sample of numbers in [0, 1] from the uniform distribution."""
+    ordered, steps = np.sort(sample), np.arange(len(sample) + 1) / len(sample)
+    return float(max(np.max(ordered - steps[:-1]), np.max(steps[1:] - ordered)))
 
 
 def _cumulative(noise: NoiseFamily, draws: Sequence[Drawn]) -> NDArray[np.float64]:
