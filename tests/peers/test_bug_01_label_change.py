@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from recorded_draws import Drawn, counted, draws, every_noise, pure_or_skip, total_loss
+from recorded_draws import Drawn, counted, draws, every_pure_noise, total_loss
 
 from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.budget import Budget, Neighbours
@@ -58,11 +58,10 @@ def judged(neighbours: list[tuple[Statistics, Statistics]], epsilon: Fraction, m
     )
 
 
-@every_noise()
+@every_pure_noise()
 def test_bug_01_a_changed_label_costs_at_most_epsilon(
     noise: str, neighbours: list[tuple[Statistics, Statistics]]
 ) -> None:
-    pure_or_skip(noise)
     for epsilon in (Fraction(1, 10), Fraction(1), Fraction(8)):
         assert 0 < judged(neighbours, epsilon, "smooth", noise) <= float(epsilon) * (1 + 1e-9), epsilon
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded_draws import every_noise, loss_of, pure_or_skip, survival_at, worst_ratio
+from recorded_draws import every_pure_noise, loss_of, survival_at, worst_ratio
 from scipy import stats
 
 from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_noise
@@ -38,9 +38,8 @@ def worst_loss(noise: NoiseFamily, beta: float) -> float:
     )
 
 
-@every_noise()
+@every_pure_noise()
 def test_bug_11_the_betas_that_releases_choose_are_private(noise: str) -> None:
-    pure_or_skip(noise)
     for epsilon in EPSILONS:
         family = smooth_noise(noise, Pure(epsilon))
         assert 0 < worst_loss(family, float(family.beta)) <= float(epsilon) * (1 + 1e-9), epsilon
@@ -51,17 +50,15 @@ def wrong_beta(epsilon: Fraction) -> Fraction:
     return epsilon / 2 * (GAMMA + 1)
 
 
-@every_noise()
+@every_pure_noise()
 def test_bug_11_the_same_search_finds_a_beta_that_was_multiplied(noise: str) -> None:
-    pure_or_skip(noise)
     family = smooth_noise(noise, Pure(Fraction(1)))
     assert worst_loss(family, float(wrong_beta(Fraction(1)))) > 1.5
 
 
-@every_noise()
+@every_pure_noise()
 def test_bug_11_no_family_accepts_a_beta_that_was_multiplied(noise: str) -> None:
     """Pure families have a largest beta. (Those with a delta pay for a large one with their scale.)"""
-    pure_or_skip(noise)
     for epsilon in EPSILONS:
         family: Any = smooth_noise(noise, Pure(epsilon))
         for beta in (wrong_beta(epsilon), epsilon, epsilon * 100, Fraction(0), -family.beta):
