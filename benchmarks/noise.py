@@ -1,6 +1,6 @@
 """Worst-case privacy loss of every noise family, claimed and measured, and how wide the noise is.
 
-Usage: python -m benchmarks.noise [--epsilon 0.1,1,3] [--delta 1e-6] [--figure docs/noise.svg]
+Usage: python -m benchmarks.noise [--epsilon 0.1,1] [--delta 1e-6] [--figure docs/noise.svg]
 
 The loss is measured from the densities alone, over shifts of at most min(1, r) and ratios r of the scales from
 exp(-beta) to exp(beta). It is stated as the family states it: epsilon, delta at the family's epsilon, or rho.
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.budget import Approximate, Loss, Pure, parse_delta, parse_epsilon
+from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure, parse_delta, parse_epsilon
 from dpnb_columnar.budget.conversion import concentrated_within
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.study.audit.losses import claimed, measured
@@ -54,7 +54,7 @@ def rows_of(epsilons: Sequence[Fraction], delta: Fraction) -> list[tuple[str, Fr
 def main() -> None:
     """Print a table, and draw a figure if a file is named."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epsilon", default="0.1,1,3")
+    parser.add_argument("--epsilon", default="0.01,0.1,0.3,1,3,10")
     parser.add_argument("--delta", default="1e-6")
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
@@ -79,13 +79,15 @@ def draw(rows: Sequence[tuple[str, Fraction, NoiseFamily, float]], file: Path) -
     matplotlib.rcParams["svg.hashsalt"] = "noise"
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
-    for name in NOISE_FAMILIES:
+    figure, axes = pyplot.subplots(figsize=(9, 4.5), layout="constrained")
+    styles = {Pure: "-", Approximate: "--", Concentrated: ":"}
+    for place, name in enumerate(NOISE_FAMILIES):
         points = [(float(epsilon), worst / claimed(noise)) for own, epsilon, noise, worst in rows if own == name]
-        axes.plot(*zip(*points, strict=True), marker="o", label=name)
+        line, colour = styles[smooth_family(name).kind], matplotlib.colormaps["tab20"](place)
+        axes.plot(*zip(*points, strict=True), line, marker="o", color=colour, label=name)
     axes.axhline(1, color="black", linewidth=0.8)
     axes.set(xscale="log", ylim=(0, 1.05), xlabel="epsilon of one release", ylabel="worst loss measured / claimed")
-    axes.legend(fontsize="small", ncols=3)
+    axes.legend(fontsize="small", bbox_to_anchor=(1, 1), loc="upper left")
     figure.savefig(file, metadata={"Date": None, "Creator": None})
 
 
