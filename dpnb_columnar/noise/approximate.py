@@ -26,11 +26,27 @@ large enough.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb, ctx
 
+from dpnb_columnar.budget.losses import Approximate
 from dpnb_columnar.noise.calibration import PRECISION, rational, supremum
+from dpnb_columnar.noise.scaled import Scaled
+
+
+@dataclass(frozen=True, slots=True)
+class ApproximateNoise(Scaled):
+    """What the families have in common."""
+
+    epsilon: Fraction
+    delta: Fraction
+    beta: Fraction
+
+    @property
+    def loss(self) -> Approximate:
+        return Approximate(self.epsilon, self.delta)
 
 
 def check(family: str, epsilon: Fraction, delta: Fraction, beta: Fraction, dilation: Callable[[Fraction], arb]) -> None:

@@ -8,15 +8,13 @@ from functools import lru_cache
 
 from flint import arb
 
-from dpnb_columnar.budget.losses import Approximate
-from dpnb_columnar.noise.approximate import check
+from dpnb_columnar.noise.approximate import ApproximateNoise, check
 from dpnb_columnar.noise.calibration import rational, upper
 from dpnb_columnar.noise.laplace import StandardLaplace
-from dpnb_columnar.noise.scaled import Scaled
 
 
 @dataclass(frozen=True, slots=True)
-class ApproximateLaplace(Scaled):
+class ApproximateLaplace(ApproximateNoise):
     """Laplace noise of scale c, for 0 < beta below a limit that delta sets.
 
     The argument of ``approximate`` needs two bounds. Forward, the loss at z = 0 for b = 0 is 1/c, at most epsilon if
@@ -40,10 +38,6 @@ class ApproximateLaplace(Scaled):
         ValueError: Not epsilon > 0, 0 < delta < 1, 0 < beta < epsilon, or the dilation by exp(-beta) alone loses delta.
     """
 
-    epsilon: Fraction
-    delta: Fraction
-    beta: Fraction
-
     def __post_init__(self) -> None:
         if self.beta == 0:
             raise ValueError("Laplace noise of epsilon and delta needs beta > 0; with beta = 0 no delta is needed")
@@ -52,10 +46,6 @@ class ApproximateLaplace(Scaled):
     @property
     def name(self) -> str:
         return "laplace"
-
-    @property
-    def loss(self) -> Approximate:
-        return Approximate(self.epsilon, self.delta)
 
     @property
     def standard(self) -> StandardLaplace:

@@ -9,12 +9,10 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from dpnb_columnar.budget.losses import Concentrated
-from dpnb_columnar.noise import concentrated
 from dpnb_columnar.noise.calibration import rational
+from dpnb_columnar.noise.concentrated import ConcentratedNoise
 from dpnb_columnar.noise.family import Floats
 from dpnb_columnar.noise.normal import StandardNormal
-from dpnb_columnar.noise.scaled import Scaled
 from dpnb_columnar.noise.score import Scores
 
 
@@ -64,7 +62,7 @@ class StandardArsinhNormal:
 
 
 @dataclass(frozen=True, slots=True)
-class ArsinhNormal(Scaled):
+class ArsinhNormal(ConcentratedNoise):
     """Z = c sinh(sigma Y)/sigma, calibrated by the condition of ``score``.
 
     As 1 + x h'(x)/h(x) >= -|y|/sigma, E exp(-m (1 + Z psi)) <= 2 exp(m^2/(2 sigma^2)) for m >= 0. With beta =
@@ -74,24 +72,10 @@ class ArsinhNormal(Scaled):
         ValueError: Not rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
-    rho: Fraction
-    beta: Fraction
-
-    def __post_init__(self) -> None:
-        concentrated.check("Arsinh-normal", self.rho, self.beta)
-
     @property
     def name(self) -> str:
         return "arsinh-normal"
 
     @property
-    def loss(self) -> Concentrated:
-        return Concentrated(self.rho)
-
-    @property
-    def standard(self) -> StandardArsinhNormal:
-        return StandardArsinhNormal(concentrated.sigma(StandardArsinhNormal, self.rho, self.beta))
-
-    @property
-    def scale(self) -> Fraction:
-        return concentrated.scale(StandardArsinhNormal, self.rho, self.beta)
+    def shape(self) -> type[StandardArsinhNormal]:
+        return StandardArsinhNormal

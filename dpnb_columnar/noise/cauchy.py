@@ -48,7 +48,23 @@ class StandardCauchy:
 
 
 @dataclass(frozen=True, slots=True)
-class PaperCauchy(Scaled):
+class _Cauchy(Scaled):
+    """What the two families have in common."""
+
+    epsilon: Fraction
+    beta: Fraction
+
+    @property
+    def loss(self) -> Pure:
+        return Pure(self.epsilon)
+
+    @property
+    def standard(self) -> StandardCauchy:
+        return StandardCauchy()
+
+
+@dataclass(frozen=True, slots=True)
+class PaperCauchy(_Cauchy):
     """Cauchy noise of scale c = sqrt(2)/epsilon, for beta <= epsilon/sqrt(2).
 
     Here cosh d = cosh b + exp(-|b|) epsilon^2 / 4. At b = 0 it is 1 + epsilon^2/4 <= cosh epsilon. At beta =
@@ -59,9 +75,6 @@ class PaperCauchy(Scaled):
     Raises:
         ValueError: Not 0 < beta <= epsilon/sqrt(2).
     """
-
-    epsilon: Fraction
-    beta: Fraction
 
     def __post_init__(self) -> None:
         if not (self.epsilon > 0 and self.beta > 0 and 2 * self.beta**2 <= self.epsilon**2):
@@ -75,14 +88,6 @@ class PaperCauchy(Scaled):
         return "cauchy"
 
     @property
-    def loss(self) -> Pure:
-        return Pure(self.epsilon)
-
-    @property
-    def standard(self) -> StandardCauchy:
-        return StandardCauchy()
-
-    @property
     def scale(self) -> Fraction:
         return _paper_scale(self.epsilon)
 
@@ -93,7 +98,7 @@ def _paper_scale(epsilon: Fraction) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class NissimCauchy(Scaled):
+class NissimCauchy(_Cauchy):
     """Cauchy noise of scale c = 6/epsilon, for beta <= epsilon/6 (Nissim, Raskhodnikova and Smith 2007).
 
     Here cosh d = cosh b + exp(-|b|) epsilon^2 / 72, at most cosh(epsilon/6) + (epsilon/6)^2 / 2 <= cosh(sqrt(2)
@@ -103,9 +108,6 @@ class NissimCauchy(Scaled):
     Raises:
         ValueError: Not 0 < beta <= epsilon/6.
     """
-
-    epsilon: Fraction
-    beta: Fraction
 
     def __post_init__(self) -> None:
         if not (self.epsilon > 0 and 0 < self.beta <= self.epsilon / 6):
@@ -117,14 +119,6 @@ class NissimCauchy(Scaled):
     @property
     def name(self) -> str:
         return "nissim-cauchy"
-
-    @property
-    def loss(self) -> Pure:
-        return Pure(self.epsilon)
-
-    @property
-    def standard(self) -> StandardCauchy:
-        return StandardCauchy()
 
     @property
     def scale(self) -> Fraction:

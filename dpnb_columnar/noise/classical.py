@@ -14,26 +14,21 @@ from functools import lru_cache
 
 from flint import arb
 
-from dpnb_columnar.budget.losses import Approximate
+from dpnb_columnar.noise.approximate import ApproximateNoise
 from dpnb_columnar.noise.approximate_laplace import ApproximateLaplace
 from dpnb_columnar.noise.calibration import rational, supremum, upper
 from dpnb_columnar.noise.gaussian import Gaussian
 from dpnb_columnar.noise.laplace import StandardLaplace
 from dpnb_columnar.noise.normal import StandardNormal
-from dpnb_columnar.noise.scaled import Scaled
 
 
 @dataclass(frozen=True, slots=True)
-class ClassicalGaussian(Scaled):
+class ClassicalGaussian(ApproximateNoise):
     """Gaussian noise of standard deviation 5 sqrt(2 ln(2/delta))/epsilon, for beta <= epsilon/(4 (1 + ln(2/delta))).
 
     Raises:
         ValueError: Not epsilon > 0, 0 < delta < 1 and 0 < beta within that range and no larger than proven.
     """
-
-    epsilon: Fraction
-    delta: Fraction
-    beta: Fraction
 
     def __post_init__(self) -> None:
         _check(self, Gaussian, 4, 1)
@@ -41,10 +36,6 @@ class ClassicalGaussian(Scaled):
     @property
     def name(self) -> str:
         return "classical-gaussian"
-
-    @property
-    def loss(self) -> Approximate:
-        return Approximate(self.epsilon, self.delta)
 
     @property
     def standard(self) -> StandardNormal:
@@ -56,16 +47,12 @@ class ClassicalGaussian(Scaled):
 
 
 @dataclass(frozen=True, slots=True)
-class ClassicalLaplace(Scaled):
+class ClassicalLaplace(ApproximateNoise):
     """Laplace noise of scale 2/epsilon, for beta <= epsilon/(2 ln(2/delta)).
 
     Raises:
         ValueError: Not epsilon > 0, 0 < delta < 1 and 0 < beta within that range and no larger than proven.
     """
-
-    epsilon: Fraction
-    delta: Fraction
-    beta: Fraction
 
     def __post_init__(self) -> None:
         _check(self, ApproximateLaplace, 2, 0)
@@ -73,10 +60,6 @@ class ClassicalLaplace(Scaled):
     @property
     def name(self) -> str:
         return "classical-laplace"
-
-    @property
-    def loss(self) -> Approximate:
-        return Approximate(self.epsilon, self.delta)
 
     @property
     def standard(self) -> StandardLaplace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,8 +12,9 @@ from typing import Protocol
 
 from flint import arb
 
+from dpnb_columnar.budget.losses import Concentrated
 from dpnb_columnar.noise.calibration import rational, upper
-from dpnb_columnar.noise.scaled import Standard
+from dpnb_columnar.noise.scaled import Scaled, Standard
 from dpnb_columnar.noise.score import Scores
 
 # The quadrature is good to 1e-12, the search over mu to 1e-6; the scale is raised by more than that.
@@ -45,27 +47,50 @@ class Calibrated:
     scale: Fraction
 
 
-def check(family: str, rho: Fraction, beta: Fraction) -> None:
-    """Refuse parameters that are not calibrated.
+@dataclass(frozen=True, slots=True)
+class ConcentratedNoise(Scaled):
+    """What the families have in common: Z = c X, X of a shape whose sigma and scale are calibrated to rho and beta.
 
     Raises:
         ValueError: Not rho > 0 and 0 < beta <= sqrt(2 rho).
     """
-    if not rho > 0:
-        raise ValueError(f"{family} noise needs rho > 0, found {float(rho):.6g}")
-    if not (beta > 0 and beta**2 <= 2 * rho * LARGEST_RATIO**2):
-        raise ValueError(
-            f"{family} noise needs 0 < beta <= sqrt(2 rho) = {math.sqrt(2 * rho):.6g}, found beta = {float(beta):.6g}"
-        )
 
+    rho: Fraction
+    beta: Fraction
 
-def sigma(shape: Callable[[Fraction], Shape], rho: Fraction, beta: Fraction) -> Fraction:
-    """The sigma of least variance for kappa = sqrt(2 rho)."""
-    return calibrate(shape, _ratio_squared(rho, beta)).sigma
+    def __post_init__(self) -> None:
+        if not self.rho > 0:
+            raise ValueError(f"{self.name} noise needs rho > 0, found {float(self.rho):.6g}")
+        if not (self.beta > 0 and self.beta**2 <= 2 * self.rho * LARGEST_RATIO**2):
+            raise ValueError(
+                f"{self.name} noise needs 0 < beta <= sqrt(2 rho) = {math.sqrt(2 * self.rho):.6g}, found beta = "
+                f"{float(self.beta):.6g}"
+            )
+
+    @property
+    @abstractmethod
+    def name(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def shape(self) -> Callable[[Fraction], Shape]:
+        """The standard shape as a function of sigma."""
+
+    @property
+    def loss(self) -> Concentrated:
+        return Concentrated(self.rho)
+
+    @property
+    def standard(self) -> Shape:
+        return self.shape(calibrate(self.shape, _ratio_squared(self.rho, self.beta)).sigma)
+
+    @property
+    def scale(self) -> Fraction:
+        return _scale(self.shape, self.rho, self.beta)
 
 
 @lru_cache(maxsize=256)
-def scale(shape: Callable[[Fraction], Shape], rho: Fraction, beta: Fraction) -> Fraction:
+def _scale(shape: Callable[[Fraction], Shape], rho: Fraction, beta: Fraction) -> Fraction:
     """The scale for kappa = sqrt(2 rho): that for kappa = 1 and beta/kappa, divided by kappa."""
     unit = calibrate(shape, _ratio_squared(rho, beta)).scale
     return upper(lambda: rational(unit) / arb(rational(2 * rho)).sqrt())

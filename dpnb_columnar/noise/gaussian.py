@@ -8,15 +8,13 @@ from functools import lru_cache
 
 from flint import arb
 
-from dpnb_columnar.budget.losses import Approximate
-from dpnb_columnar.noise.approximate import check
+from dpnb_columnar.noise.approximate import ApproximateNoise, check
 from dpnb_columnar.noise.calibration import rational, smallest, upper
 from dpnb_columnar.noise.normal import StandardNormal
-from dpnb_columnar.noise.scaled import Scaled
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian(Scaled):
+class Gaussian(ApproximateNoise):
     """Gaussian noise of standard deviation sigma, for 0 <= beta below a limit that delta sets.
 
     The argument of ``approximate`` needs two bounds. Forward, the loss at z = 0 for b = 0 is 1/(2 sigma^2), at most
@@ -40,20 +38,12 @@ class Gaussian(Scaled):
         delta.
     """
 
-    epsilon: Fraction
-    delta: Fraction
-    beta: Fraction
-
     def __post_init__(self) -> None:
         check("Gaussian", self.epsilon, self.delta, self.beta, lambda b: _divergence(arb(0), self.epsilon, b))
 
     @property
     def name(self) -> str:
         return "gaussian"
-
-    @property
-    def loss(self) -> Approximate:
-        return Approximate(self.epsilon, self.delta)
 
     @property
     def standard(self) -> StandardNormal:

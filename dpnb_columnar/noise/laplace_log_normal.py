@@ -9,12 +9,10 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from dpnb_columnar.budget.losses import Concentrated
-from dpnb_columnar.noise import concentrated
 from dpnb_columnar.noise.calibration import rational
+from dpnb_columnar.noise.concentrated import ConcentratedNoise
 from dpnb_columnar.noise.family import Floats
 from dpnb_columnar.noise.normal import variate
-from dpnb_columnar.noise.scaled import Scaled
 from dpnb_columnar.noise.score import Scores
 
 STEPS = 120
@@ -84,7 +82,7 @@ class StandardLaplaceLogNormal:
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceLogNormal(Scaled):
+class LaplaceLogNormal(ConcentratedNoise):
     """Z = c X exp(sigma Y), calibrated by the condition of ``score``.
 
     A dilation by exp(b) is a shift of Y by b/sigma, so E exp(m (1 + Z psi)) <= exp(m^2/(2 sigma^2)). Bun and
@@ -95,24 +93,10 @@ class LaplaceLogNormal(Scaled):
         ValueError: Not rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
-    rho: Fraction
-    beta: Fraction
-
-    def __post_init__(self) -> None:
-        concentrated.check("Laplace log-normal", self.rho, self.beta)
-
     @property
     def name(self) -> str:
         return "laplace-log-normal"
 
     @property
-    def loss(self) -> Concentrated:
-        return Concentrated(self.rho)
-
-    @property
-    def standard(self) -> StandardLaplaceLogNormal:
-        return StandardLaplaceLogNormal(concentrated.sigma(StandardLaplaceLogNormal, self.rho, self.beta))
-
-    @property
-    def scale(self) -> Fraction:
-        return concentrated.scale(StandardLaplaceLogNormal, self.rho, self.beta)
+    def shape(self) -> type[StandardLaplaceLogNormal]:
+        return StandardLaplaceLogNormal

@@ -9,12 +9,10 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from dpnb_columnar.budget.losses import Concentrated
-from dpnb_columnar.noise import concentrated
 from dpnb_columnar.noise.calibration import rational
+from dpnb_columnar.noise.concentrated import ConcentratedNoise
 from dpnb_columnar.noise.family import Floats
 from dpnb_columnar.noise.normal import log_mills, variate
-from dpnb_columnar.noise.scaled import Scaled
 from dpnb_columnar.noise.score import Scores
 
 
@@ -75,7 +73,7 @@ class StandardUniformLogNormal:
 
 
 @dataclass(frozen=True, slots=True)
-class UniformLogNormal(Scaled):
+class UniformLogNormal(ConcentratedNoise):
     """Z = c X exp(sigma Y), calibrated by the condition of ``score``.
 
     A dilation by exp(b) is a shift of Y by b/sigma, so E exp(m (1 + Z psi)) <= exp(m^2/(2 sigma^2)). Bun and
@@ -86,24 +84,10 @@ class UniformLogNormal(Scaled):
         ValueError: Not rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
-    rho: Fraction
-    beta: Fraction
-
-    def __post_init__(self) -> None:
-        concentrated.check("Uniform log-normal", self.rho, self.beta)
-
     @property
     def name(self) -> str:
         return "uniform-log-normal"
 
     @property
-    def loss(self) -> Concentrated:
-        return Concentrated(self.rho)
-
-    @property
-    def standard(self) -> StandardUniformLogNormal:
-        return StandardUniformLogNormal(concentrated.sigma(StandardUniformLogNormal, self.rho, self.beta))
-
-    @property
-    def scale(self) -> Fraction:
-        return concentrated.scale(StandardUniformLogNormal, self.rho, self.beta)
+    def shape(self) -> type[StandardUniformLogNormal]:
+        return StandardUniformLogNormal
