@@ -190,6 +190,7 @@ OPTIONS = {
     "delta of counts": usage("delta: mechanism majority spends none", "--mechanism", "majority", "--delta", "1e-6"),
     "delta too large": usage("the largest accepted is 0.05", "--delta", "0.1"),
     "delta below 0": usage("must not be negative", "--delta=-1e-6"),
+    "digits without end": usage("fewer digits", "--epsilon", "1." + "3" * 280, "--weights", "1." + "7" * 280 + ":1:1"),
     "delta in words": usage("give a number such as 1e-6", "--delta", "small"),
     "noise without use": usage("leave --noise out", "--mechanism", "histogram", "--noise", "cauchy"),
     "two weights": usage("2:1:1", "--weights", "2:1"),

@@ -161,6 +161,12 @@ def test_other_weights_are_refused_with_an_example(typed: str) -> None:
     assert repr(typed) in str(caught.value)
 
 
+def test_weights_of_different_worlds_are_refused() -> None:
+    assert parse_weights("1:1000000000:1").categorical == 10**9
+    with pytest.raises(UsageError, match="more than 1e9 times another"):
+        parse_weights("1:1000000001:1")
+
+
 # --- composition --------------------------------------------------------------------------------------------------
 
 

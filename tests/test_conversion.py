@@ -18,6 +18,7 @@ from dpnb_columnar.budget import (
     Pure,
     Request,
     compose,
+    conversion,
     parse_delta,
     total,
 )
@@ -206,7 +207,14 @@ def test_delta_is_what_was_typed(typed: object, meant: Fraction) -> None:
     assert parse_delta(typed) == meant
 
 
-@pytest.mark.parametrize("typed", ["-1", "nan", "inf", "one", "0.06", "1", None, ""])
+@pytest.mark.parametrize("typed", ["-1", "nan", "inf", "one", "0.06", "1", "1e-101", None, ""])
 def test_other_deltas_are_refused(typed: object) -> None:
     with pytest.raises(UsageError, match=r"^delta: "):
         parse_delta(typed)
+
+
+def test_an_order_of_exactly_two_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The logarithm of a - 1 is 0 there, and the decimal next to 0 is no number to make a fraction of."""
+    monkeypatch.setattr(conversion, "_best_order", lambda rho, epsilon: 2.0)
+    assert implies(Fraction(1, 50), Approximate(Fraction(20), Fraction(1, 10**6)))
+    assert not implies(Fraction(1, 50), Approximate(Fraction(1, 10), Fraction(1, 10**6)))

@@ -83,6 +83,9 @@ def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
         (("guarantee", "epsilon"), 0.5, "guarantee.epsilon: expected an exact number, found the binary float 0.5"),
         (("guarantee", "epsilon"), "-1", "guarantee.epsilon: must not be negative, found '-1'"),
         (("guarantee", "epsilon"), None, "epsilon, delta and neighbours are stated together"),
+        (("guarantee", "delta"), "1", "guarantee.delta: must be below 1"),
+        (("guarantee", "delta"), "1e-6", "the shares do not add up to epsilon and delta"),
+        (("guarantee", "rho"), "1e-6", "guarantee.rho: is stated where the shares are concentrated, and only there"),
         (("guarantee", "delta"), "nan", "guarantee.delta: expected a finite number"),
         (("guarantee", "neighbours"), "cousins", "guarantee.neighbours: 'cousins' is not a neighbouring relation"),
         (("guarantee", "neighbours"), [], r"guarantee.neighbours: expected text, found \[\]"),
@@ -113,6 +116,15 @@ def test_a_fault_in_the_domain_is_a_fault_of_the_declaration() -> None:
 def test_text_that_is_no_document_is_refused() -> None:
     for document in (None, [], "text", 3):
         refused(document, "document: expected an object")
+
+
+def test_shares_without_a_common_denominator_are_refused_before_they_are_added_up() -> None:
+    share = VALID["guarantee"]["composition"][0]
+    odd = [
+        {**share, "epsilon": f"1/{10**299 + number}", "row_epsilon": f"1/{2 * (10**299 + number)}"}
+        for number in range(2000)
+    ]
+    refused(changed(("guarantee", "composition"), odd), "the shares have no common denominator")
 
 
 def test_a_guarantee_of_nothing_is_refused() -> None:

@@ -69,7 +69,7 @@ def smooth_family(name: str) -> SmoothFamily:
     """
     if name in _FAMILIES:
         return _FAMILIES[name]
-    degrees = re.fullmatch(r"student-([1-9]\d*)", name)
+    degrees = re.fullmatch(r"student-([1-9]\d{0,2})", name, re.ASCII)
     if degrees and int(degrees[1]) <= LARGEST_DEGREES:
         return _student(int(degrees[1]))
     raise UsageError(

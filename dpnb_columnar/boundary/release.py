@@ -6,6 +6,8 @@ the sum of the composition table says. Proof in docs/privacy.md, sections 2 to 6
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import version
@@ -20,6 +22,7 @@ from dpnb_columnar.boundary.smooth import MOMENTS, Smooth
 from dpnb_columnar.budget import Budget, Concentrated, Loss, Pure, Request, Share, compose, total
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.numbers import exact
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Guarantee
@@ -87,6 +90,7 @@ def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str |
     requests = [counts, *chosen.requests(domain, weights, family)]
     _check_delta(chosen, family, budget, {request.kind for request in requests} != {Pure})
     shares = compose(requests, budget)
+    _check_digits(shares)
     smooth = [share for share in shares if share.query in MOMENTS]
     if smooth and min(_beta(share) for share in smooth) < SMALLEST_BETA:
         raise UsageError(
@@ -133,6 +137,19 @@ def _check_delta(mechanism: Mechanism, family: str, budget: Budget, needed: bool
         whose = f"noise {family}" if mechanism.smooth else f"mechanism {mechanism.name}"
         able = ", ".join(name for name in NOISE_FAMILIES if smooth_family(name).kind is not Pure)
         raise UsageError(f"delta: {whose} spends none; leave --delta out, or choose mechanism smooth with noise {able}")
+
+
+def _check_digits(shares: Sequence[Share]) -> None:
+    """Refuse shares of more digits than a model file holds."""
+    try:
+        for share in shares:
+            for loss in (share.loss, share.row_loss):
+                for field in fields(loss):
+                    exact(getattr(loss, field.name))
+    except ValueError:
+        raise UsageError(
+            "epsilon: a share has more digits than a model file holds; give epsilon, delta and weights fewer digits"
+        ) from None
 
 
 def _beta(share: Share) -> Fraction:

@@ -11,7 +11,9 @@ from dpnb_columnar.errors import UsageError, shown
 
 SMALLEST_EPSILON = Fraction(1, 10**4)
 LARGEST_EPSILON = Fraction(1000)
+SMALLEST_DELTA = Fraction(1, 10**100)
 LARGEST_DELTA = Fraction(1, 20)
+LARGEST_WEIGHT_RATIO = 10**9
 
 
 class Neighbours(StrEnum):
@@ -80,7 +82,7 @@ def parse_delta(value: object) -> Fraction:
     """The exact delta that was typed; 0 for pure differential privacy.
 
     Raises:
-        UsageError: Not a number from 0 to 1/20.
+        UsageError: Neither 0 nor a number from 1e-100 to 1/20.
     """
     try:
         delta = _typed(value)
@@ -88,6 +90,8 @@ def parse_delta(value: object) -> Fraction:
         raise UsageError(f"delta: {error}; give a number such as 1e-6 or 1/50000") from None
     if delta < 0:
         raise UsageError(f"delta: must not be negative, found {shown(value)}; give a number such as 1e-6")
+    if 0 < delta < SMALLEST_DELTA:
+        raise UsageError(f"delta: {shown(value)} is too small to be divided; the smallest accepted is 1e-100")
     if delta > LARGEST_DELTA:
         raise UsageError(
             f"delta: {shown(value)} lets too many rows go unprotected; the largest accepted is {text(LARGEST_DELTA)}, "
@@ -105,7 +109,7 @@ def parse_weights(value: str) -> Weights:
     """Weights typed as ``numeric:categorical:counts``, such as ``2:1:1``.
 
     Raises:
-        UsageError: Not three positive numbers.
+        UsageError: Not three positive numbers, or one is more than 1e9 times another.
     """
     parts = value.split(":")
     try:
@@ -116,4 +120,6 @@ def parse_weights(value: str) -> Weights:
         raise UsageError(
             f"weights: expected three positive numbers numeric:categorical:counts (2:1:1), found {shown(value)}"
         )
+    if max(weights) > LARGEST_WEIGHT_RATIO * min(weights):
+        raise UsageError(f"weights: no weight may be more than 1e9 times another, found {shown(value)}")
     return Weights(*weights)

@@ -62,7 +62,7 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
 
     Epsilons add up, and so do deltas (Dwork, Kenthapadi, McSherry, Mironov and Naor 2006); only queries whose noise
     needs a delta get one. As soon as one query's loss is concentrated, all are accounted so: the budget is converted to
-    the largest rho that implies it, and rhos add up (Bun and Steinke 2016, Lemma 1.7). A pure query then gets the
+    the largest rho that implies it, and rhos add up (Bun and Steinke 2016, Lemma 2.3). A pure query then gets the
     largest epsilon that its rho allows.
 
     Raises:

@@ -114,6 +114,8 @@ def _best_order(rho: float, epsilon: float) -> float:
 
 def _logarithm(number: Fraction, side: Context) -> Fraction:
     """A bound on the natural logarithm, from the side to which the context rounds."""
+    if number == 1:  # exact; the decimal next to 0 has more digits than any machine holds
+        return Fraction(0)
     logarithm = _decimal(number, side).ln(side)
     return Fraction(logarithm.next_plus(side) if side is _ABOVE else logarithm.next_minus(side))
 

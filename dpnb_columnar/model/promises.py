@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -11,6 +11,9 @@ from dpnb_columnar.budget.conversion import implies, within
 from dpnb_columnar.errors import shown
 from dpnb_columnar.model.fields import Fields
 from dpnb_columnar.model.parameters import Guarantee
+
+LARGEST_DENOMINATOR = 10**1000
+"""Of sums of shares: three weights and a budget of 300 digits each make no more."""
 
 
 def read_guarantee(fields: Fields, table: Mapping[str, Any]) -> Guarantee:
@@ -49,6 +52,9 @@ def _check_total(fields: Fields, guarantee: Guarantee) -> None:
     if guarantee.epsilon == 0:
         raise fields.wrong(f"{place}.epsilon", "must be above 0")
     epsilon, delta = guarantee.epsilon or Fraction(0), guarantee.delta or Fraction(0)
+    if delta >= 1:
+        raise fields.wrong(f"{place}.delta", "must be below 1")
+    _check_denominators(fields, guarantee.composition)
     spent = total(guarantee.composition)
     if len({isinstance(share.loss, Concentrated) for share in guarantee.composition}) > 1:
         raise fields.wrong(f"{place}.composition", "concentrated shares do not add up with others")
@@ -57,10 +63,20 @@ def _check_total(fields: Fields, guarantee: Guarantee) -> None:
     if isinstance(spent, Concentrated):
         if spent.rho != guarantee.rho:
             raise fields.wrong(f"{place}.composition", "the shares do not add up to rho")
-        if not 0 < delta < 1 or epsilon == 0 or not implies(spent.rho, Approximate(epsilon, delta)):
+        if not (epsilon and delta) or not implies(spent.rho, Approximate(epsilon, delta)):
             raise fields.wrong(f"{place}.rho", "does not imply epsilon and delta")
     elif spent != (Approximate(epsilon, delta) if delta else Pure(epsilon)):
         raise fields.wrong(f"{place}.composition", "the shares do not add up to epsilon" + (" and delta" * bool(delta)))
+
+
+def _check_denominators(fields: Fields, shares: Sequence[Share]) -> None:
+    """Refuse shares that no budget divides into: adding up thousands of unrelated long fractions takes hours."""
+    sums: dict[str, Fraction] = {}
+    for share in shares:
+        for name in _FIELDS[type(share.loss)]:
+            sums[name] = sums.get(name, Fraction(0)) + getattr(share.loss, name)
+            if sums[name].denominator > LARGEST_DENOMINATOR:
+                raise fields.wrong("guarantee.composition", "the shares have no common denominator")
 
 
 def _neighbours(fields: Fields, table: Mapping[str, Any]) -> Neighbours | None:

@@ -60,7 +60,9 @@ def test_pure_noise_by_name(noise: str, people_file: Path, run: Run) -> None:
     assert {share["noise"] for share in guarantee["composition"]} == {"laplace", noise}
 
 
-@pytest.mark.parametrize("noise", ["student", "student-0", "student-101", "student-1.5", "student--1", "normal"])
+@pytest.mark.parametrize(
+    "noise", ["student", "student-0", "student-101", "student-1.5", "student-" + "1" * 5000, "student--1", "normal"]
+)
 def test_other_noise_is_refused_with_the_known_names(noise: str, people_file: Path, run: Run) -> None:
     refused = run("train", people_file, "--noise", noise, expected=64).err
     assert all(name in refused for name in (*NOISE_FAMILIES, "student-NU"))
