@@ -24,7 +24,7 @@ from dpnb_columnar.budget import (
 )
 from dpnb_columnar.errors import UsageError
 
-WEIGHTS = st.fractions(min_value=Fraction(1, 10**6), max_value=10**6)
+WEIGHTS = st.fractions(min_value=Fraction(1, 10**4), max_value=10**5)
 EPSILONS = st.fractions(min_value=Fraction(1, 10**4), max_value=1000)
 
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
 from dpnb_columnar.budget.conversion import floor_digits, pure_within
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, shown
 from dpnb_columnar.noise import (
     ApproximateLaplace,
     ArsinhNormal,
@@ -73,7 +73,7 @@ def smooth_family(name: str) -> SmoothFamily:
     if degrees and int(degrees[1]) <= LARGEST_DEGREES:
         return _student(int(degrees[1]))
     raise UsageError(
-        f"noise: no {name!r} for smooth sensitivity; known families: {', '.join(NOISE_FAMILIES)}, and student-NU for "
+        f"noise: no {shown(name)} for smooth sensitivity; known families: {', '.join(NOISE_FAMILIES)}, and student-NU for "
         f"NU degrees of freedom, 1 to {LARGEST_DEGREES}"
     )
 
