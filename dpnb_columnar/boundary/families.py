@@ -73,8 +73,8 @@ def smooth_family(name: str) -> SmoothFamily:
     if degrees and int(degrees[1]) <= LARGEST_DEGREES:
         return _student(int(degrees[1]))
     raise UsageError(
-        f"noise: no {shown(name)} for smooth sensitivity; known families: {', '.join(NOISE_FAMILIES)}, and student-NU for "
-        f"NU degrees of freedom, 1 to {LARGEST_DEGREES}"
+        f"noise: no {shown(name)} for smooth sensitivity; known families: {', '.join(NOISE_FAMILIES)}, and student-NU "
+        f"for NU degrees of freedom, 1 to {LARGEST_DEGREES}"
     )
 
 
