@@ -346,7 +346,9 @@ def exact_magnitude(family: NoiseFamily, survival: mpmath.mpf) -> mpmath.mpf:
     if isinstance(family, Laplace):
         return -mpmath.log(survival) / exact(family.epsilon)
     if isinstance(family, PaperCauchy):
-        return mpmath.sqrt(2) / exact(family.epsilon) * mpmath.cot(mpmath.pi * survival / 2)
+        # The scale is sqrt(2)/epsilon rounded up to a rational: what is tested here is the rounding of the value.
+        assert 0 < family.scale**2 - 2 / family.epsilon**2 < family.scale**2 / 2**140
+        return exact(family.scale) * mpmath.cot(mpmath.pi * survival / 2)
     assert isinstance(family, PolyPlace)
     # In units of 1/beta, with the density 1 at 0: integrals of (1 - z)^(a-1) to 1/a, of join (1 + z)^-(a+1) beyond.
     alpha, unit = exact(family.epsilon / family.beta), 1 / exact(family.beta)
