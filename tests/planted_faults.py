@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,7 +24,16 @@ from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
-from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, PolyPlace, Sampler, SeededBits, sampler
+from dpnb_columnar.noise import (
+    ClassicalGaussian,
+    ExactSampler,
+    Laplace,
+    NoiseFamily,
+    PolyPlace,
+    Sampler,
+    SeededBits,
+    sampler,
+)
 from dpnb_columnar.rows.expressions import number
 from dpnb_columnar.rows.source import Source
 from dpnb_columnar.sensitivity import RunLengthColumn, searched_beta, trimmed_mean
@@ -299,44 +307,22 @@ def default_seed(patch: Patch) -> None:
 # --- families, for losses in closed form ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Gaussian:
-    """Normal noise of a deviation, with whatever loss it is said to have."""
-
-    deviation: float
-    loss: Any
-    beta: Fraction = Fraction(0)
-    name: str = "gaussian"
-    uniforms: int = 1
-
-    def magnitude(self, *uniforms: Any) -> None:
-        raise NotImplementedError
-
-    def survival(self, magnitude: np.ndarray) -> np.ndarray:
-        from scipy.special import erfc
-
-        return np.asarray(erfc(magnitude / (self.deviation * math.sqrt(2))))
-
-    def log_density(self, z: np.ndarray) -> np.ndarray:
-        return np.asarray(-((z / self.deviation) ** 2) / 2 - math.log(self.deviation * math.sqrt(2 * math.pi)))
-
-
-@dataclass(frozen=True)
-class ClassicalGaussian(Gaussian):
-    """Normal noise that can be drawn."""
-
-    def magnitude(self, *uniforms: Any) -> Any:
-        (survival,) = uniforms
-        return (1 - survival).erfinv() * math.sqrt(2) * self.deviation if survival > 0 else None
-
-
 def gaussian_family(patch: Patch, times: float) -> None:
-    """A family of (epsilon, delta) noise by the constants of Nissim, Raskhodnikova and Smith 2007, Lemma 2.7: alpha =
-    epsilon/(5 sqrt(2 log(2/delta))), beta = epsilon/(4 (1 + log(2/delta))); and a multiple of its deviation."""
+    """The classical family of (epsilon, delta) noise, at a multiple of its deviation."""
 
-    def calibrate(loss: Any) -> ClassicalGaussian:
-        epsilon, far = float(loss.epsilon), math.log(2 / float(loss.delta))
-        deviation = times * 5 * math.sqrt(2 * far) / epsilon
-        return ClassicalGaussian(deviation, loss, Fraction(epsilon / (4 * (1 + far))), DOUBLE)
+    class Double(ClassicalGaussian):
+        __slots__ = ()
 
-    patch.setitem(families._FAMILIES, DOUBLE, families.SmoothFamily(DOUBLE, Approximate, calibrate))
+        def __post_init__(self) -> None:
+            """Whatever the scale, it is not refused."""
+
+        @property
+        def scale(self) -> Fraction:
+            return ClassicalGaussian(self.epsilon, self.delta, self.beta).scale * Fraction(times)
+
+    calibrate = families.smooth_family("classical-gaussian").calibrate
+
+    def lighter(epsilon: Fraction, delta: Fraction) -> Double:
+        return Double(epsilon, delta, calibrate(epsilon, delta).beta)
+
+    patch.setitem(families._FAMILIES, DOUBLE, families.SmoothFamily(DOUBLE, Approximate, lighter))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -80,16 +81,16 @@ class Style:
         return f"({self.space()}{inner}{self.space()})" if needed or self.random.random() < 0.2 else inner
 
 
-class Tree:
+class Tree(ABC):
     """A condition as a person thinks of it."""
 
+    @abstractmethod
     def judged(self, row: Row) -> Truth:
         """SQL's answer for a row."""
-        raise NotImplementedError
 
+    @abstractmethod
     def written(self, style: Style) -> str:
         """Its text, with parentheses where precedence asks for them and sometimes where it does not."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
 from dpnb_columnar.budget.conversion import floor_digits, pure_within
+from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.errors import UsageError, shown
 from dpnb_columnar.noise import (
     ApproximateLaplace,
@@ -53,12 +54,12 @@ class SmoothFamily:
     Attributes:
         name: Its name on the command line and in the model.
         kind: How its loss is stated.
-        calibrate: The noise whose loss is at most the one given.
+        calibrate: From the numbers of a loss to the noise that costs no more.
     """
 
     name: str
     kind: type[Loss]
-    calibrate: Callable[[Loss], NoiseFamily]
+    calibrate: Callable[..., NoiseFamily]
 
 
 def smooth_family(name: str) -> SmoothFamily:
@@ -78,42 +79,29 @@ def smooth_family(name: str) -> SmoothFamily:
     )
 
 
-@lru_cache(maxsize=1024)
 def smooth_noise(name: str, loss: Loss) -> NoiseFamily:
-    """The noise of this name, calibrated to a loss."""
-    return smooth_family(name).calibrate(loss)
+    """The noise of this name, calibrated to a loss.
+
+    Raises:
+        ValueError: The loss is not stated as the family states it, or the family is not admissible for it.
+    """
+    return _calibrated(smooth_family(name), loss)
 
 
-def _pure(make: Callable[[Fraction], NoiseFamily]) -> Callable[[Loss], NoiseFamily]:
-    def calibrate(loss: Loss) -> NoiseFamily:
-        assert isinstance(loss, Pure)
-        return make(loss.epsilon)
-
-    return calibrate
-
-
-def _approximate(make: Callable[[Fraction, Fraction], NoiseFamily]) -> Callable[[Loss], NoiseFamily]:
-    def calibrate(loss: Loss) -> NoiseFamily:
-        assert isinstance(loss, Approximate)
-        return make(loss.epsilon, loss.delta)
-
-    return calibrate
+@lru_cache(maxsize=1024)
+def _calibrated(family: SmoothFamily, loss: Loss) -> NoiseFamily:
+    if not isinstance(loss, family.kind):
+        raise ValueError(f"{family.name} noise is calibrated to a loss that is {family.kind.__name__.lower()}")
+    return family.calibrate(*numbers(loss).values())
 
 
-def _concentrated(make: Callable[[Fraction, Fraction], NoiseFamily]) -> Callable[[Loss], NoiseFamily]:
-    def calibrate(loss: Loss) -> NoiseFamily:
-        assert isinstance(loss, Concentrated)
-        return make(loss.rho, pure_within(loss.rho).epsilon * CONCENTRATED_RATIO)
-
-    return calibrate
-
-
+@lru_cache
 def _student(degrees: int) -> SmoothFamily:
     """beta = epsilon/(nu + 3): well inside the admissible range, epsilon/nu."""
     return SmoothFamily(
         f"student-{degrees}",
         Pure,
-        _pure(lambda epsilon: StudentT(epsilon, epsilon / (degrees + 3), Fraction(degrees))),
+        lambda epsilon: StudentT(epsilon, epsilon / (degrees + 3), Fraction(degrees)),
     )
 
 
@@ -132,24 +120,24 @@ def _logarithm(delta: Fraction) -> Fraction:
     return Fraction(math.log(2) + math.log(delta.denominator) - math.log(delta.numerator))
 
 
+def _concentrated_beta(rho: Fraction) -> Fraction:
+    return pure_within(rho).epsilon * CONCENTRATED_RATIO
+
+
 _FAMILIES = {
     family.name: family
     for family in (
-        SmoothFamily("polyplace", Pure, _pure(lambda epsilon: PolyPlace(epsilon, epsilon / POLYPLACE_ALPHA))),
+        SmoothFamily("polyplace", Pure, lambda epsilon: PolyPlace(epsilon, epsilon / POLYPLACE_ALPHA)),
         _student(STUDENT_DEGREES),
-        SmoothFamily("cauchy", Pure, _pure(lambda epsilon: PaperCauchy(epsilon, epsilon * CAUCHY_RATIO))),
-        SmoothFamily("nissim-cauchy", Pure, _pure(lambda epsilon: NissimCauchy(epsilon, epsilon / 6))),
-        SmoothFamily("gaussian", Approximate, _approximate(lambda e, d: Gaussian(e, d, _gaussian_beta(e, d)))),
-        SmoothFamily("laplace", Approximate, _approximate(lambda e, d: ApproximateLaplace(e, d, _laplace_beta(e, d)))),
-        SmoothFamily(
-            "classical-gaussian", Approximate, _approximate(lambda e, d: ClassicalGaussian(e, d, _gaussian_beta(e, d)))
-        ),
-        SmoothFamily(
-            "classical-laplace", Approximate, _approximate(lambda e, d: ClassicalLaplace(e, d, _laplace_beta(e, d)))
-        ),
-        SmoothFamily("laplace-log-normal", Concentrated, _concentrated(LaplaceLogNormal)),
-        SmoothFamily("uniform-log-normal", Concentrated, _concentrated(UniformLogNormal)),
-        SmoothFamily("arsinh-normal", Concentrated, _concentrated(ArsinhNormal)),
+        SmoothFamily("cauchy", Pure, lambda epsilon: PaperCauchy(epsilon, epsilon * CAUCHY_RATIO)),
+        SmoothFamily("nissim-cauchy", Pure, lambda epsilon: NissimCauchy(epsilon, epsilon / 6)),
+        SmoothFamily("gaussian", Approximate, lambda e, d: Gaussian(e, d, _gaussian_beta(e, d))),
+        SmoothFamily("laplace", Approximate, lambda e, d: ApproximateLaplace(e, d, _laplace_beta(e, d))),
+        SmoothFamily("classical-gaussian", Approximate, lambda e, d: ClassicalGaussian(e, d, _gaussian_beta(e, d))),
+        SmoothFamily("classical-laplace", Approximate, lambda e, d: ClassicalLaplace(e, d, _laplace_beta(e, d))),
+        SmoothFamily("laplace-log-normal", Concentrated, lambda rho: LaplaceLogNormal(rho, _concentrated_beta(rho))),
+        SmoothFamily("uniform-log-normal", Concentrated, lambda rho: UniformLogNormal(rho, _concentrated_beta(rho))),
+        SmoothFamily("arsinh-normal", Concentrated, lambda rho: ArsinhNormal(rho, _concentrated_beta(rho))),
     )
 }
 

@@ -7,7 +7,6 @@ the sum of the composition table says. Proof in docs/privacy.md, sections 2 to 6
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import version
@@ -21,6 +20,7 @@ from dpnb_columnar.boundary.mechanism import CLASS_COUNTS, Mechanism, Release
 from dpnb_columnar.boundary.smooth import MOMENTS, Smooth
 from dpnb_columnar.budget import Budget, Concentrated, Loss, Pure, Request, Share, compose, total
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import exact
 from dpnb_columnar.errors import UsageError
@@ -74,7 +74,7 @@ def release(
         seeded=not draw.private,
         rho=spent.rho if chosen.private and isinstance(spent := total(shares), Concentrated) else None,
     )
-    return Model(statistics.domain, guarantee, classes, tuple(attributes), dict(_software()))
+    return Model(statistics.domain, guarantee, classes, tuple(attributes), dict(software()))
 
 
 def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str | None = None) -> tuple[Share, ...]:
@@ -102,8 +102,11 @@ def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str |
 
 
 @cache
-def _software() -> dict[str, str]:
-    """Versions noted in every model. Looking them up takes longer than a small release."""
+def software() -> dict[str, str]:
+    """Versions of the program and of what computes or draws released values.
+
+    Cached: looking them up takes longer than a small release.
+    """
     return {"dpnb-columnar": __version__, **{name: version(name) for name in LIBRARIES}}
 
 
@@ -144,8 +147,8 @@ def _check_digits(shares: Sequence[Share]) -> None:
     try:
         for share in shares:
             for loss in (share.loss, share.row_loss):
-                for field in fields(loss):
-                    exact(getattr(loss, field.name))
+                for number in numbers(loss).values():
+                    exact(number)
     except ValueError:
         raise UsageError(
             "epsilon: a share has more digits than a model file holds; give epsilon, delta and weights fewer digits"

@@ -5,7 +5,7 @@ They say what happened and judge nothing; conversion and composition are in ``co
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 
 
@@ -33,3 +33,8 @@ class Concentrated:
 
 
 Loss = Pure | Approximate | Concentrated
+
+
+def numbers(loss: Loss) -> dict[str, Fraction]:
+    """What a loss is stated by: ``epsilon``, ``epsilon`` and ``delta``, or ``rho``."""
+    return {field.name: getattr(loss, field.name) for field in fields(loss)}

@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.budget import Budget, Neighbours, Share, parse_delta, parse_epsilon, parse_weights, total
+from dpnb_columnar.budget import Budget, Neighbours, parse_delta, parse_epsilon, parse_weights
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.errors import ConfigurationError, UsageError
 
@@ -78,7 +77,6 @@ Seed = Annotated[
 ]
 
 DEFAULT_EPSILON = "1"
-ROW = " of one row"
 CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
 
 
@@ -102,28 +100,6 @@ def epsilon_for(found: FoundDomain, typed: str | None) -> str:
     except UsageError as error:
         raise ConfigurationError(f"{found.origin}: {error}") from None
     return declared
-
-
-def loss_names(shares: Sequence[Share]) -> list[str]:
-    """Columns of a composition table that state the shares, and what one row costs where that is something else."""
-    names = {field.name: None for share in shares for field in fields(share.loss)}
-    if any(share.row_loss != share.loss for share in shares):
-        names |= {field.name + ROW: None for share in shares for field in fields(share.row_loss)}
-    return list(names)
-
-
-def loss_numbers(share: Share, names: Sequence[str]) -> list[str]:
-    """The cells of one share in these columns."""
-    stated = {name: share.row_loss if name.endswith(ROW) else share.loss for name in names}
-    values = [getattr(loss, name.removesuffix(ROW), None) for name, loss in stated.items()]
-    return ["" if value is None else text(value) for value in values]
-
-
-def sum_of_shares(shares: Sequence[Share]) -> str:
-    """The line under a composition table."""
-    spent = total(shares)
-    numbers = [f"{field.name} {text(getattr(spent, field.name))}" for field in fields(spent)]
-    return f"sum of the shares: {', '.join(numbers)}"
 
 
 def say(line: str = "") -> None:

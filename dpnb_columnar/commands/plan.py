@@ -8,7 +8,8 @@ import typer
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say, table
+from dpnb_columnar.commands.composition import composition_table
+from dpnb_columnar.commands.options import say
 
 LARGEST_CLASS = 10**12
 
@@ -63,13 +64,6 @@ def command(
     say(options.released_under(spent, mechanism))
     say()
     errors = [[f"{expected_error(found.domain, share, size):.3g}" for size in sizes] for share in shares]
-    names = options.loss_names(shares)
-    header = ["query", "attribute", "values", *names, "noise", *(f"error at {size} rows" for size in sizes)]
-    body = [
-        [share.query, share.attribute or "", share.values, *options.loss_numbers(share, names), share.noise, *error]
-        for share, error in zip(shares, errors, strict=True)
-    ]
-    table(header, body)
-    say(f"  {options.sum_of_shares(shares)}")
+    composition_table(shares, [f"error at {size} rows" for size in sizes], errors)
     say()
     say("a count's error is in rows, a variance's in squared units")

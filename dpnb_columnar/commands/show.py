@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.commands import options
+from dpnb_columnar.commands.composition import composition_table
 from dpnb_columnar.commands.options import say, table
 
 
@@ -35,22 +36,8 @@ def command(
     say(statement(guarantee))
     if guarantee.composition:
         say()
-        names = options.loss_names(guarantee.composition)
-        table(
-            ["query", "attribute", "values", *names, "noise", "why one share is enough"],
-            [
-                [
-                    share.query,
-                    share.attribute or "",
-                    share.values,
-                    *options.loss_numbers(share, names),
-                    share.noise,
-                    share.composition,
-                ]
-                for share in guarantee.composition
-            ],
-        )
-        say(f"  {options.sum_of_shares(guarantee.composition)}")
+        reasons = [[share.composition] for share in guarantee.composition]
+        composition_table(guarantee.composition, ["why one share is enough"], reasons)
     say()
     table(
         ["attribute", "class", "cell", "parameter", "released", "value"],

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
-from dpnb_columnar.budget import Loss
+from dpnb_columnar.budget.losses import Loss, numbers
 from dpnb_columnar.domain import document_of
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.model.model import Model
@@ -97,8 +97,7 @@ def _guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
 
 
 def _loss_document(loss: Loss, prefix: str) -> dict[str, str]:
-    """A loss as its numbers: ``epsilon``, ``epsilon`` and ``delta``, or ``rho``."""
-    return {prefix + field.name: text(getattr(loss, field.name)) for field in fields(loss)}
+    return {prefix + name: text(number) for name, number in numbers(loss).items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Neighbours, Pure, Share, total
 from dpnb_columnar.budget.conversion import implies, within
+from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.errors import shown
 from dpnb_columnar.model.fields import Fields
 from dpnb_columnar.model.parameters import Guarantee
@@ -73,8 +75,8 @@ def _check_denominators(fields: Fields, shares: Sequence[Share]) -> None:
     """Refuse shares that no budget divides into: adding up thousands of unrelated long fractions takes hours."""
     sums: dict[str, Fraction] = {}
     for share in shares:
-        for name in _FIELDS[type(share.loss)]:
-            sums[name] = sums.get(name, Fraction(0)) + getattr(share.loss, name)
+        for name, number in numbers(share.loss).items():
+            sums[name] = sums.get(name, Fraction(0)) + number
             if sums[name].denominator > LARGEST_DENOMINATOR:
                 raise fields.wrong("guarantee.composition", "the shares have no common denominator")
 
@@ -90,7 +92,7 @@ def _share(fields: Fields, value: object, place: str, neighbours: Neighbours | N
     table = fields.mapping(value, place)
     loss, row_loss = (_loss(fields, table, prefix, place) for prefix in ("", "row_"))
     if neighbours is not None and not within(row_loss, neighbours.rows, loss):
-        raise fields.wrong(f"{place}.row_{_FIELDS[type(row_loss)][0]}", "costs more than the share")
+        raise fields.wrong(f"{place}.row_{next(iter(numbers(row_loss)))}", "costs more than the share")
     (values,) = fields.whole([fields.get(table, "values", place)], f"{place}.values")
     return Share(
         query=fields.text(table, "query", place),
@@ -103,18 +105,15 @@ def _share(fields: Fields, value: object, place: str, neighbours: Neighbours | N
     )
 
 
-_FIELDS: Mapping[type[Loss], tuple[str, ...]] = {
-    Concentrated: ("rho",),
-    Approximate: ("epsilon", "delta"),
-    Pure: ("epsilon",),
-}
-"""Numbers of a loss in a document, the kind with the most telling ones first."""
+_KINDS: tuple[type[Loss], ...] = (Concentrated, Approximate, Pure)
+"""The kind of a loss is told by its numbers; those with more of them come first."""
 
 
 def _loss(fields: Fields, table: Mapping[str, Any], prefix: str, place: str) -> Loss:
     """The loss whose numbers stand in a share under names with this prefix."""
-    kind = next((kind for kind, names in _FIELDS.items() if all(prefix + name in table for name in names)), Pure)
-    numbers = [number for name in _FIELDS[kind] if (number := fields.fraction(table, prefix + name, place))]
-    if len(numbers) < len(_FIELDS[kind]):
-        raise fields.wrong(place, f"a share has {' and '.join(prefix + name for name in _FIELDS[kind])} above 0")
-    return kind(*numbers)
+    names = {kind: [prefix + field.name for field in dataclasses.fields(kind)] for kind in _KINDS}
+    kind = next((kind for kind in _KINDS if all(name in table for name in names[kind])), Pure)
+    found = [number for name in names[kind] if (number := fields.fraction(table, name, place))]
+    if len(found) < len(names[kind]):
+        raise fields.wrong(place, f"a share has {' and '.join(names[kind])} above 0")
+    return kind(*found)

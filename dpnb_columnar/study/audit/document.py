@@ -21,11 +21,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import Any
 
-from dpnb_columnar import __version__
-from dpnb_columnar.boundary.release import LIBRARIES
+from dpnb_columnar.boundary.release import software
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.study.audit.bits import CHECKS
 from dpnb_columnar.study.audit.findings import Audit, Finding, Outcome
@@ -39,7 +37,7 @@ def to_document(audit: Audit) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "version": VERSION,
-        "software": {"dpnb-columnar": __version__, **{name: version(name) for name in LIBRARIES}},
+        "software": software(),
         "confidence": audit.confidence,
         "holds": audit.holds,
         "findings": _plain(audit.findings),
