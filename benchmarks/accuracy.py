@@ -25,7 +25,7 @@ def main() -> None:
     epsilons = options.epsilon.split(",")
     domain = find_domain([options.data]).domain
     folds = [split([options.data], domain, seed=seed) for seed in range(options.seeds)]
-    print(f"{'':12}" + "".join(f"{'epsilon ' + epsilon:>18}" for epsilon in epsilons))
+    print(f"{'':20}" + "".join(f"{'epsilon ' + epsilon:>18}" for epsilon in epsilons))
     for mechanism in MECHANISMS:
         cells = []
         for epsilon in epsilons:
@@ -34,7 +34,7 @@ def main() -> None:
                 statistics.fmean(accuracies(part, budget, mechanism, seed=seed)) for seed, part in enumerate(folds)
             ]
             cells.append(f"{statistics.fmean(means):.4f} ± {statistics.pstdev(means):.4f}")
-        print(f"{mechanism:12}" + "".join(f"{cell:>18}" for cell in cells))
+        print(f"{mechanism:20}" + "".join(f"{cell:>18}" for cell in cells))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from dpnb_columnar.aggregation.local import aggregate as count
 from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.boundary.release import plan
 from dpnb_columnar.boundary.release import release as release_statistics
-from dpnb_columnar.budget import Budget, Neighbours, parse_delta, parse_epsilon
+from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows
 from dpnb_columnar.domain import Domain, document_of, read_domain
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.model.files import load_model as read_model
@@ -44,6 +44,7 @@ def release(
     *,
     epsilon: Epsilon,
     delta: Epsilon = 0,
+    rows: int | None = None,
     mechanism: str = "smooth",
     noise: str | None = None,
     neighbours: str = Neighbours.ADD_REMOVE,
@@ -53,15 +54,19 @@ def release(
     Args:
         statistics: Exact counts. Confidential.
         epsilon: Privacy budget. Text is taken exactly as typed; a float by its shortest text, so 0.1 is one tenth.
-        delta: Probability to put the guarantee aside, for noise families that need one; exact likewise.
-        mechanism: ``smooth``, ``histogram``, ``majority``, or ``none`` (not private).
-        noise: Noise family for ``smooth``, such as ``polyplace``; None for the default.
+        delta: Probability to put the guarantee aside, for noise families that need one; exact likewise. Or a rule for
+            the declared number of rows, ``1/n`` or ``1/n^2``.
+        rows: The n of such a rule, given with one only: the public number of rows, such as the codebook's. It is never
+            counted.
+        mechanism: ``smooth``, ``paper``, ``trimmed-mean``, ``global``, ``global-variance``, ``adaptive-histogram``,
+            ``histogram``, ``majority``, or ``none`` (not private).
+        noise: Noise family for smooth sensitivity, such as ``polyplace``; None for the mechanism's default.
         neighbours: ``add-remove`` or ``replace-one``.
 
     Raises:
         dpnb_columnar.errors.Error: As the command line.
     """
-    return release_statistics(statistics, _budget(epsilon, delta, neighbours), mechanism, noise)
+    return release_statistics(statistics, _budget(epsilon, delta, neighbours, rows), mechanism, noise)
 
 
 def train(
@@ -69,6 +74,7 @@ def train(
     *,
     epsilon: Epsilon,
     delta: Epsilon = 0,
+    rows: int | None = None,
     domain: Domain | None = None,
     dataset: str | None = None,
     mechanism: str = "smooth",
@@ -79,7 +85,7 @@ def train(
 
     Args, raises: as those two. Whatever is wrong with the release is found before a row is read.
     """
-    budget = _budget(epsilon, delta, neighbours)
+    budget = _budget(epsilon, delta, neighbours, rows)
     files, declared = _found(data, domain, dataset)
     plan(declared, budget, mechanism, noise)
     return release_statistics(count(open_source(files, declared), declared), budget, mechanism, noise)
@@ -115,8 +121,11 @@ def _checked(domain: Domain) -> Domain:
     return read_domain(domain.name, document, "domain")
 
 
-def _budget(epsilon: Epsilon, delta: Epsilon, neighbours: str) -> Budget:
+def _budget(epsilon: Epsilon, delta: Epsilon, neighbours: str, rows: int | None) -> Budget:
     known = [relation.value for relation in Neighbours]
     if neighbours not in known:
         raise UsageError(f"neighbours: no {neighbours!r}; known relations: {', '.join(known)}")
-    return Budget(parse_epsilon(epsilon), Neighbours(neighbours), delta=parse_delta(delta))
+    if rows is not None and not is_rule(delta):
+        raise UsageError("rows: only a rule for delta depends on them; give delta 1/n or 1/n^2, or leave rows out")
+    declared = None if rows is None else parse_rows(rows)
+    return Budget(parse_epsilon(epsilon), Neighbours(neighbours), delta=parse_delta(delta, declared))

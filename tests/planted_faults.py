@@ -13,12 +13,13 @@ import pytest
 
 from dpnb_columnar.aggregation import local, polars_engine, statistics
 from dpnb_columnar.aggregation.statistics import Statistics
-from dpnb_columnar.boundary import families, histogram, postprocessing, private, smooth
+from dpnb_columnar.boundary import families, histogram, moments, postprocessing, private, smooth, untrimmed
 from dpnb_columnar.boundary import release as boundary
 from dpnb_columnar.boundary.baselines import Majority
 from dpnb_columnar.boundary.mechanism import Release
-from dpnb_columnar.boundary.private import PrivateCounts, categorical_requests, release_table
-from dpnb_columnar.boundary.smooth import GRID_BITS, MOMENTS
+from dpnb_columnar.boundary.moments import GRID_BITS, MOMENTS, Moment
+from dpnb_columnar.boundary.private import PrivateCounts, categorical_requests, class_counts_request, release_table
+from dpnb_columnar.boundary.untrimmed import CONSTANT_MOMENTS, ConstantMoment
 from dpnb_columnar.budget import Approximate, Pure, Request, Share, Weights
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Domain, Numeric
@@ -71,7 +72,7 @@ class ClassSums(PrivateCounts):
             Request("sums", attribute.name, len(domain.classes), PARALLEL_CLASSES, "laplace", weights.numeric)
             for attribute in domain.numeric
         ]
-        return [*sums, *categorical_requests(domain, weights.categorical)]
+        return [class_counts_request(domain, weights), *sums, *categorical_requests(domain, weights.categorical)]
 
     def attributes(self, release: Release) -> list[AttributeParameters]:
         domain = release.statistics.domain
@@ -119,17 +120,35 @@ def literal_mean_sensitivity(patch: Patch) -> None:
         weighed = np.exp(-beta * np.arange(len(values))) * (cells - values) / len(values)
         return max(float(weighed.max()), 1e-9)
 
-    patch.setitem(MOMENTS, "mean", (lambda column, trim: trimmed_mean(column, 0), literal))
+    patch.setitem(MOMENTS, "mean", Moment(lambda column, trim: trimmed_mean(column, 0), literal))
 
 
 def beta_too_large(patch: Patch) -> None:
     """A product where a division was meant: the sensitivity is less smooth than the noise allows."""
-    patch.setattr(smooth, "searched_beta", lambda beta: searched_beta(beta) * 4)
+    patch.setattr(moments, "searched_beta", lambda beta: searched_beta(beta) * 4)
 
 
 def family_too_light(patch: Patch) -> None:
     """A family that allows for a smoother sensitivity than it has noise for; no column of the audit may show it."""
     patch.setattr(PolyPlace, "loss", property(lambda noise: Pure(noise.epsilon * Fraction(99, 100))))
+
+
+def halved_constant(patch: Patch, query: str) -> None:
+    """The sensitivity of a sample's spread for one value moved half the way."""
+    right = CONSTANT_MOMENTS[query]
+
+    def halved(size: int, cells: int) -> Fraction:
+        return right.sensitivity(size, cells) / 2
+
+    patch.setitem(CONSTANT_MOMENTS, query, ConstantMoment(right.statistic, halved))
+
+
+def deviation_halved(patch: Patch) -> None:
+    halved_constant(patch, "deviation")
+
+
+def variance_halved(patch: Patch) -> None:
+    halved_constant(patch, "variance")
 
 
 def noise_too_small(patch: Patch) -> None:
@@ -212,7 +231,10 @@ def asked_twice(patch: Patch) -> None:
 
 def size_of_the_rows(patch: Patch) -> None:
     """Sample size and trim follow the exact number of rows of a class."""
-    patch.setattr(smooth, "_size", lambda release, klass: max(int(release.statistics.class_counts[klass]), 8))
+    for mechanisms in (smooth, untrimmed):
+        patch.setattr(
+            mechanisms, "class_sizes", lambda release: [max(int(n), 8) for n in release.statistics.class_counts]
+        )
 
 
 def clipping_forgotten(patch: Patch) -> None:

@@ -184,7 +184,7 @@ OPTIONS = {
     "epsilon empty": usage("expected a number", "--epsilon", ""),
     "epsilon beyond reason": usage("1000", "--epsilon", "1001"),
     "epsilon too small": usage("0.0001", "--epsilon", "0.00001"),
-    "mechanism": usage("smooth, histogram", "--mechanism", "smoth"),
+    "mechanism": usage("smooth, paper", "--mechanism", "smoth"),
     "noise": usage("polyplace, student-3, cauchy", "--noise", "gauss"),
     "delta without use": usage("delta: noise polyplace spends none; leave --delta out", "--delta", "1e-6"),
     "delta of counts": usage("delta: mechanism majority spends none", "--mechanism", "majority", "--delta", "1e-6"),

@@ -21,6 +21,8 @@ REDUCED = Effort(
     rows=1, duplicates=(12,), scenarios=2, logarithmic=False, scouted=0, pairs=1, releases=300, processes=1
 )
 SMOOTH = Configuration("smooth", "polyplace", Budget(Fraction(1)))
+GLOBAL = Configuration("global", None, Budget(Fraction(1)))
+GLOBAL_VARIANCE = Configuration("global-variance", None, Budget(Fraction(1)))
 HISTOGRAM = Configuration("histogram", None, Budget(Fraction(1)))
 MAJORITY = Configuration("majority", None, Budget(Fraction(1)))
 DOUBLE = Configuration(faults.DOUBLE, None, Budget(Fraction(1)))
@@ -79,6 +81,10 @@ FAULTS: list[tuple[Plant, Configuration, Neighbours, str]] = [
     (faults.asked_twice, HISTOGRAM, ADD, exact.LOSS),
     (faults.asked_twice, HISTOGRAM, REPLACE, exact.LOSS),
     (faults.size_of_the_rows, SMOOTH, ADD, exact.POST_PROCESSING),
+    (faults.size_of_the_rows, GLOBAL, ADD, exact.NOISE),
+    (faults.deviation_halved, GLOBAL, ADD, exact.NOISE),
+    (faults.deviation_halved, GLOBAL, REPLACE, exact.LOSS),
+    (faults.variance_halved, GLOBAL_VARIANCE, ADD, exact.NOISE),
     (faults.default_seed, SMOOTH, ADD, bits.REPEATS),
     (faults.default_seed, MAJORITY, ADD, bits.REPEATS),
 ]

@@ -85,11 +85,16 @@ def test_the_neighbours_of_nobody_are_single_rows() -> None:
     assert list(neighbours((0, 0), Neighbours.REPLACE_ONE)) == []
 
 
-def test_configurations_are_all_private_mechanisms_families_and_relations() -> None:
+def test_configurations_are_all_private_mechanisms_and_relations_and_every_family_at_least_once() -> None:
     found = configurations()
-    private = [mechanism for mechanism in MECHANISMS.values() if mechanism.private]
-    each = [len(NOISE_FAMILIES) if mechanism.smooth else 1 for mechanism in private]
-    assert len(found) == len(set(found)) == sum(each) * len(Neighbours)
+    private = {mechanism.name for mechanism in MECHANISMS.values() if mechanism.private}
+    for relation in Neighbours:
+        under = [configuration for configuration in found if configuration.budget.neighbours is relation]
+        assert {configuration.mechanism for configuration in under} == private
+        assert [each.noise for each in under if each.mechanism == "smooth"] == list(NOISE_FAMILIES)
+        assert [each.noise for each in under if each.mechanism == "paper"] == ["cauchy", "gaussian"]
+        assert all((each.noise is not None) is MECHANISMS[each.mechanism].smooth for each in under)
+    assert len(found) == len(set(found))
     assert {configuration.mechanism for configuration in configurations(["majority", "majority"])} == {"majority"}
     assert len(configurations(["majority", "majority"])) == 2
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mechanisms import PRIVATE
 
 from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
-from dpnb_columnar.boundary.families import smooth_noise
-from dpnb_columnar.boundary.postprocessing import normal, smoothed
+from dpnb_columnar.boundary.private import COUNTS
 from dpnb_columnar.boundary.release import MECHANISMS, plan, release
-from dpnb_columnar.boundary.scaling import on_scale
-from dpnb_columnar.boundary.tuning import trim
 from dpnb_columnar.budget import Budget, Loss, Neighbours, Pure, Weights, total
-from dpnb_columnar.domain import Domain, Numeric, read_domain
+from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, Table
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
-from dpnb_columnar.sensitivity import RunLengthColumn
 
 DOMAIN = read_domain(
     "test",
@@ -61,6 +59,13 @@ class Drawn:
 
 def draws(data: list[Row], budget: Budget, mechanism: str, noise: str | None, size: int = 12) -> list[Drawn]:
     """Everything a release asks of the sampler, with the class counts coming out alike whatever the rows are."""
+    return released(data, budget, mechanism, noise, size)[1]
+
+
+def released(
+    data: list[Row], budget: Budget, mechanism: str, noise: str | None = None, size: int = 12
+) -> tuple[Model, list[Drawn]]:
+    """A model all of whose released numbers are ``size``, and what was asked of the sampler."""
     recorded: list[Drawn] = []
 
     class Recorder:
@@ -70,8 +75,7 @@ def draws(data: list[Row], budget: Budget, mechanism: str, noise: str | None, si
             recorded.append(Drawn(location, scale, noise))
             return Fraction(size)
 
-    release(statistics(data), budget, mechanism, noise, Recorder())
-    return recorded
+    return release(statistics(data), budget, mechanism, noise, Recorder()), recorded
 
 
 def loss(one: Drawn, two: Drawn) -> Fraction:
@@ -81,8 +85,8 @@ def loss(one: Drawn, two: Drawn) -> Fraction:
         return Fraction(0)
     shift, smaller = abs(one.location - two.location), min(one.scale, two.scale)
     if one.noise.beta == 0:
-        assert one.scale == two.scale == 1
-        return shift * one.noise.loss.epsilon
+        assert one.scale == two.scale > 0, "noise for a constant sensitivity follows the rows"
+        return shift / one.scale * one.noise.loss.epsilon
     assert shift <= smaller, "the sensitivity is below the change of the statistic"
     assert abs(math.log(one.scale / two.scale)) <= float(one.noise.beta), "the sensitivity is not smooth"
     return one.noise.loss.epsilon
@@ -101,7 +105,7 @@ def neighbouring(draw: st.DrawFn, relation: Neighbours) -> tuple[list[Row], list
 
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(
-    ("mechanism", "noise"), [("smooth", "polyplace"), ("smooth", "cauchy"), ("histogram", None), ("majority", None)]
+    ("mechanism", "noise"), [("smooth", "cauchy"), ("paper", "polyplace"), *((name, None) for name in PRIVATE)]
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), epsilon=st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(7)]))
@@ -120,16 +124,20 @@ def test_no_row_costs_more_than_epsilon_over_all_draws(
     assert sum((loss(*pair) for pair in zip(one, two, strict=True)), Fraction(0)) <= epsilon
 
 
-@pytest.mark.parametrize("mechanism", ["smooth", "histogram", "majority"])
+@pytest.mark.parametrize("mechanism", PRIVATE)
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize("weights", [None, Weights(Fraction(1, 3), Fraction(7), Fraction("0.1"))])
 def test_the_composition_table_adds_up_and_is_what_is_drawn(
     mechanism: str, relation: Neighbours, weights: Weights | None
 ) -> None:
     budget = Budget(Fraction("0.3"), relation, weights)
-    shares = plan(DOMAIN, budget, mechanism)
-    assert total(shares) == Pure(Fraction(3, 10))
-    used = draws([(0, 1, 2, 0)] * 9, budget, mechanism, None)
+    planned = plan(DOMAIN, budget, mechanism)
+    model, used = released([(0, 1, 2, 0)] * 9, budget, mechanism)
+    shares = model.guarantee.composition
+    assert total(shares) == total(planned) == Pure(Fraction(3, 10))
+    for share, before in zip(shares, planned, strict=True):
+        assert share.values <= before.values
+        assert share == before or (share.query == COUNTS and share == replace(before, values=share.values))
     expected = {(share.noise, share.row_loss): 0 for share in shares}
     for share in shares:
         expected[share.noise, share.row_loss] += share.values
@@ -141,7 +149,7 @@ def test_the_composition_table_adds_up_and_is_what_is_drawn(
 
 
 def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
-    for name in ("smooth", "histogram", "majority"):
+    for name in PRIVATE:
         model = release(statistics([]), Budget(Fraction(1)), name, draw=ExactSampler(SeededBits(4)))
         assert len(model.classes.released) == 3
         for parameters in model.attributes:
@@ -150,7 +158,7 @@ def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
                 width = len(parameters.edges) - 1 if isinstance(parameters, Histogram) else attribute.size  # type: ignore[union-attr]
                 assert [len(row) for row in parameters.released] == [width] * 3
             else:
-                assert len(parameters.released_mean) == len(parameters.released_variance) == 3
+                assert len(parameters.released_mean) == len(parameters.released_spread[1]) == 3
 
 
 def test_the_systems_generator_is_the_default_and_differs_each_time() -> None:
@@ -191,7 +199,7 @@ def test_a_model_without_privacy_says_so() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"mechanism": "smoth"}, "known mechanisms: smooth, histogram"),
+        ({"mechanism": "smoth"}, "known mechanisms: smooth, paper, trimmed-mean, global, global-variance, .*histogram"),
         ({"noise": "uniform"}, "known families: polyplace, student-3, cauchy"),
         ({"mechanism": "histogram", "noise": "cauchy"}, "takes no noise family"),
     ],
@@ -202,7 +210,7 @@ def test_unknown_names_are_refused(arguments: dict[str, str], message: str) -> N
 
 
 def test_a_budget_too_small_for_its_queries_is_refused() -> None:
-    attributes = {f"x{index}": {"lower": 0, "upper": 1} for index in range(200)}
+    attributes = {f"x{index}": {"lower": 0, "upper": 1} for index in range(600)}
     wide = read_domain("wide", {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": attributes}, "test")
     with pytest.raises(UsageError, match="raise --epsilon, declare fewer attributes, or choose"):
         plan(wide, Budget(Fraction("0.0001")))
@@ -213,60 +221,3 @@ def test_every_mechanism_keeps_its_interface() -> None:
         assert mechanism.name == name
         assert mechanism.summary
         assert mechanism.private == (name != "none")
-
-
-# --- tuning and post-processing: public numbers in, public numbers out ---------------------------------------------
-
-
-@given(st.integers(8, 10**10), st.sampled_from(["polyplace", "cauchy"]), st.fractions(Fraction(1, 10**5), 100))
-def test_the_trim_always_leaves_a_window(size: int, name: str, epsilon: Fraction) -> None:
-    cut = trim(size, smooth_noise(name, Pure(epsilon)))
-    assert cut >= 0
-    assert size - 2 * cut >= max(2, size // 2)
-
-
-@given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=50))
-def test_smoothed_counts_are_probabilities(released: list[int]) -> None:
-    found = smoothed(released)
-    assert min(found) > 0
-    assert math.fsum(found) == pytest.approx(1, abs=1e-12)
-
-
-moments = st.fractions(-(10**13), 10**13)
-
-
-@settings(deadline=None)
-@given(st.lists(st.tuples(moments, moments, st.integers(-100, 10**7)), min_size=2, max_size=4), st.sampled_from([0, 1]))
-def test_any_released_moment_becomes_a_usable_distribution(
-    released: list[tuple[Fraction, Fraction, int]], which: int
-) -> None:
-    attribute = DOMAIN.numeric[which]
-    means, variances, sizes = zip(*released, strict=True)
-    found = normal(attribute, means, variances, [0.9] * len(means), sizes)
-    scale = attribute.scale
-    for mean, deviation in zip(found.mean, found.deviation, strict=True):
-        assert scale.origin <= mean <= scale.end
-        assert scale.step / math.sqrt(12) * (1 - 1e-9) <= deviation <= scale.end - scale.origin
-
-
-def test_an_invalid_variance_takes_the_pooled_one_and_never_becomes_a_spike() -> None:
-    attribute = DOMAIN.numeric[0]
-    means = [Fraction(1), Fraction(2)]
-    pooled = normal(attribute, means, [Fraction(-1), Fraction(4)], [1.0, 1.0], [100, 300])
-    assert pooled.deviation == pytest.approx([math.sqrt((-1 * 100 + 4 * 300) / 400), 2])
-    hopeless = normal(attribute, means, [Fraction(-9), Fraction(1)], [1.0, 1.0], [300, 100])
-    assert hopeless.mean[0] == hopeless.mean[1]
-    assert hopeless.deviation[0] == hopeless.deviation[1] == 6
-
-
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=60))
-def test_the_logarithmic_scale_keeps_every_row_and_their_order(codes: list[int]) -> None:
-    attribute = DOMAIN.numeric[1]
-    assert isinstance(attribute, Numeric)
-    distinct, numbers = np.unique(codes, return_counts=True)
-    scaled = on_scale(attribute, RunLengthColumn(distinct, numbers))
-    assert scaled.size == len(codes)
-    expected = np.unique(np.round((np.log1p(codes) - attribute.scale.origin) / attribute.scale.step))
-    assert list(scaled.codes) == list(expected)
-    assert scaled.codes[0] >= 0
-    assert scaled.codes[-1] <= attribute.scale.cells

@@ -57,6 +57,9 @@ def test_contracts_are_kept() -> None:
         ("domain/numbers.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("domain/attributes.py", "import dpnb_columnar.rows.source"),
         ("boundary/counts.py", "import polars"),
+        ("advice/population.py", "import polars"),
+        ("advice/reference.py", f"import dpnb_columnar.{PRIVATE_SIDE}.local"),
+        ("advice/rehearsal.py", "import dpnb_columnar.rows.source"),
         ("boundary/smooth.py", "import dpnb_columnar.rows.source"),
         ("boundary/release.py", "from dpnb_columnar.files import atomic_output"),
         (f"{PRIVATE_SIDE}/statistics.py", "import dpnb_columnar.noise"),
@@ -101,6 +104,21 @@ for mechanism in MECHANISMS:
 """
     modules = loaded(program)
     assert "dpnb_columnar.boundary.smooth" in modules
+    assert modules.isdisjoint(ENGINES)
+    assert not any(name.startswith(("dpnb_columnar.rows", "dpnb_columnar.files")) for name in modules)
+
+
+def test_advice_loads_no_engine() -> None:
+    program = """
+from dpnb_columnar.advice.recommendation import advise
+from dpnb_columnar.budget import Budget, parse_epsilon
+from dpnb_columnar.domain import read_domain
+
+attributes = {"x": {"lower": 0, "upper": 9, "step": 1}, "k": {"values": ["p", "q"]}}
+domain = read_domain("test", {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": attributes}, "test")
+advise(domain, Budget(parse_epsilon("1")), 1000)
+"""
+    modules = loaded(program)
     assert modules.isdisjoint(ENGINES)
     assert not any(name.startswith(("dpnb_columnar.rows", "dpnb_columnar.files")) for name in modules)
 

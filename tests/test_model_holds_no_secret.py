@@ -37,10 +37,13 @@ KEYS: Mapping[str, set[str]] = {
     "classes": {"released", "probability"},
 }
 PARAMETER_KEYS = {
-    "normal": {"kind", "released_mean", "released_variance", "mean", "deviation"},
+    "normal": {"kind", "released_mean", "mean", "deviation"},
     "table": {"kind", "released", "probability"},
     "histogram": {"kind", "edges", "released", "probability"},
 }
+
+SPREAD = {"global": "released_deviation", "trimmed-mean": "released_square"}
+"""What mechanisms draw that do not draw a variance."""
 
 
 def test_a_document_has_exactly_the_documented_keys(model: Model) -> None:
@@ -50,7 +53,8 @@ def test_a_document_has_exactly_the_documented_keys(model: Model) -> None:
     for share in document["guarantee"]["composition"]:
         assert set(share) == SHARE_KEYS
     for body in document["attributes"].values():
-        assert set(body) == PARAMETER_KEYS[body["kind"]]
+        spread = {SPREAD.get(document["guarantee"]["mechanism"], "released_variance")}
+        assert set(body) == PARAMETER_KEYS[body["kind"]] | (spread if body["kind"] == "normal" else set())
 
 
 def numbers_of(value: object) -> Iterator[float]:

@@ -189,7 +189,8 @@ def test_every_location_is_exact_and_every_scale_encloses_its_bound(
                 if attribute.name == "money":
                     continue  # its scale is another grid; the codes are on it in test_boundary.py
                 size = min(max(released, 8), LARGEST_SIZE)
-                sample, cut = sample_of(klass, size, attribute.cells), trim(size, family)
+                smallest = min(min(max(other, 8), LARGEST_SIZE) for other in sizes)
+                sample, cut = sample_of(klass, size, attribute.cells), trim(size, family, smallest)
                 assert Ranks(sample, attribute.cells).size == size
                 assert location == moments_of_window(sample, cut)[moment]
                 bound = exact(sample, cut, attribute.cells, Fraction(searched_beta(family.beta)))
@@ -234,7 +235,7 @@ def check_usable(model: Model, folder: Path) -> None:
     tables = [model.classes.probability]
     for parameters in model.attributes:
         if isinstance(parameters, Normal):
-            released = (*parameters.released_mean, *parameters.released_variance)
+            released = (*parameters.released_mean, *parameters.released_spread[1])
             assert all(map(math.isfinite, (*released, *parameters.mean, *parameters.deviation)))
             assert min(parameters.deviation) > 0
         else:

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.boundary import postprocessing
+from dpnb_columnar.boundary.families import NOISE_FAMILIES
 from dpnb_columnar.boundary.mechanism import Release
-from dpnb_columnar.boundary.private import PrivateCounts
+from dpnb_columnar.boundary.private import PrivateCounts, class_counts_request
 from dpnb_columnar.boundary.scaling import on_scale
 from dpnb_columnar.budget import Request, Share, Weights
 from dpnb_columnar.domain import Categorical, Domain
@@ -27,7 +28,7 @@ class Majority(PrivateCounts):
     weights = EQUAL
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
-        return []
+        return [class_counts_request(domain, weights)]
 
     def attributes(self, release: Release) -> list[AttributeParameters]:
         return []
@@ -40,10 +41,11 @@ class Plain:
     summary = "ordinary naive Bayes WITHOUT PRIVACY, for comparison by the curator"
     private = False
     smooth = False
+    default_noise = NOISE_FAMILIES[0]
     weights = EQUAL
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
-        return []
+        return [class_counts_request(domain, weights)]
 
     def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
         return postprocessing.class_counts([int(count) for count in statistics.class_counts])
@@ -54,7 +56,8 @@ class Plain:
         for attribute in statistics.domain.attributes:
             if isinstance(attribute, Categorical):
                 table = statistics.tables[attribute.name]
-                found.append(postprocessing.table(attribute, [[int(count) for count in row] for row in table]))
+                counts = [[int(count) for count in row] for row in table]
+                found.append(postprocessing.table(attribute, counts, release.sizes))
                 continue
             columns = [on_scale(attribute, column) for column in statistics.columns[attribute.name]]
             middle = Fraction(attribute.scale.cells, 2)

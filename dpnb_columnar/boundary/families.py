@@ -32,8 +32,8 @@ from dpnb_columnar.noise import (
     UniformLogNormal,
 )
 
-POLYPLACE_ALPHA = 5
-"""epsilon/beta for PolyPlace: tails of power -6."""
+POLYPLACE_ALPHA = Fraction(5, 2)
+"""epsilon/beta for PolyPlace: tails of power -3.5."""
 
 CAUCHY_RATIO = Fraction(70_710_678, 100_000_000)
 """beta/epsilon for the paper's Cauchy noise: the largest eight-digit ratio below 1/sqrt(2)."""

@@ -55,11 +55,15 @@ class Mechanism(Protocol):
         """Whether it takes a noise family for smooth sensitivity."""
 
     @property
+    def default_noise(self) -> str:
+        """The family it takes if none is named."""
+
+    @property
     def weights(self) -> Weights:
         """Its own division of the budget."""
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
-        """The queries about attributes, beside the class counts."""
+        """The queries it makes, the class counts first."""
 
     def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
         """Release the class counts."""

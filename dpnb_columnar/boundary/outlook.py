@@ -6,14 +6,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpnb_columnar.boundary.counts import count_noise
-from dpnb_columnar.boundary.families import smooth_noise
-from dpnb_columnar.boundary.smooth import MOMENTS
+from dpnb_columnar.boundary.counts import SENSITIVITY, constant, constant_noise
+from dpnb_columnar.boundary.moments import MOMENTS, moment_noise, sample_size
 from dpnb_columnar.boundary.tuning import trim
+from dpnb_columnar.boundary.untrimmed import CONSTANT_MOMENTS
 from dpnb_columnar.budget import Share
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.sensitivity import RunLengthColumn, searched_beta
+from dpnb_columnar.sensitivity.squares import squares_shift
 
 CONFIDENCE = Fraction(95, 100)
 REFERENCE_RUNS = 1000
@@ -27,20 +28,33 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
         share: A row of the composition table.
         size: Rows of a class, declared by the user. Only moments depend on it.
 
-    A moment's noise follows the smooth sensitivity of the data; it is given for a public reference column instead,
-    whose values fill the middle tenth of the declared range evenly.
+    Where a sensitivity is a public constant, this is exact. Where noise follows the smooth sensitivity of the data, it
+    is given for a public reference column instead, whose values fill the middle tenth of the declared range evenly.
     """
-    if share.query not in MOMENTS or share.attribute is None:
-        return _quantile(count_noise(share))
-    attribute = domain[share.attribute]
-    assert isinstance(attribute, Numeric)
-    scale = attribute.scale
-    noise = smooth_noise(share.noise, share.row_loss)
-    _, search = MOMENTS[share.query]
-    column = _reference_column(size, scale.cells)
-    sensitivity = search(column, trim(size, noise), scale.cells, searched_beta(noise.beta))
-    unit = scale.step if share.query == "mean" else scale.step**2
-    return sensitivity * unit * _quantile(noise)
+    attribute = None if share.attribute is None else domain[share.attribute]
+    if not isinstance(attribute, Numeric) or share.query not in {*MOMENTS, *CONSTANT_MOMENTS}:
+        return float(SENSITIVITY) * _quantile(constant_noise(share))
+    # A single number is one of all classes together.
+    cells, size = attribute.scale.cells, sample_size(size * len(domain.classes) if share.values == 1 else size)
+    if constant(share):
+        sensitivity = float(CONSTANT_MOMENTS[share.query].sensitivity(size, cells))
+        return sensitivity * _unit(attribute, share.query) * _quantile(constant_noise(share))
+    return _smooth(share, size, cells) * _unit(attribute, share.query) * _quantile(moment_noise(share))
+
+
+def _smooth(share: Share, size: int, cells: int) -> float:
+    """Smooth sensitivity of a moment of the reference column."""
+    moment, noise = MOMENTS[share.query], moment_noise(share)
+    column, largest = moment.asked(_reference_column(size, cells), cells)
+    return moment.search(column, trim(size, noise), largest, searched_beta(noise.beta))
+
+
+def _unit(attribute: Numeric, query: str) -> float:
+    """What one unit of a released number is on the attribute's scale, or in its square."""
+    step = attribute.scale.step
+    if query in ("mean", "deviation"):
+        return step
+    return step**2 * (2 ** squares_shift(attribute.scale.cells) if query in MOMENTS and MOMENTS[query].squares else 1)
 
 
 def _quantile(noise: NoiseFamily) -> float:

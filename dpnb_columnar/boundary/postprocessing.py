@@ -9,6 +9,9 @@ from fractions import Fraction
 from dpnb_columnar.domain import Categorical, Numeric
 from dpnb_columnar.model.parameters import LARGEST_COUNT, ClassCounts, Histogram, Normal, Table
 
+Counts = Sequence[Sequence[int]]
+"""Per class, one whole number per cell."""
+
 LARGEST_RELEASED = 1e280
 """Released moments beyond these are cut off: any 10,000 of them times counts of 2**53 add up to a finite float."""
 
@@ -16,25 +19,43 @@ LARGEST_RELEASED = 1e280
 def class_counts(released: Sequence[int]) -> ClassCounts:
     """Priors: counts below zero count as zero, then one is added to each."""
     counts = tuple(map(_whole, released))
-    return ClassCounts(counts, smoothed(counts))
+    return ClassCounts(counts, _parts(counts, 1))
 
 
-def table(attribute: Categorical, released: Sequence[Sequence[int]]) -> Table:
-    """Category probabilities within each class, likewise."""
-    counts = tuple(tuple(map(_whole, row)) for row in released)
-    return Table(attribute.name, counts, tuple(smoothed(row) for row in counts))
+def table(attribute: Categorical, released: Counts, sizes: Sequence[int], prior: Fraction = Fraction(1)) -> Table:
+    """Category probabilities within each class; see ``probabilities``."""
+    counts = _whole_rows(released)
+    return Table(attribute.name, counts, probabilities(counts, sizes, prior))
 
 
-def histogram(attribute: Numeric, edges: Sequence[int], released: Sequence[Sequence[int]]) -> Histogram:
-    """Bin probabilities within each class, likewise."""
-    counts = tuple(tuple(map(_whole, row)) for row in released)
-    return Histogram(attribute.name, tuple(edges), counts, tuple(smoothed(row) for row in counts))
+def histogram(
+    attribute: Numeric, edges: Sequence[int], released: Counts, sizes: Sequence[int], prior: Fraction = Fraction(1)
+) -> Histogram:
+    """Bin probabilities within each class; see ``probabilities``."""
+    counts = _whole_rows(released)
+    return Histogram(attribute.name, tuple(edges), counts, probabilities(counts, sizes, prior))
 
 
-def smoothed(counts: Sequence[int]) -> tuple[float, ...]:
-    """Positive probabilities from noisy counts: add-one smoothing of the counts cut off at zero."""
-    raised = [max(count, 0) + 1 for count in counts]
-    total = sum(raised)
+def probabilities(counts: Counts, sizes: Sequence[int], prior: Fraction) -> tuple[tuple[float, ...], ...]:
+    """Positive probabilities of the cells within each class, from noisy counts.
+
+    Counts below zero count as zero. Then ``prior`` is added to every cell, on average over the classes and in
+    proportion to their released sizes: a cell that is noise in all classes gets the same probability in all of them.
+
+    Args:
+        counts: Per class, the released count of each cell.
+        sizes: Released class counts.
+        prior: At least 1 for noiseless counts (add-one smoothing); the noisier they are, the more.
+    """
+    raised = [max(size, 0) + 1 for size in sizes]
+    mean = Fraction(sum(raised), len(raised))
+    return tuple(_parts(row, float(prior * size / mean)) for row, size in zip(counts, raised, strict=True))
+
+
+def _parts(counts: Sequence[int], prior: float) -> tuple[float, ...]:
+    """Parts of the whole of counts cut off at zero, with something added to each."""
+    raised = [max(count, 0) + prior for count in counts]
+    total = math.fsum(raised)
     return tuple(count / total for count in raised)
 
 
@@ -44,19 +65,22 @@ def normal(
     variances: Sequence[Fraction],
     corrections: Sequence[float],
     sizes: Sequence[int],
+    pooled_rows: float = 0,
 ) -> Normal:
     """Means and deviations from released trimmed moments.
 
-    Means are clamped to the declared bounds. Variances are divided by what trimming leaves of a normal variance. One
-    that is then not above the variance of rounding to the grid is noise, not spread: it is replaced by the average of
-    the classes' variances, weighted with their released sizes; where that is not above it either, the attribute says
-    nothing, and every class gets the same wide distribution.
+    Means are clamped to the declared bounds. Variances are divided by what trimming leaves of a normal variance, and
+    drawn towards the average of the classes' variances, weighted with their released sizes: each class's own counts for
+    its size, the average for ``pooled_rows``. One that is not above the variance of rounding to the grid is noise, not
+    spread: it is replaced by the average; where that is not above it either, the attribute says nothing, and every
+    class gets the same wide distribution.
 
     Args:
         attribute: The numeric attribute.
         means, variances: Released values per class, in codes and squared codes of its scale.
         corrections: Per class, the part of a normal variance that is left after trimming, in (0, 1].
         sizes: Released class counts.
+        pooled_rows: Rows that the average counts for, 0 or more.
     """
     scale = attribute.scale
     floor = 1 / 12
@@ -64,7 +88,11 @@ def normal(
     corrected = [variance / correction for variance, correction in zip(found_variances, corrections, strict=True)]
     weights = [max(size, 1) for size in sizes]
     pooled = sum(weight * variance for weight, variance in zip(weights, corrected, strict=True)) / sum(weights)
-    used = [variance if variance > floor else pooled for variance in corrected]
+    own = [weight / (weight + pooled_rows) for weight in weights]
+    used = [
+        part * variance + (1 - part) * pooled if variance > floor else pooled
+        for variance, part in zip(corrected, own, strict=True)
+    ]
     largest = float(scale.cells)
     if min(used) <= floor:
         centre = [scale.cells / 2] * len(used)
@@ -83,6 +111,10 @@ def normal(
 
 def _within(value: float, lower: float, upper: float) -> float:
     return min(max(value, lower), upper)
+
+
+def _whole_rows(counts: Counts) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(map(_whole, row)) for row in counts)
 
 
 def _whole(count: int) -> int:

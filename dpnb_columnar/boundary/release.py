@@ -7,30 +7,48 @@ the sum of the composition table says. Proof in docs/privacy.md, sections 2 to 6
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import version
 
 from dpnb_columnar import __version__
 from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.boundary.adaptive_histogram import AdaptiveHistogram
 from dpnb_columnar.boundary.baselines import Majority, Plain
 from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.boundary.global_deviation import Global
+from dpnb_columnar.boundary.global_variance import GlobalVariance
 from dpnb_columnar.boundary.histogram import BinCounts
 from dpnb_columnar.boundary.mechanism import CLASS_COUNTS, Mechanism, Release
-from dpnb_columnar.boundary.smooth import MOMENTS, Smooth
-from dpnb_columnar.budget import Budget, Concentrated, Loss, Pure, Request, Share, compose, total
-from dpnb_columnar.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.boundary.moments import MOMENTS
+from dpnb_columnar.boundary.paper import Paper
+from dpnb_columnar.boundary.private import COUNTS
+from dpnb_columnar.boundary.smooth import Smooth
+from dpnb_columnar.boundary.trimmed_mean import TrimmedMean
+from dpnb_columnar.budget import Budget, Concentrated, Loss, Pure, Share, compose, total
 from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import exact
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import Guarantee
+from dpnb_columnar.model.parameters import AttributeParameters, Guarantee, Histogram
 from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
 from dpnb_columnar.sensitivity.accuracy import SMALLEST_BETA
 
 MECHANISMS: dict[str, Mechanism] = {
-    mechanism.name: mechanism for mechanism in (Smooth(), BinCounts(), Majority(), Plain())
+    mechanism.name: mechanism
+    for mechanism in (
+        Smooth(),
+        Paper(),
+        TrimmedMean(),
+        Global(),
+        GlobalVariance(),
+        AdaptiveHistogram(),
+        BinCounts(),
+        Majority(),
+        Plain(),
+    )
 }
 """Every mechanism by its name on the command line; the first is the default."""
 
@@ -70,7 +88,7 @@ def release(
         epsilon=budget.epsilon if chosen.private else None,
         delta=budget.delta if chosen.private else None,
         neighbours=budget.neighbours if chosen.private else None,
-        composition=shares if chosen.private else (),
+        composition=_answered(shares, attributes) if chosen.private else (),
         seeded=not draw.private,
         rho=spent.rho if chosen.private and isinstance(spent := total(shares), Concentrated) else None,
     )
@@ -86,12 +104,11 @@ def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str |
     chosen = mechanism_named(mechanism)
     family = noise_named(chosen, noise)
     weights = budget.weights or chosen.weights
-    counts = Request(CLASS_COUNTS, None, len(domain.classes), PARALLEL_CELLS, "laplace", weights.counts)
-    requests = [counts, *chosen.requests(domain, weights, family)]
+    requests = chosen.requests(domain, weights, family)
     _check_delta(chosen, family, budget, {request.kind for request in requests} != {Pure})
     shares = compose(requests, budget)
     _check_digits(shares)
-    smooth = [share for share in shares if share.query in MOMENTS]
+    smooth = [share for share in shares if chosen.smooth and share.query in MOMENTS]
     if smooth and min(_beta(share) for share in smooth) < SMALLEST_BETA:
         raise UsageError(
             f"epsilon is too small for {len(shares)} queries: the smallest share is "
@@ -99,6 +116,15 @@ def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str |
             "choose other --weights"
         )
     return shares
+
+
+def _answered(shares: Sequence[Share], attributes: Sequence[AttributeParameters]) -> tuple[Share, ...]:
+    """The composition table with as many bins as there are; before the release only the most there may be are known."""
+    bins = {each.attribute: sum(map(len, each.released)) for each in attributes if isinstance(each, Histogram)}
+    return tuple(
+        replace(share, values=bins[share.attribute]) if share.query == COUNTS and share.attribute in bins else share
+        for share in shares
+    )
 
 
 @cache
@@ -129,7 +155,7 @@ def noise_named(mechanism: Mechanism, name: str | None) -> str:
     """
     if name is not None and not mechanism.smooth:
         raise UsageError(f"noise: mechanism {mechanism.name!r} takes no noise family; leave --noise out")
-    return smooth_family(NOISE_FAMILIES[0] if name is None else name).name
+    return smooth_family(mechanism.default_noise if name is None else name).name
 
 
 def _check_delta(mechanism: Mechanism, family: str, budget: Budget, needed: bool) -> None:

@@ -5,66 +5,36 @@ After Zafarani and Clifton 2021, Algorithm 1, with the sensitivities of docs/pri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
 
 from dpnb_columnar.boundary import postprocessing
-from dpnb_columnar.boundary.families import smooth_family, smooth_noise
+from dpnb_columnar.boundary.families import smooth_family
 from dpnb_columnar.boundary.mechanism import Release
-from dpnb_columnar.boundary.private import PrivateCounts, categorical_requests, release_table
+from dpnb_columnar.boundary.moments import Job, Prepared, class_sizes, moment_noise, prepare
+from dpnb_columnar.boundary.private import PrivateCounts, categorical_requests, class_counts_request, release_table
 from dpnb_columnar.boundary.scaling import on_scale
-from dpnb_columnar.boundary.tuning import SMALLEST_SAMPLE, trim, trimmed_normal_variance
+from dpnb_columnar.boundary.tuning import pooled_rows, trim, trimmed_normal_variance
 from dpnb_columnar.budget import Request, Weights
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
-from dpnb_columnar.model.parameters import AttributeParameters, Normal
+from dpnb_columnar.model.parameters import AttributeParameters, Normal, Table
 from dpnb_columnar.noise import NoiseFamily
-from dpnb_columnar.sensitivity import (
-    mean_smooth_sensitivity,
-    public_size,
-    raised,
-    searched_beta,
-    trimmed_mean,
-    trimmed_variance,
-    variance_smooth_bound,
-)
-from dpnb_columnar.sensitivity.column import LARGEST_SIZE
-
-GRID_BITS = 20
-"""Moments are released as multiples of 2**-20 codes, or squared codes."""
-
-FEW_RUNS = 4096
-"""Columns of so few runs altogether are searched sooner than threads start."""
-
-MOMENTS: dict[str, tuple[Callable[..., Fraction], Callable[..., float]]] = {
-    "mean": (trimmed_mean, mean_smooth_sensitivity),
-    "variance": (trimmed_variance, variance_smooth_bound),
-}
-"""Per query, the statistic and the search for its smooth sensitivity."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class _Moment:
-    """One moment of one class, ready for its noise. Confidential."""
-
-    location: Fraction
-    sensitivity: Fraction
-
-
-_Moments = Mapping[str, _Moment]
-"""Per query, the moment of one class."""
 
 
 class Smooth(PrivateCounts):
-    """Truncated normal attributes from smooth sensitivity, categorical attributes from contingency tables."""
+    """Truncated normal attributes from smooth sensitivity, categorical attributes from contingency tables.
+
+    Attributes:
+        queries: What is asked about a numeric attribute, within every class: its mean, then what tells its spread. The
+            attribute's weight is divided evenly.
+    """
 
     name = "smooth"
     summary = "trimmed mean and variance, noise scaled to smooth sensitivity (Zafarani and Clifton 2021)"
     smooth = True
     weights = Weights(Fraction(2), Fraction(1), Fraction(1))
+    queries: tuple[str, str] = ("mean", "variance")
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
         numeric = [
@@ -74,72 +44,69 @@ class Smooth(PrivateCounts):
                 len(domain.classes),
                 PARALLEL_CLASSES,
                 noise,
-                weights.numeric / len(MOMENTS),
+                weights.numeric / len(self.queries),
                 smooth_family(noise).kind,
             )
             for attribute in domain.numeric
-            for query in MOMENTS
+            for query in self.queries
         ]
-        return [*numeric, *categorical_requests(domain, weights.categorical)]
+        tables = categorical_requests(domain, weights.categorical)
+        return [self.class_counts(domain, weights, noise), *numeric, *tables]
+
+    def class_counts(self, domain: Domain, weights: Weights, noise: str) -> Request:
+        """The query for the class counts."""
+        return class_counts_request(domain, weights)
 
     def attributes(self, release: Release) -> list[AttributeParameters]:
-        domain = release.statistics.domain
-        jobs = list(product(domain.numeric, range(len(domain.classes))))
-        prepared = dict(zip(jobs, _prepare_all(release, jobs), strict=True))
-        found: list[AttributeParameters] = []
-        for attribute in domain.attributes:
-            if isinstance(attribute, Categorical):
-                found.append(release_table(release, attribute))
-            else:
-                found.append(_release(release, attribute, prepared))
-        return found
+        sizes = class_sizes(release)
+        prepared = iter(prepare(list(self._jobs(release, sizes))))
+        return [
+            self.table(release, attribute)
+            if isinstance(attribute, Categorical)
+            else self._release(release, attribute, sizes, prepared)
+            for attribute in release.statistics.domain.attributes
+        ]
+
+    def table(self, release: Release, attribute: Categorical) -> Table:
+        """The contingency table of a categorical attribute."""
+        return release_table(release, attribute)
+
+    def normal(
+        self,
+        attribute: Numeric,
+        means: list[Fraction],
+        spreads: list[Fraction],
+        noise: NoiseFamily,
+        sizes: list[int],
+    ) -> Normal:
+        """Parameters made of an attribute's released numbers.
+
+        Args:
+            attribute: The numeric attribute.
+            means, spreads: Answers to both queries, per class in codes of the attribute's scale, or what their squares
+                are counted in.
+            noise: The noise of the second query.
+            sizes: Public sample sizes.
+        """
+        weight = pooled_rows(noise.loss)
+        return postprocessing.normal(attribute, means, spreads, corrections(sizes, noise), sizes, weight)
+
+    def _jobs(self, release: Release, sizes: list[int]) -> Iterator[Job]:
+        """Every moment in the order of its draw: by attribute, query and class."""
+        for attribute in release.statistics.domain.numeric:
+            columns = [on_scale(attribute, column) for column in release.statistics.columns[attribute.name]]
+            for query in self.queries:
+                share = release.shares[query, attribute.name]
+                for column, size in zip(columns, sizes, strict=True):
+                    yield Job(query, column, size, min(sizes), attribute.scale.cells, share)
+
+    def _release(self, release: Release, attribute: Numeric, sizes: list[int], prepared: Iterator[Prepared]) -> Normal:
+        """Draw the noise of one attribute, and make parameters of what comes out."""
+        means, spreads = ([next(prepared).drawn(release.draw) for _ in sizes] for _ in self.queries)
+        noise = moment_noise(release.shares[self.queries[-1], attribute.name])
+        return self.normal(attribute, means, spreads, noise, sizes)
 
 
-def _noise(release: Release, attribute: Numeric, query: str) -> NoiseFamily:
-    share = release.shares[query, attribute.name]
-    return smooth_noise(share.noise, share.row_loss)
-
-
-def _size(release: Release, klass: int) -> int:
-    """Public sample size of a class: the released count, within what the searches compute exactly."""
-    return min(max(release.sizes[klass], SMALLEST_SAMPLE), LARGEST_SIZE)
-
-
-def _prepare_all(release: Release, jobs: Sequence[tuple[Numeric, int]]) -> list[_Moments]:
-    """``_prepare`` of every job, in order."""
-    columns = (release.statistics.columns[attribute.name][klass] for attribute, klass in jobs)
-    if sum(len(column.codes) for column in columns) <= FEW_RUNS:
-        return [_prepare(release, *job) for job in jobs]
-    with ThreadPoolExecutor() as pool:  # the searches are numpy calls, which run side by side
-        return list(pool.map(lambda job: _prepare(release, *job), jobs))
-
-
-def _prepare(release: Release, attribute: Numeric, klass: int) -> _Moments:
-    """The exact moments of a class's public-size sample, with smooth sensitivities raised above the search's error."""
-    size, cells = _size(release, klass), attribute.scale.cells
-    sample = public_size(on_scale(attribute, release.statistics.columns[attribute.name][klass]), size, cells)
-    moments = {}
-    for query, (statistic, search) in MOMENTS.items():
-        noise = _noise(release, attribute, query)
-        cut = trim(size, noise)
-        sensitivity = search(sample, cut, cells, searched_beta(noise.beta))
-        moments[query] = _Moment(statistic(sample, cut), raised(sensitivity))
-    return moments
-
-
-def _release(
-    release: Release, attribute: Numeric, prepared: Mapping[tuple[Numeric, int], Mapping[str, _Moment]]
-) -> Normal:
-    """Draw the noise of one attribute, and make parameters of what comes out."""
-    classes = range(len(release.sizes))
-
-    def drawn(query: str) -> list[Fraction]:
-        noise = _noise(release, attribute, query)
-        moments = [prepared[attribute, klass][query] for klass in classes]
-        return [release.draw(moment.location, moment.sensitivity, noise, GRID_BITS) for moment in moments]
-
-    means, variances = drawn("mean"), drawn("variance")
-    noise = _noise(release, attribute, "variance")
-    sizes = [_size(release, klass) for klass in classes]
-    corrections = [trimmed_normal_variance(trim(size, noise) / size) for size in sizes]
-    return postprocessing.normal(attribute, means, variances, corrections, sizes)
+def corrections(sizes: list[int], noise: NoiseFamily) -> list[float]:
+    """What trimming leaves of a normal variance in samples of these sizes."""
+    return [trimmed_normal_variance(trim(size, noise, min(sizes)) / size) for size in sizes]

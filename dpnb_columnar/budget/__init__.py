@@ -1,6 +1,15 @@
 """Privacy budgets, their division, and the table that proves the total."""
 
-from dpnb_columnar.budget.amounts import Budget, Neighbours, Weights, parse_delta, parse_epsilon, parse_weights
+from dpnb_columnar.budget.amounts import (
+    Budget,
+    Neighbours,
+    Weights,
+    is_rule,
+    parse_delta,
+    parse_epsilon,
+    parse_rows,
+    parse_weights,
+)
 from dpnb_columnar.budget.composition import Request, Share, compose, total
 from dpnb_columnar.budget.losses import Approximate, Concentrated, Loss, Pure
 
@@ -15,8 +24,10 @@ __all__ = [
     "Share",
     "Weights",
     "compose",
+    "is_rule",
     "parse_delta",
     "parse_epsilon",
+    "parse_rows",
     "parse_weights",
     "total",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
+from operator import index
 
 from dpnb_columnar.domain.numbers import exact, text
 from dpnb_columnar.errors import UsageError, shown
@@ -14,6 +15,13 @@ LARGEST_EPSILON = Fraction(1000)
 SMALLEST_DELTA = Fraction(1, 10**100)
 LARGEST_DELTA = Fraction(1, 20)
 LARGEST_WEIGHT_RATIO = 10**9
+
+DELTA_RULES = {"1/n": 1, "1/n^2": 2}
+"""Rules for delta: the power of one over the declared number of rows."""
+
+FEWEST_ROWS = 100
+MOST_ROWS = 10**12
+"""How many rows may be declared."""
 
 
 class Neighbours(StrEnum):
@@ -78,16 +86,48 @@ def parse_epsilon(value: object) -> Fraction:
     return epsilon
 
 
-def parse_delta(value: object) -> Fraction:
-    """The exact delta that was typed; 0 for pure differential privacy.
+def is_rule(delta: object) -> bool:
+    """Whether delta was typed as a rule for the declared number of rows, a key of ``DELTA_RULES``."""
+    return isinstance(delta, str) and delta.strip() in DELTA_RULES
+
+
+def parse_rows(value: object) -> int:
+    """The declared number of rows of a data set, a public fact such as a codebook states.
 
     Raises:
-        UsageError: Neither 0 nor a number from 1e-100 to 1/20.
+        UsageError: Not a whole number from 100 to 1e12.
     """
+    try:
+        rows = 0 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise UsageError(f"declared rows: expected a whole number, found {shown(value)}") from None
+    if not FEWEST_ROWS <= rows <= MOST_ROWS:
+        raise UsageError(f"declared rows: expected {FEWEST_ROWS} to {MOST_ROWS}, found {shown(value)}")
+    return rows
+
+
+def parse_delta(value: object, rows: int | None = None) -> Fraction:
+    """The exact delta that was typed, or that a rule makes of the declared rows; 0 for pure differential privacy.
+
+    Args:
+        value: A number, or a rule: ``1/n`` or ``1/n^2``.
+        rows: The declared, public number of rows, from ``parse_rows``; it is never counted. Only a rule depends on it.
+
+    Raises:
+        UsageError: Neither 0 nor a number from 1e-100 to 1/20, or a rule without declared rows.
+    """
+    if is_rule(value):
+        rule = str(value).strip()
+        if rows is None:
+            raise UsageError(
+                f"delta: {rule} is a rule for the number of rows, which is never counted; give the public one, such as "
+                "the codebook's, with --declared-rows (rows in Python), or a number such as 1e-6"
+            )
+        return Fraction(1, rows ** DELTA_RULES[rule])
     try:
         delta = _typed(value)
     except ValueError as error:
-        raise UsageError(f"delta: {error}; give a number such as 1e-6 or 1/50000") from None
+        raise UsageError(f"delta: {error}; give a number such as 1e-6 or 1/50000, or a rule: 1/n or 1/n^2") from None
     if delta < 0:
         raise UsageError(f"delta: must not be negative, found {shown(value)}; give a number such as 1e-6")
     if 0 < delta < SMALLEST_DELTA:

@@ -19,7 +19,8 @@ class Request:
     """A query that a mechanism wants to make.
 
     Attributes:
-        query: What is released: ``class counts``, ``counts``, ``mean`` or ``variance``.
+        query: What is released: ``class counts``, ``counts``, ``mean``, ``variance``, ``deviation`` or ``mean of
+            squares``.
         attribute: The attribute asked about; None for the class counts.
         values: How many numbers are released.
         composition: Why all of them may share one loss (parallel composition).

@@ -22,6 +22,7 @@ from dpnb_columnar.commands import (
     plan,
     predict,
     release,
+    reproduce,
     show,
     simulate,
     train,
@@ -49,7 +50,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-for verb in (demo, simulate, check, plan, train, aggregate, release, predict, evaluate, show, audit):
+for verb in (demo, simulate, check, plan, train, aggregate, release, predict, evaluate, show, audit, reproduce):
     app.command(verb.__name__.rpartition(".")[2])(verb.command)
 app.add_typer(datasets.app, name="datasets")
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.budget import Budget, Neighbours, parse_delta, parse_epsilon, parse_weights
+from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows, parse_weights
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.errors import ConfigurationError, UsageError
 
@@ -42,10 +43,27 @@ EpsilonOfData = Annotated[
 Delta = Annotated[
     str,
     typer.Option(
-        help="Probability to put the guarantee aside, such as 1e-6; for noise that needs it.", metavar="NUMBER"
+        help="Probability to put the guarantee aside, for noise that needs it: a number such as 1e-6 or 1/50000, or a "
+        "rule for the declared number of rows, 1/n or 1/n^2.",
+        metavar="NUMBER",
     ),
 ]
-Mechanism = Annotated[str, typer.Option(help="smooth, histogram, majority, or none (NOT PRIVATE).", metavar="NAME")]
+DeclaredRows = Annotated[
+    int | None,
+    typer.Option(
+        help="The n of --delta 1/n or 1/n^2: the public number of rows, such as the codebook's. It is never counted.",
+        metavar="INTEGER",
+        show_default="the entry's in datasets.toml",
+    ),
+]
+Mechanism = Annotated[
+    str,
+    typer.Option(
+        help="smooth, paper, trimmed-mean, global, global-variance, histogram, adaptive-histogram, majority, or none "
+        "(NOT PRIVATE).",
+        metavar="NAME",
+    ),
+]
 Noise = Annotated[
     str | None,
     typer.Option(
@@ -53,7 +71,7 @@ Noise = Annotated[
         "--delta: gaussian, laplace, classical-gaussian, classical-laplace; concentrated: laplace-log-normal, "
         "uniform-log-normal, arsinh-normal.",
         metavar="NAME",
-        show_default="polyplace",
+        show_default="polyplace; cauchy for paper",
     ),
 ]
 Relation = Annotated[Neighbours, typer.Option("--neighbours", help="Neighbouring relation epsilon refers to.")]
@@ -80,10 +98,29 @@ DEFAULT_EPSILON = "1"
 CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
 
 
-def budget(epsilon: str, delta: str, neighbours: Neighbours, weights: str | None) -> Budget:
-    """The budget that the options describe."""
+@dataclass(frozen=True, slots=True)
+class DeclaredNumber:
+    """A public number of rows.
+
+    Attributes:
+        rows: The number.
+        origin: Who declares it.
+    """
+
+    rows: int
+    origin: str
+
+
+def budget(
+    epsilon: str, delta: str, neighbours: Neighbours, weights: str | None, rows: DeclaredNumber | None
+) -> Budget:
+    """The budget that the options describe.
+
+    Args:
+        rows: The n of a rule for delta.
+    """
     divided = None if weights is None else parse_weights(weights)
-    return Budget(parse_epsilon(epsilon), neighbours, divided, parse_delta(delta))
+    return Budget(parse_epsilon(epsilon), neighbours, divided, parse_delta(delta, None if rows is None else rows.rows))
 
 
 def epsilon_for(found: FoundDomain, typed: str | None) -> str:
@@ -100,6 +137,45 @@ def epsilon_for(found: FoundDomain, typed: str | None) -> str:
     except UsageError as error:
         raise ConfigurationError(f"{found.origin}: {error}") from None
     return declared
+
+
+def declared(found: FoundDomain, typed: int | None) -> DeclaredNumber | None:
+    """The number of rows that was typed; where none was, the one declared beside the domain, if any.
+
+    Raises:
+        UsageError, ConfigurationError: It is out of range.
+    """
+    if typed is not None:
+        return DeclaredNumber(parse_rows(typed), "--declared-rows")
+    if found.rows is None:
+        return None
+    try:
+        return DeclaredNumber(parse_rows(found.rows), str(found.entry))
+    except UsageError as error:
+        raise ConfigurationError(f"{found.entry}: {error}") from None
+
+
+def rows_for(found: FoundDomain, delta: str, typed: int | None) -> DeclaredNumber | None:
+    """The declared number of rows for a verb in which only a rule for delta depends on it.
+
+    Raises:
+        UsageError: One was typed and there is no rule, or it is out of range.
+        ConfigurationError: The one declared is out of range.
+    """
+    if is_rule(delta):
+        return declared(found, typed)
+    if typed is not None:
+        raise UsageError(
+            "declared rows: only a rule for delta depends on them; give --delta 1/n or 1/n^2, or leave "
+            "--declared-rows out"
+        )
+    return None
+
+
+def tell_rule(delta: str, rows: DeclaredNumber | None) -> None:
+    """Say where the n of a rule comes from."""
+    if is_rule(delta) and rows is not None:
+        say(f"delta {delta.strip()}, n = {rows.rows} from {rows.origin}")
 
 
 def say(line: str = "") -> None:

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.budget import Neighbours, is_rule
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.composition import composition_table
 from dpnb_columnar.commands.options import say
+from dpnb_columnar.errors import UsageError
 
 LARGEST_CLASS = 10**12
 
@@ -19,6 +20,15 @@ def command(
     dataset: options.Dataset = None,
     epsilon: options.EpsilonOfData = None,
     delta: options.Delta = "0",
+    declared_rows: Annotated[
+        int | None,
+        typer.Option(
+            help="Public number of rows, such as the codebook's: for the advice, and the n of --delta 1/n or 1/n^2. It "
+            "is never counted.",
+            metavar="INTEGER",
+            show_default="the entry's in datasets.toml; for the advice, else the first of --rows in each class",
+        ),
+    ] = None,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
@@ -33,6 +43,9 @@ def command(
             show_default="10000, 1000000",
         ),
     ] = None,
+    no_advice: Annotated[
+        bool, typer.Option("--no-advice", help="Leave the advice out; it takes a second or so per ten attributes.")
+    ] = False,
 ) -> None:
     """Show what would be released, at which cost and error.
 
@@ -41,23 +54,34 @@ def command(
     the noise stays below, for classes of --rows rows whose values fill the
     middle tenth of the declared range evenly.
 
+    Advises which mechanism to choose, from a rehearsal: each is released from
+    made-up rows that fill the declared bounds, and from such that fill a tenth
+    of them. It depends on nothing but domain, budget and the number of rows.
+
     \b
     Examples:
       dpnb-columnar plan census.parquet
       dpnb-columnar plan census.parquet --epsilon 0.1 --rows 50000
+      dpnb-columnar plan census.parquet --declared-rows 250000
     """
+    from dpnb_columnar.advice.recommendation import advise
     from dpnb_columnar.boundary.outlook import expected_error
     from dpnb_columnar.boundary.release import plan
+    from dpnb_columnar.commands.advised import tell
     from dpnb_columnar.rows.domains import find_domain
     from dpnb_columnar.rows.source import open_source, resolve
 
     files = resolve(data)
     found = find_domain(files, dataset)
-    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights)
+    if no_advice and declared_rows is not None and not is_rule(delta):
+        raise UsageError("declared rows: nothing depends on them with --no-advice; leave one of the two out")
+    known = options.declared(found, declared_rows)
+    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, known)
     open_source(files, found.domain)
     sizes = rows or [10_000, 1_000_000]
     shares = plan(found.domain, spent, mechanism, noise)
     say(f"domain {found.domain.name}, from {found.origin}")
+    options.tell_rule(delta, known)
     if mechanism == "none":
         say("mechanism none: NOT PRIVATE, nothing is protected and nothing is spent")
         return
@@ -67,3 +91,12 @@ def command(
     composition_table(shares, [f"error at {size} rows" for size in sizes], errors)
     say()
     say("a count's error is in rows, a variance's in squared units")
+    if mechanism in {"histogram", "adaptive-histogram"}:
+        say("a histogram has as many bins as its released rows are good for: its values are the most there may be")
+    if no_advice:
+        return
+    say()
+    with options.stage("rehearsing"):
+        assumed = known or options.DeclaredNumber(sizes[0] * len(found.domain.classes), "--rows in each class")
+        advice = advise(found.domain, spent, assumed.rows)
+    tell(advice, assumed.origin)

@@ -23,6 +23,7 @@ def command(
     output: Annotated[Path, typer.Option(help="Model file, .json or .parquet.", show_default=False)],
     epsilon: options.EpsilonOfData = None,
     delta: options.Delta = "0",
+    declared_rows: options.DeclaredRows = None,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
@@ -44,7 +45,7 @@ def command(
     from dpnb_columnar.aggregation.files import load_statistics
     from dpnb_columnar.boundary.release import plan
     from dpnb_columnar.commands.releasing import announce, release_to
-    from dpnb_columnar.domain.catalogue import declared_epsilon
+    from dpnb_columnar.domain.catalogue import entry_declaring
     from dpnb_columnar.model.files import check_suffix
     from dpnb_columnar.rows.domains import FoundDomain
 
@@ -56,10 +57,12 @@ def command(
         total = reduce(lambda left, right: left + right, parts)
     except ValueError as error:
         raise DataError(f"{', '.join(map(str, statistics))}: {error}") from None
-    found = FoundDomain(total.domain, "the statistics", declared_epsilon(total.domain))
-    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights)
+    found = FoundDomain(total.domain, "the statistics", entry_declaring(total.domain))
+    rows = options.rows_for(found, delta, declared_rows)
+    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, rows)
     shares = plan(total.domain, spent, mechanism, noise)
     say(f"domain {total.domain.name}, from {found.origin}")
+    options.tell_rule(delta, rows)
     announce(spent, mechanism, shares)
     release_to(output, total, spent, mechanism, noise, seed, overwrite)
 

@@ -24,7 +24,8 @@ def command(
     """
     from dpnb_columnar.model.document import leaves, to_document, to_json
     from dpnb_columnar.model.files import load_model
-    from dpnb_columnar.model.report import statement
+    from dpnb_columnar.model.parameters import Normal
+    from dpnb_columnar.model.report import DRAWN_AS, statement
 
     loaded = load_model(model)
     document = to_document(loaded)
@@ -53,3 +54,7 @@ def command(
             for leaf in leaves(document)
         ],
     )
+    spreads = [each.released_spread[0] for each in loaded.attributes if isinstance(each, Normal)]
+    for spread in sorted({*spreads} & {*DRAWN_AS}):
+        say()
+        say(f"a deviation was drawn as a {DRAWN_AS[spread]}")

@@ -18,6 +18,7 @@ def command(
     dataset: options.Dataset = None,
     epsilon: options.EpsilonOfData = None,
     delta: options.Delta = "0",
+    declared_rows: options.DeclaredRows = None,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
@@ -40,6 +41,7 @@ def command(
       dpnb-columnar train census.parquet
       dpnb-columnar train "state-*.parquet" --epsilon 0.5 --output model.parquet
       dpnb-columnar train adult.parquet --mechanism histogram --weights 1:1:1
+      dpnb-columnar train census.parquet --noise gaussian --delta 1/n^2 --declared-rows 250000
     """
     from dpnb_columnar.aggregation.local import aggregate
     from dpnb_columnar.boundary.release import plan
@@ -50,7 +52,8 @@ def command(
 
     files = resolve(data)
     found = find_domain(files, dataset)
-    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights)
+    rows = options.rows_for(found, delta, declared_rows)
+    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, rows)
     target = output or default_name(data, found.domain.name, ".model.json")
     check_suffix(target)
     shares = plan(found.domain, spent, mechanism, noise)
@@ -58,6 +61,7 @@ def command(
     source = open_source(files, found.domain)
 
     say(f"domain {found.domain.name}, from {found.origin}")
+    options.tell_rule(delta, rows)
     announce(spent, mechanism, shares)
     with stage("counting"):
         statistics = aggregate(source, found.domain)

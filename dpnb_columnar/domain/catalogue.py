@@ -16,11 +16,11 @@ from typing import Any
 from dpnb_columnar.domain.attributes import Domain
 from dpnb_columnar.domain.declaration import read_domain
 from dpnb_columnar.domain.numbers import exact
-from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError
+from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, shown
 from dpnb_columnar.resources import resource
 
 CATALOGUE_NAME = "datasets.toml"
-ENTRY_KEYS = ("title", "source", "files", "epsilon", "raw")
+ENTRY_KEYS = ("title", "source", "files", "epsilon", "rows", "raw")
 """Keys of an entry that stand beside its domain."""
 
 
@@ -38,6 +38,9 @@ class Entry:
     name: str
     catalogue: Path
     table: Mapping[str, Any] = field(repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.catalogue.name}, entry {self.name}"
 
     @property
     def title(self) -> str:
@@ -86,6 +89,18 @@ class Entry:
             return exact(self.table["epsilon"])
         except ValueError as error:
             raise self._fault("epsilon", str(error)) from None
+
+    @property
+    def rows(self) -> int | None:
+        """Declared number of rows of the whole data set, if any: a published fact, whatever a file of it holds.
+
+        Raises:
+            ConfigurationError: It is not a whole number.
+        """
+        rows = self.table.get("rows")
+        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int)):
+            raise self._fault("rows", f"expected a whole number, found {shown(rows)}")
+        return rows
 
     @cached_property
     def domain(self) -> Domain:
@@ -155,10 +170,12 @@ def entry_named(name: str) -> Entry:
     raise UsageError(f"no data set named {name!r}; {hint}")
 
 
-def declared_epsilon(domain: Domain) -> Fraction | None:
-    """The epsilon of the entry that declares this very domain under its name, or None."""
+def entry_declaring(domain: Domain) -> Entry | None:
+    """The entry that declares this very domain under its name and something beside it, or None."""
     entry = next((entry for entry in entries() if entry.name == domain.name), None)
-    return entry.epsilon if entry is not None and entry.epsilon is not None and entry.domain == domain else None
+    if entry is None or (entry.epsilon is None and entry.rows is None):
+        return None
+    return entry if entry.domain == domain else None
 
 
 def entry_for(paths: Sequence[Path]) -> Entry | None:

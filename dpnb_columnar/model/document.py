@@ -12,7 +12,15 @@ from dpnb_columnar.budget.losses import Loss, numbers
 from dpnb_columnar.domain import document_of
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Guarantee, Histogram, Normal, Table
+from dpnb_columnar.model.parameters import (
+    SPREADS,
+    AttributeParameters,
+    ClassCounts,
+    Guarantee,
+    Histogram,
+    Normal,
+    Table,
+)
 
 FORMAT = "dpnb_columnar model"
 VERSION = 1
@@ -59,7 +67,7 @@ def _indented(value: Any, indent: str) -> str:
 def _plain(parameters: ClassCounts | AttributeParameters) -> dict[str, Any]:
     """Fields of a parameter record as JSON values."""
     values = {field.name: getattr(parameters, field.name) for field in fields(parameters)}
-    return {name: _list(value) for name, value in values.items() if name != "attribute"}
+    return {name: _list(value) for name, value in values.items() if name != "attribute" and value is not None}
 
 
 def _list(value: Any) -> Any:
@@ -110,7 +118,7 @@ class Leaf:
         cell: Category, or bin as ``first..last`` in codes of the scale; None for a category of missing values, and for
             parameters that have no cells.
         parameter: ``probability``, ``mean`` or ``deviation``.
-        released: List and field name of the number as it was drawn (a variance, for a deviation).
+        released: List and field name of the number as it was drawn (one of ``SPREADS``, for a deviation).
         values: List of the parameters made of them.
         position: Index in both lists.
         whole: Whether the drawn number is a count.
@@ -137,9 +145,8 @@ def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
         for position, klass in enumerate(classes):
             if body["kind"] == "normal":
                 yield Leaf(name, klass, None, "mean", body["released_mean"], body["mean"], position, False)
-                yield Leaf(
-                    name, klass, None, "deviation", body["released_variance"], body["deviation"], position, False
-                )
+                (spread,) = (body[spread] for spread in SPREADS if spread in body)
+                yield Leaf(name, klass, None, "deviation", spread, body["deviation"], position, False)
                 continue
             released, values = body["released"][position], body["probability"][position]
             for index, cell in enumerate(cells):

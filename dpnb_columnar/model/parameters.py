@@ -15,6 +15,10 @@ LARGEST_COUNT = 2**53
 """Released counts are cut off here, so that both file formats hold them exactly."""
 
 
+SPREADS = ("released_variance", "released_deviation", "released_square")
+"""What the spread of a numeric attribute may have been drawn as: every ``Normal`` has one of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class ClassCounts:
     """The classes' released counts and the prior probabilities made of them.
@@ -34,18 +38,31 @@ class Normal:
 
     Attributes:
         attribute: Attribute name.
-        released_mean: Per class, the noisy trimmed mean as it was drawn, in the scale's unit.
-        released_variance: Per class, the noisy trimmed variance as it was drawn, in the scale's unit squared; may be
-            negative.
+        released_mean: Per class, the noisy mean as it was drawn, in the scale's unit.
+        released_variance: Per class, the noisy variance as it was drawn, in the scale's unit squared; may be negative.
+            None where the spread was drawn as something else.
         mean: Per class, location of the distribution, within the declared bounds.
         deviation: Per class, its scale, positive and at most the width of the declared bounds.
+        released_deviation: Per class, the noisy standard deviation as it was drawn, in the scale's unit; may be
+            negative. None unless the spread was drawn so.
+        released_square: Per class, the noisy mean of the squared distances from the scale's origin as it was drawn, in
+            the scale's unit squared; may be negative. None unless the spread was drawn so.
     """
 
     attribute: str
     released_mean: tuple[float, ...]
-    released_variance: tuple[float, ...]
+    released_variance: tuple[float, ...] | None
     mean: tuple[float, ...]
     deviation: tuple[float, ...]
+    released_deviation: tuple[float, ...] | None = None
+    released_square: tuple[float, ...] | None = None
+
+    @property
+    def released_spread(self) -> tuple[str, tuple[float, ...]]:
+        """What the spread was drawn as, by the name of its attribute."""
+        found = [(name, drawn) for name in SPREADS if (drawn := getattr(self, name)) is not None]
+        (spread,) = found
+        return spread
 
 
 @dataclass(frozen=True, slots=True)

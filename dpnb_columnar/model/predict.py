@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from operator import add
 
 import polars as pl
 
@@ -82,7 +84,8 @@ def _joint(model: Model, values: Mapping[str, str]) -> list[pl.Expr]:
         value = pl.col(values[parameters.attribute])
         for summand, term in zip(summands, terms(model.domain[parameters.attribute], parameters, value), strict=True):
             summand.append(term)
-    return [pl.sum_horizontal(*summand) for summand in summands]
+    # Added from the left, so that a row's sum does not depend on how many threads there are, as sum_horizontal's does.
+    return [reduce(add, (term.fill_null(0.0) for term in summand)) for summand in summands]
 
 
 def _probabilities(frame: pl.LazyFrame, joint: Sequence[str], results: Sequence[str]) -> pl.LazyFrame:
@@ -93,7 +96,7 @@ def _probabilities(frame: pl.LazyFrame, joint: Sequence[str], results: Sequence[
     return (
         frame.with_columns(pl.max_horizontal(*joint).alias("__largest"))
         .with_columns((pl.col(name) - pl.col("__largest")).exp().alias(name) for name in joint)
-        .with_columns(pl.sum_horizontal(*joint).alias("__total"))
+        .with_columns(reduce(add, map(pl.col, joint)).alias("__total"))
         .with_columns(
             (pl.col(name) / pl.col("__total")).alias(result) for name, result in zip(joint, results, strict=True)
         )

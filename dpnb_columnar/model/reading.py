@@ -11,7 +11,7 @@ from dpnb_columnar.errors import DataError, shown
 from dpnb_columnar.model.document import FORMAT, VERSION
 from dpnb_columnar.model.fields import Fields
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Histogram, Normal, Table
+from dpnb_columnar.model.parameters import SPREADS, AttributeParameters, ClassCounts, Histogram, Normal, Table
 from dpnb_columnar.model.promises import read_guarantee
 
 SMALLEST_DEVIATION = 0.25
@@ -84,12 +84,16 @@ def _normal(fields: Fields, attribute: Numeric, table: Mapping[str, Any], place:
     def read(key: str, fits: Callable[[float], bool] = lambda _: True) -> tuple[float, ...]:
         return fields.numbers(fields.items(table, key, place, classes), f"{place}.{key}", fits)
 
+    spreads = [spread for spread in SPREADS if spread in table] or ["released_variance"]
+    if len(spreads) > 1:
+        raise fields.wrong(place, f"holds only one of {', '.join(SPREADS)}")
+    (spread,) = spreads
     return Normal(
-        attribute.name,
-        read("released_mean"),
-        read("released_variance"),
-        read("mean", lambda mean: scale.origin <= mean <= scale.end),
-        read("deviation", lambda wide: scale.step * SMALLEST_DEVIATION <= wide <= scale.end - scale.origin),
+        attribute=attribute.name,
+        released_mean=read("released_mean"),
+        **{name: read(name) if name == spread else None for name in SPREADS},
+        mean=read("mean", lambda mean: scale.origin <= mean <= scale.end),
+        deviation=read("deviation", lambda wide: scale.step * SMALLEST_DEVIATION <= wide <= scale.end - scale.origin),
     )
 
 

@@ -11,6 +11,12 @@ RELATIONS = {
     Neighbours.REPLACE_ONE: "one row changed, its class included",
 }
 
+DRAWN_AS = {
+    "released_deviation": "standard deviation",
+    "released_square": "mean of squares, of distances from the lower end of its scale",
+}
+"""What the spread of a numeric attribute was drawn as where it was not as a variance, by the name in ``SPREADS``."""
+
 
 def statement(guarantee: Guarantee) -> str:
     """What the model promises about any one row, in one or two sentences."""

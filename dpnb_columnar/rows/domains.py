@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dpnb_columnar.domain import Domain, digest
-from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, declared_epsilon, entry_for, entry_named
+from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, Entry, entry_declaring, entry_for, entry_named
 from dpnb_columnar.domain.metadata import domain_from_metadata
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.rows.source import read_metadata
@@ -16,11 +16,27 @@ from dpnb_columnar.rows.source import read_metadata
 
 @dataclass(frozen=True, slots=True)
 class FoundDomain:
-    """A domain, where it was found, and the epsilon declared beside it."""
+    """A domain, where it was found, and what is declared beside it.
+
+    Attributes:
+        domain: The domain.
+        origin: Where it was found.
+        entry: The catalogue entry that declares it, None if there is none.
+    """
 
     domain: Domain
     origin: str
-    epsilon: Fraction | None = None
+    entry: Entry | None = None
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The epsilon declared beside it, if any."""
+        return None if self.entry is None else self.entry.epsilon
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows declared beside it, if any."""
+        return None if self.entry is None else self.entry.rows
 
 
 def find_domain(files: Sequence[Path], dataset: str | None = None) -> FoundDomain:
@@ -37,12 +53,12 @@ def find_domain(files: Sequence[Path], dataset: str | None = None) -> FoundDomai
     """
     if dataset is not None:
         entry = entry_named(dataset)
-        return FoundDomain(entry.domain, f"{entry.catalogue.name}, entry {entry.name}", entry.epsilon)
+        return FoundDomain(entry.domain, str(entry), entry)
     carried = [domain_from_metadata(read_metadata(file), str(file)) for file in files]
     domains = {digest(domain): domain for domain in carried if domain is not None}
     if len(domains) == 1 and None not in carried:
         (domain,) = domains.values()
-        return FoundDomain(domain, "the metadata of the data", declared_epsilon(domain))
+        return FoundDomain(domain, "the metadata of the data", entry_declaring(domain))
     if domains:
         raise ConfigurationError(
             f"{files[0]} and the files beside it do not all carry the same domain; name one with --dataset"
@@ -53,4 +69,4 @@ def find_domain(files: Sequence[Path], dataset: str | None = None) -> FoundDomai
             f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; "
             f"name an entry with --dataset, or declare one in {CATALOGUE_NAME} in the working directory"
         )
-    return FoundDomain(claimed.domain, f"{claimed.catalogue.name}, entry {claimed.name}", claimed.epsilon)
+    return FoundDomain(claimed.domain, str(claimed), claimed)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from people import DECLARATION
 from running import Run
 
 from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_family
@@ -81,3 +82,62 @@ def test_the_same_budget_is_planned(people_file: Path, run: Run) -> None:
     for share in shares:
         told = {share.query, share.noise, *map(text, numbers(share.loss).values())}
         assert any(told <= set(row) for row in table), told
+
+
+GAUSSIAN = ("--noise", "gaussian")
+
+
+@pytest.mark.parametrize(("rule", "delta"), [("1/n", "0.0005"), ("1/n^2", "0.00000025")])
+def test_a_rule_is_told_and_becomes_the_exact_number(rule: str, delta: str, people_file: Path, run: Run) -> None:
+    options = ("--delta", rule, "--declared-rows", 2000, *GAUSSIAN)
+    told = f"delta {rule}, n = 2000 from --declared-rows\nepsilon 1, delta {delta} ("
+    assert told in run("plan", people_file, *options).out
+    assert told in run("train", people_file, *options).out
+    run("aggregate", people_file)
+    assert told in run("release", "people.statistics.parquet", "--output", "people.json", *options).out
+    for model in ("people.model.json", "people.json"):
+        assert json.loads(Path(model).read_text())["guarantee"]["delta"] == delta
+
+
+def test_a_rule_uses_what_the_entry_declares_unless_rows_are_typed(people_file: Path, run: Run) -> None:
+    Path("datasets.toml").write_text(DECLARATION.replace("[people]\n", "[people]\nrows = 400\n", 1))
+    options = ("--delta", "1/n", *GAUSSIAN)
+    origin = "delta 1/n, n = 400 from datasets.toml, entry people\n"
+    for verb in ("plan", "train"):
+        told = run(verb, people_file, *options).out
+        assert origin in told
+        assert "delta 0.0025 (" in told
+    typed = ("--declared-rows", 1000, "--overwrite")
+    assert "n = 1000 from --declared-rows\n" in run("train", people_file, *options, *typed).out
+    run("aggregate", people_file)
+    assert origin in run("release", "people.statistics.parquet", "--output", "people.json", *options).out
+
+
+def test_a_rule_is_not_for_counted_rows(people_file: Path, run: Run) -> None:
+    run("aggregate", people_file)
+    for verb, *arguments in (
+        ("plan", people_file),
+        ("train", people_file),
+        ("release", "people.statistics.parquet", "--output", "people.json"),
+    ):
+        refused = run(verb, *arguments, "--delta", "1/n", *GAUSSIAN, expected=64).err
+        assert "never counted" in refused
+        assert "--declared-rows" in refused
+
+
+def test_declared_rows_that_do_nothing_are_refused(people_file: Path, run: Run) -> None:
+    run("aggregate", people_file)
+    rows = ("--declared-rows", 2000)
+    assert "leave --declared-rows out" in run("train", people_file, *rows, expected=64).err
+    assert "leave --declared-rows out" in run("train", people_file, *rows, "--delta", "1e-6", expected=64).err
+    output = ("--output", "people.json")
+    assert "leave --declared-rows out" in run("release", "people.statistics.parquet", *output, *rows, expected=64).err
+
+
+@pytest.mark.parametrize("rows", [99, 10**12 + 1])
+def test_declared_rows_out_of_range_are_refused(rows: int, people_file: Path, run: Run) -> None:
+    options = ("--delta", "1/n", *GAUSSIAN, "--declared-rows", rows)
+    for verb in ("plan", "train"):
+        assert f"expected 100 to 1000000000000, found {rows}" in run(verb, people_file, *options, expected=64).err
+    Path("datasets.toml").write_text(DECLARATION.replace("[people]\n", f"[people]\nrows = {rows}\n", 1))
+    assert "datasets.toml, entry people: " in run("train", people_file, *options[:-2], expected=78).err

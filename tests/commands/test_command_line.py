@@ -21,7 +21,10 @@ from dpnb_columnar.boundary.families import NOISE_FAMILIES
 from dpnb_columnar.boundary.release import MECHANISMS
 from dpnb_columnar.commands import main
 
-VERBS = ("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit")
+VERBS = (
+    *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),
+    "reproduce",
+)
 PATHS = [*((verb,) for verb in VERBS), ("datasets", "list"), ("datasets", "prepare")]
 HEAVY = ("polars", "duckdb", "numpy", "pyarrow", "scipy", "flint")
 SECRET = "secret 42"

@@ -6,7 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from people import spoil_rows
+from mechanisms import PRIVATE
+from people import DECLARATION, spoil_rows
 from running import Run
 
 from dpnb_columnar.budget import Pure
@@ -28,14 +29,18 @@ def test_shares_add_up_to_the_total(people_file: Path, run: Run) -> None:
     assert sum(Fraction(row[-4]) for row in rows) == Fraction(3, 10)
 
 
-@pytest.mark.parametrize("mechanism", ["smooth", "histogram", "majority"])
+@pytest.mark.parametrize("mechanism", PRIVATE)
 def test_what_is_planned_is_what_is_released(mechanism: str, people_file: Path, run: Run) -> None:
     options = ("--mechanism", mechanism, "--epsilon", "0.3", "--neighbours", "replace-one", "--weights", "3:2:1")
-    rows = queries(run("plan", people_file, *options).out)
+    text = run("plan", people_file, *options).out
+    rows = queries(text)
     run("train", people_file, *options)
     released = load_model(Path("people.model.json")).guarantee.composition
-    planned = [(row[-6], Pure(Fraction(row[-5])), Pure(Fraction(row[-4])), row[-3]) for row in rows]
-    assert planned == [(str(share.values), share.loss, share.row_loss, share.noise) for share in released]
+    planned = [(Pure(Fraction(row[-5])), Pure(Fraction(row[-4])), row[-3]) for row in rows]
+    assert planned == [(share.loss, share.row_loss, share.noise) for share in released]
+    most = [int(row[-6]) for row in rows]
+    assert all(share.values <= there for share, there in zip(released, most, strict=True))
+    assert ("the most there may be" in text) == ("histogram" in mechanism)
 
 
 def test_no_row_is_opened(people_file: Path, run: Run) -> None:
@@ -78,3 +83,49 @@ def test_rows_out_of_range_are_refused(rows: int, people_file: Path, run: Run) -
 
 def test_mechanism_without_privacy_has_no_plan(people_file: Path, run: Run) -> None:
     assert "NOT PRIVATE" in run("plan", people_file, "--mechanism", "none").out
+
+
+def advised(text: str) -> dict[str, list[str]]:
+    """Cells of the table of advice, by mechanism."""
+    table = text.split("\n\n")[4].splitlines()[2:]
+    return {line.split()[0]: line.split()[1:] for line in table}
+
+
+def test_advice_tells_every_private_mechanism_and_recommends_one(people_file: Path, run: Run) -> None:
+    text = run("plan", people_file, "--declared-rows", 5000).out
+    assert "rehearsed on made-up rows of this domain: 5000 (--declared-rows), each mechanism with its default" in text
+    table = advised(text)
+    assert list(table) == PRIVATE
+    assert {len(cells) for cells in table.values()} == {4, 8}
+    (line,) = [line for line in text.splitlines() if line.startswith("recommended: ")]
+    named = line.removeprefix("recommended: ").split()[0]
+    losses = {name: (float(cells[-2]) + float(cells[-1])) / 2 for name, cells in table.items()}
+    assert losses[named] <= min(losses.values()) + 0.004
+    assert "nobody has looked at the real ones" in text
+
+
+def test_advice_is_for_declared_rows_or_for_the_first_size(people_file: Path, run: Run) -> None:
+    assert ": 20000 (--rows in each class), " in run("plan", people_file).out
+    assert ": 6000 (--rows in each class), " in run("plan", people_file, "--rows", 3000, "--rows", 100).out
+    assert ": 7000 (--declared-rows), " in run("plan", people_file, "--rows", 3000, "--declared-rows", 7000).out
+    Path("datasets.toml").write_text(DECLARATION.replace("[people]\n", "[people]\nrows = 4321\n", 1))
+    assert ": 4321 (datasets.toml, entry people), " in run("plan", people_file).out
+
+
+def test_advice_is_the_same_whatever_mechanism_is_planned(people_file: Path, run: Run) -> None:
+    options = ("--epsilon", "0.7", "--declared-rows", 5000)
+    plans = [run("plan", people_file, *options, "--mechanism", name).out for name in ("smooth", "histogram")]
+    plans.append(run("plan", people_file, *options, "--noise", "gaussian", "--delta", "1e-6").out)
+    assert len({text.split("rehearsed")[1] for text in plans}) == 1
+
+
+def test_advice_can_be_left_out(people_file: Path, run: Run) -> None:
+    whole, short = run("plan", people_file).out, run("plan", people_file, "--no-advice").out
+    assert whole.startswith(short)
+    assert "recommended" not in short
+
+
+def test_rows_are_declared_for_something(people_file: Path, run: Run) -> None:
+    rows = ("--declared-rows", 2000)
+    assert "--no-advice" in run("plan", people_file, "--no-advice", *rows, expected=64).err
+    run("plan", people_file, "--no-advice", *rows, "--delta", "1/n", "--noise", "gaussian")

@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from mechanisms import MECHANISMS
 from people import DECLARATION, PEOPLE, people, write_people
 from running import Run
 
@@ -22,7 +23,7 @@ def statistics(people_file: Path, run: Run) -> Path:
     return STATISTICS
 
 
-@pytest.mark.parametrize("mechanism", ["smooth", "histogram", "majority", "none"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("suffix", [".json", ".parquet"])
 def test_train_is_aggregate_and_release(mechanism: str, suffix: str, people_file: Path, run: Run) -> None:
     options = ("--mechanism", mechanism, "--epsilon", "0.7", "--neighbours", "replace-one", "--seed", 11)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from mechanisms import MECHANISMS
 from running import Run
 
 from dpnb_columnar.model.files import load_model
@@ -43,7 +44,7 @@ def test_json_is_the_document_of_the_model(people_file: Path, run: Run) -> None:
     assert json.loads(text)["domain"]["name"] == "people"
 
 
-@pytest.mark.parametrize("mechanism", ["smooth", "histogram", "majority", "none"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_every_mechanism_can_be_shown(mechanism: str, people_file: Path, run: Run) -> None:
     run("train", people_file, "--mechanism", mechanism)
     text = run("show", "people.model.json").out

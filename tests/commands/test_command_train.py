@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mechanisms import PRIVATE
 from people import DECLARATION, PEOPLE, people, spoil_rows, write_people
 from running import Run
 
@@ -120,7 +121,7 @@ def test_mechanism_without_privacy_says_so(people_file: Path, run: Run) -> None:
     assert document()["guarantee"]["epsilon"] is None
 
 
-@pytest.mark.parametrize("mechanism", ["smooth", "histogram", "majority"])
+@pytest.mark.parametrize("mechanism", PRIVATE)
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_options_reach_the_guarantee(mechanism: str, relation: str, people_file: Path, run: Run) -> None:
     run("train", people_file, "--epsilon", "0.3", "--mechanism", mechanism, "--neighbours", relation)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from mechanisms import MECHANISMS
 from people import TYPES, people, write_people
 from running import Run
 
@@ -41,7 +42,7 @@ def test_train_prints_public_facts_alone(rows: str, folder: Path, run: Run) -> N
     assert (ended.out, ended.err) == (TRAINED, "")
 
 
-@pytest.mark.parametrize("mechanism", ["smooth", "histogram", "majority", "none"])
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("verb", ["train", "plan"])
 def test_text_does_not_depend_on_rows(verb: str, mechanism: str, folder: Path, run: Run) -> None:
     texts = set()

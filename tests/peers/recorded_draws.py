@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from mechanisms import PRIVATE
 from people import people_domain, write_people
 
 import dpnb_columnar as dpnb
@@ -24,8 +25,7 @@ from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.noise.family import Floats
 from dpnb_columnar.rows.source import open_source
 
-MECHANISMS = ("smooth", "histogram", "majority")
-"""The private ones."""
+MECHANISMS = tuple(PRIVATE)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from recorded_draws import Drawn, counted, draws, every_pure_noise, total_loss
+from recorded_draws import MECHANISMS, Drawn, counted, draws, every_pure_noise, total_loss
 
 from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.budget import Budget, Neighbours
@@ -64,6 +64,14 @@ def test_bug_01_a_changed_label_costs_at_most_epsilon(
 ) -> None:
     for epsilon in (Fraction(1, 10), Fraction(1), Fraction(8)):
         assert 0 < judged(neighbours, epsilon, "smooth", noise) <= float(epsilon) * (1 + 1e-9), epsilon
+
+
+@pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if name != "smooth"])
+def test_bug_01_a_changed_label_costs_at_most_epsilon_under_every_mechanism(
+    mechanism: str, neighbours: list[tuple[Statistics, Statistics]]
+) -> None:
+    for epsilon in (Fraction(1, 10), Fraction(1), Fraction(8)):
+        assert 0 < judged(neighbours, epsilon, mechanism, "") <= float(epsilon) * (1 + 1e-9), epsilon
 
 
 @pytest.mark.parametrize("mechanism", ["histogram", "majority"])

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from mechanisms import PRIVATE
 from people import DECLARATION, PEOPLE, people, write_people
 from recorded_draws import by_every_engine
 from running import Run
@@ -120,7 +121,7 @@ def test_bug_08_an_epsilon_that_is_no_number_is_refused_in_python(number: Any, p
             call()
 
 
-@pytest.mark.parametrize("mechanism", ["smooth", "histogram", "majority"])
+@pytest.mark.parametrize("mechanism", PRIVATE)
 def test_bug_08_a_nan_budget_releases_nothing(mechanism: str, people_file: Path) -> None:
     """Past every door that reads numbers, noise itself refuses to be made from NaN."""
     nan: Any = NAN
@@ -128,7 +129,7 @@ def test_bug_08_a_nan_budget_releases_nothing(mechanism: str, people_file: Path)
         release(dpnb.aggregate(people_file), Budget(nan), mechanism)
 
 
-@pytest.mark.parametrize("mechanism", ["smooth", "histogram", "majority"])
+@pytest.mark.parametrize("mechanism", PRIVATE)
 def test_bug_08_a_column_of_nan_spends_the_budget_and_no_other(mechanism: str, folder: Path, run: Run) -> None:
     """The model of nothing but NaN holds finite numbers, and states the budget it was given."""
     nothing = people(100).with_columns(age=pl.lit(NAN), hours=pl.lit(INFINITY))

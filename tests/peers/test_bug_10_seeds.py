@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from mechanisms import PRIVATE
 from people import DECLARATION, people, people_domain, write_people
 from running import Run
 
@@ -54,7 +55,7 @@ def trained(run: Run, file: Path, *arguments: object) -> Callable[[], str]:
     return train
 
 
-@pytest.mark.parametrize("mechanism", ["smooth", "histogram", "majority"])
+@pytest.mark.parametrize("mechanism", PRIVATE)
 def test_bug_10_no_two_models_of_the_same_rows_are_alike(mechanism: str, people_file: Path, run: Run) -> None:
     """Also where the program that calls has seeded its own generators. (Little epsilon: two counts of much noise come
     out alike twice by chance once in a hundred million.)"""

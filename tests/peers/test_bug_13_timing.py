@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 import pytest
+from mechanisms import PRIVATE
 from running import Run
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +32,7 @@ def test_bug_13_side_channels_are_declared_out_of_scope(page: str) -> None:
     assert "time" in section
 
 
-@pytest.mark.parametrize("mechanism", ["smooth", "histogram", "majority"])
+@pytest.mark.parametrize("mechanism", PRIVATE)
 @pytest.mark.parametrize("suffix", ["json", "parquet"])
 def test_bug_13_train_tells_no_time(
     mechanism: str, suffix: str, people_file: Path, run: Run, caplog: pytest.LogCaptureFixture

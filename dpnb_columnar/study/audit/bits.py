@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from dpnb_columnar.boundary.smooth import GRID_BITS
+from dpnb_columnar.boundary.moments import GRID_BITS
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
@@ -100,9 +100,11 @@ def _off_grid_number(domain: Domain, model: Model) -> str | None:
         for mean in parameters.released_mean:
             if not _carried(mean, scale.origin, scale.step):
                 return f"a mean of {parameters.attribute}"
-        for variance in parameters.released_variance:
-            if not _carried(variance, 0.0, scale.step**2):
-                return f"a variance of {parameters.attribute}"
+        drawn, numbers = parameters.released_spread
+        unit = scale.step if drawn == "released_deviation" else scale.step**2
+        for number in numbers:
+            if not _carried(number, 0.0, unit):
+                return f"a {drawn} of {parameters.attribute}"
     return None
 
 

@@ -25,8 +25,8 @@ def _numbers(model: Model) -> Iterator[tuple[str, float]]:
     for parameters in model.attributes:
         name = parameters.attribute
         if isinstance(parameters, Normal):
-            for field in ("released_mean", "released_variance"):
-                for klass, number in enumerate(getattr(parameters, field)):
+            for field, drawn_numbers in (("released_mean", parameters.released_mean), parameters.released_spread):
+                for klass, number in enumerate(drawn_numbers):
                     yield f"{field} of {name}, class {klass}", number
             for field in ("mean", "deviation"):
                 for klass, number in enumerate(getattr(parameters, field)):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
-from dpnb_columnar.boundary.smooth import MOMENTS
+from dpnb_columnar.boundary.moments import MOMENTS
 from dpnb_columnar.sensitivity import RunLengthColumn
 
 LARGEST = 100_000
@@ -20,7 +21,12 @@ def remembered_searches() -> Iterator[None]:
     Both are functions of the sample and of public numbers; no result changes.
     """
     original = dict(MOMENTS)
-    MOMENTS.update({query: (_remembered(one), _remembered(two)) for query, (one, two) in original.items()})
+    MOMENTS.update(
+        {
+            query: replace(each, statistic=_remembered(each.statistic), search=_remembered(each.search))
+            for query, each in original.items()
+        }
+    )
     try:
         yield
     finally:

@@ -1,0 +1,151 @@
+"""What the public choices are worth: accuracy with one of them changed at a time (docs/tuning.md).
+
+Usage: python -m benchmarks.tuning CHOICE DATA.parquet... [--epsilon 0.05,0.1,0.3,1,3] [--seeds 2] [--bounds 1]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from dpnb_columnar.boundary import adaptive_histogram, bins, families, postprocessing, tuning
+from dpnb_columnar.budget import Budget, parse_epsilon, parse_weights
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.model.parameters import Normal
+from dpnb_columnar.rows.domains import find_domain
+from dpnb_columnar.study.cross_validation import Fold, accuracies
+from dpnb_columnar.study.reproduce.coding import code_rows
+from dpnb_columnar.study.reproduce.folds import split
+from dpnb_columnar.study.reproduce.widening import widened
+
+RELEASED_NORMAL = postprocessing.normal
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A choice made otherwise.
+
+    Attributes:
+        name: What is tried.
+        changed: (module, name, value) of what is put in the place of what is there.
+        weights: Division of the budget; None for the mechanism's own.
+    """
+
+    name: str
+    changed: Sequence[tuple[Any, str, Any]] = ()
+    weights: str | None = None
+
+
+def each(module: Any, name: str, *values: Any) -> list[Trial]:
+    """One trial for each value of a constant."""
+    return [Trial(f"{name} {value}", [(module, name, value)]) for value in values]
+
+
+def projected(counts: Any, sizes: Sequence[int], prior: Fraction) -> tuple[tuple[float, ...], ...]:
+    """Tables made consistent with the class counts: the nearest non-negative counts that add up to them."""
+    rows = []
+    for row, size in zip(counts, sizes, strict=True):
+        falling, total = sorted(row, reverse=True), max(size, 1)
+        excess = [(sum(falling[:kept]) - total) / kept for kept in range(1, len(row) + 1)]
+        level = next(one for one, least in zip(excess[::-1], falling[::-1], strict=True) if least > one)
+        rows.append([max(count - level, 0.0) for count in row])
+    return RELEASED_PROBABILITIES(rows, sizes, prior)
+
+
+RELEASED_PROBABILITIES: Callable[..., tuple[tuple[float, ...], ...]] = postprocessing.probabilities
+
+
+def wide_fallback(attribute: Any, means: Any, variances: Any, *arguments: Any) -> Normal:
+    """One invalid variance, and the attribute says nothing about any class."""
+    valid = all(variance > Fraction(1, 12) for variance in variances)
+    return RELEASED_NORMAL(attribute, means, variances if valid else [Fraction(0)] * len(variances), *arguments)
+
+
+NOW = Trial("as it is")
+CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
+    "trim": (["smooth"], each(tuning, "AFFORDABLE_TRIM", 0.003, 0.01, 0.05)),
+    "largest-trim": (["smooth"], each(tuning, "LARGEST_TRIM", 0.05, 0.25)),
+    "beta": (["smooth"], each(families, "POLYPLACE_ALPHA", *(Fraction(n, 2) for n in (3, 4, 7, 10, 16)))),
+    "pooled-rows": (["smooth", "global-variance"], each(tuning, "POOLED_ROWS", 0, 3, 30)),
+    "fallback": (["smooth", "global-variance"], [Trial("wide", [(postprocessing, "normal", wide_fallback)])]),
+    "prior-count": (
+        ["smooth", "histogram"],
+        each(tuning, "PRIOR_COUNT", Fraction(0), Fraction(1, 4), Fraction(1), Fraction(2)),
+    ),
+    "consistency": (
+        ["smooth", "histogram"],
+        [Trial("projected onto the class counts", [(postprocessing, "probabilities", projected)])],
+    ),
+    "bins": (
+        ["histogram"],
+        [
+            Trial(f"{number} bins", [(tuning, "FEWEST_BINS", number), (tuning, "MOST_BINS", number)])
+            for number in (8, 16, 32, 64)
+        ],
+    ),
+    "amounts": (["histogram"], [Trial("equal bins everywhere", [(bins, "AMOUNTS", 2**40)])]),
+    "placing": (
+        ["adaptive-histogram"],
+        [
+            *each(adaptive_histogram, "PLACING", Fraction(1, 8), Fraction(1, 2)),
+            *each(bins, "REACH", 1.5, 3.5),
+            *each(bins, "GROWTH", 2),
+        ],
+    ),
+    "weights": (
+        ["smooth", "histogram", "adaptive-histogram"],
+        [Trial(weights, weights=weights) for weights in ("1:1:1", "2:1:1", "2:1:1/2", "3:2:1/2", "3:1:1", "1:1:1/4")],
+    ),
+}
+"""Per choice, the mechanisms that it matters to, and what else it could be."""
+
+
+def main() -> None:
+    """Print, per mechanism and trial, the mean accuracy per data set and epsilon."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("choice", choices=CHOICES)
+    parser.add_argument("data", type=Path, nargs="+")
+    parser.add_argument("--epsilon", default="0.05,0.1,0.3,1,3")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--bounds", type=int, default=1)
+    options = parser.parse_args()
+    epsilons = options.epsilon.split(",")
+    mechanisms, trials = CHOICES[options.choice]
+    for path in options.data:
+        parts = folds(path, options.seeds, options.bounds)
+        print(f"{path.stem:46}" + "".join(f"{epsilon:>8}" for epsilon in epsilons))
+        for mechanism in mechanisms:
+            for trial in (NOW, *trials):
+                found = [accuracy(parts, trial, mechanism, epsilon) for epsilon in epsilons]
+                print(f"{mechanism:20}{trial.name:26}" + "".join(f"{value:8.4f}" for value in found), flush=True)
+
+
+def folds(path: Path, seeds: int, factor: int) -> list[list[Fold]]:
+    """Ten folds of each random split, with bounds declared ``factor`` times as wide."""
+    domain: Domain = find_domain([path]).domain
+    rows, declared = code_rows([path], domain), domain if factor == 1 else widened(domain, factor)
+    found = [split(rows, domain, 10, seed) for seed in range(seeds)]
+    return [[Fold(each.training(number, declared), each.held_out[number]) for number in range(10)] for each in found]
+
+
+def accuracy(parts: Sequence[Sequence[Fold]], trial: Trial, mechanism: str, epsilon: str) -> float:
+    """Mean accuracy over splits and folds."""
+    weights = None if trial.weights is None else parse_weights(trial.weights)
+    budget = Budget(parse_epsilon(epsilon), weights=weights)
+    families._calibrated.cache_clear()
+    with ExitStack() as changes:
+        for module, name, value in trial.changed:
+            changes.enter_context(patch.object(module, name, value))
+        means = [statistics.fmean(accuracies(part, budget, mechanism, seed=seed)) for seed, part in enumerate(parts)]
+    return statistics.fmean(means)
+
+
+if __name__ == "__main__":
+    main()

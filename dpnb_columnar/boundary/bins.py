@@ -1,0 +1,78 @@
+"""Where the bins of a histogram begin, from public facts and released numbers alone.
+
+Every function gives codes of the attribute's scale: the first of each bin, and the last code plus 1 as the end.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from dpnb_columnar.domain import Numeric, Transform
+
+AMOUNTS = 1000
+"""A range of more whole units than this is that of an amount: money, weights, populations."""
+
+REACH = 2.5
+"""Bins of equal width reach this many deviations to both sides of the released mean."""
+
+GROWTH = 3
+"""Beyond them, each bin is this many times as wide as the one before."""
+
+MOST_OUTER_BINS = 2 * (math.ceil(math.log(2**33, GROWTH)) + 1)
+"""Bins of growing width that reach from any code to both ends of the widest scale there is."""
+
+
+def declared_edges(attribute: Numeric, bins: int) -> list[int]:
+    """Bins placed by the declaration alone.
+
+    They are equal, unless the attribute is an amount: then they grow geometrically from zero, or from the bound that is
+    nearest to it, since amounts are many small ones and a few large ones, and their upper bounds are declared loosely.
+    """
+    last = attribute.scale.cells
+    if attribute.transform is Transform.IDENTITY and attribute.step >= 1 and last > AMOUNTS:
+        zero = min(max(-attribute.lower / attribute.step, Fraction(0)), Fraction(last))
+        return geometric_edges(last, math.floor(zero), bins)
+    return equal_edges(last, bins)
+
+
+def equal_edges(last: int, bins: int) -> list[int]:
+    """Equal bins over codes 0 to ``last``, no more than there are codes."""
+    bins = min(bins, last + 1)
+    return [(last + 1) * position // bins for position in range(bins + 1)]
+
+
+def geometric_edges(last: int, origin: int, bins: int) -> list[int]:
+    """Bins over codes 0 to ``last`` that are as narrow as codes near ``origin`` and grow in proportion to the distance
+    from it; fewer than ``bins`` where several would share one code."""
+    low, high = (math.asinh((end - origin) / 2) for end in (0, last + 1))
+    edges = [origin + round(2 * math.sinh(place)) for place in np.linspace(low, high, bins + 1)]
+    return _covering(edges, last)
+
+
+def placed_edges(last: int, bins: int, mean: float, deviation: float) -> list[int]:
+    """Equal bins where a distribution of this mean and deviation is, and growing ones from there to both ends.
+
+    Args:
+        last: The last code.
+        bins: Number of the equal ones.
+        mean: In codes, 0 to ``last``.
+        deviation: In codes, positive.
+    """
+    end = last + 1.0
+    low, high = max(mean - REACH * deviation, 0.0), min(mean + REACH * deviation, end)
+    width = (high - low) / bins
+    edges = [low + position * width for position in range(bins + 1)]
+    for place, step in ((high, width), (low, -width)):
+        while 0 < place < end:
+            step *= GROWTH
+            place += step
+            edges.append(place)
+    return _covering([round(min(max(edge, 0.0), end)) for edge in edges], last)
+
+
+def _covering(edges: list[int], last: int) -> list[int]:
+    """Rising edges from 0 to ``last + 1``."""
+    return sorted({0, *(min(max(edge, 0), last + 1) for edge in edges), last + 1})

@@ -1,0 +1,110 @@
+"""CONFIDENTIAL. Rows of a data set as small whole numbers: per column its distinct values, and which one a row holds.
+
+Everything a cross-validation needs follows from this: counts of any rows under any bounds, and scores of any rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dpnb_columnar.aggregation.polars_engine import scan
+from dpnb_columnar.domain import Attribute, Domain, Numeric
+from dpnb_columnar.rows.expressions import category_code, class_code, column, fits, grid_code
+from dpnb_columnar.rows.kinds import Kind
+from dpnb_columnar.rows.source import open_source
+
+Integers = NDArray[np.int64]
+Places = NDArray[np.unsignedinteger]
+
+PLACE = "__place"
+VALUE = "__value"
+LABEL = "__class"
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class CodedColumn:
+    """One column. Confidential.
+
+    Attributes:
+        values: The distinct values of some rows, as their file holds them; a series of the column's name.
+        places: Shape (rows,), the narrowest unsigned type that holds them: position of each row's value.
+    """
+
+    values: pl.Series
+    places: Places
+
+    def of(self, rows: Integers) -> CodedColumn:
+        """The column of these rows alone, with the values that occur in them."""
+        places = self.places[rows]
+        present = np.flatnonzero(np.bincount(places, minlength=len(self.values)))
+        renumbered = np.zeros(len(self.values), dtype=places.dtype)
+        renumbered[present] = np.arange(len(present))
+        return CodedColumn(self.values.gather(present), renumbered[places])
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class CodedRows:
+    """The rows of a data set that fit its domain. Confidential.
+
+    Attributes:
+        kinds: What each column of the data set holds.
+        classes: Shape (rows,), int64: class codes.
+        columns: Per attribute, its column.
+    """
+
+    kinds: Mapping[str, Kind]
+    classes: Integers
+    columns: Mapping[str, CodedColumn]
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.classes)
+
+    def codes(self, attribute: Attribute) -> Integers:
+        """The code of each distinct value of an attribute, by the rule that every engine follows; shape (values,)."""
+        return codes(attribute, self.columns[attribute.name].values, self.kinds[attribute.name])
+
+
+def code_rows(files: Sequence[Path], domain: Domain) -> CodedRows:
+    """Read the rows that fit a domain.
+
+    Args:
+        files: Parquet files; one column of them at a time has to fit in memory.
+        domain: Their domain. Bounds and steps of its numeric attributes do not matter.
+
+    Raises:
+        MissingInputError, DataError: A file cannot be read, or does not fit the domain.
+    """
+    source = open_source(files, domain)
+    rows = scan(source).filter(fits(domain, source.kinds))
+    try:
+        labels = rows.select(class_code(domain, source.kinds).alias(LABEL)).collect()[LABEL]
+        columns = {
+            attribute.name: _coded(rows.select(column(attribute.name)).collect().to_series())
+            for attribute in domain.attributes
+        }
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise source.unreadable() from None
+    return CodedRows(source.kinds, labels.to_numpy().astype(np.int64), columns)
+
+
+def codes(attribute: Attribute, values: pl.Series, kind: Kind) -> Integers:
+    """Grid codes or category codes of values that fit the domain; shape (values,), int64."""
+    rule = grid_code if isinstance(attribute, Numeric) else category_code
+    return values.to_frame().select(rule(attribute, kind)).to_series().to_numpy().astype(np.int64)  # type: ignore[arg-type]
+
+
+def _coded(values: pl.Series) -> CodedColumn:
+    frame = values.alias(VALUE).to_frame()
+    distinct = frame.unique(maintain_order=True)
+    numbered = distinct.with_row_index(PLACE)
+    found = frame.join(numbered, on=VALUE, how="left", nulls_equal=True, maintain_order="left")
+    narrow = np.min_scalar_type(max(len(distinct) - 1, 0))
+    return CodedColumn(distinct[VALUE].alias(values.name), found[PLACE].to_numpy().astype(narrow))

@@ -1,0 +1,171 @@
+"""Made-up populations: a function of the domain alone, with exact numbers of rows."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from people import people_domain
+
+from dpnb_columnar.advice.likelihoods import log_likelihoods
+from dpnb_columnar.advice.population import population, whole
+from dpnb_columnar.advice.reference import SAMPLE_ROWS, expected_statistics, sample
+from dpnb_columnar.boundary.release import MECHANISMS, release
+from dpnb_columnar.budget import Budget
+from dpnb_columnar.domain import Domain, Numeric, read_domain
+from dpnb_columnar.domain.catalogue import entries
+from dpnb_columnar.model.predict import score
+from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
+
+KINDS = {
+    "label": {"column": "y", "classes": ["a", "b", "c"]},
+    "attributes": {
+        "wide": {"lower": 0, "upper": 600, "step": 1},
+        "about zero": {"lower": -300, "upper": 300, "step": 1},
+        "below zero": {"lower": -900, "upper": -300, "step": 1},
+        "fine": {"lower": 1, "upper": 2, "step": "0.00001"},
+        "few": {"lower": 0, "upper": 5, "step": 1},
+        "two": {"lower": 0, "upper": 1, "step": 1},
+        "amount": {"lower": 0, "upper": 99999, "step": 1},
+        "logarithm": {"lower": 0, "upper": 99999, "step": 1, "transform": "log1p"},
+        "widest": {"lower": 0, "upper": 2**32, "step": 1},
+        "one": {"values": ["only"]},
+        "many": {"values": [str(value) for value in range(40)], "missing": "category"},
+    },
+}
+
+
+def domain() -> Domain:
+    return read_domain("kinds", KINDS, "test")
+
+
+def moments(domain: Domain, name: str, looseness: int, rows: int = 100_000) -> list[tuple[float, float]]:
+    """Mean and deviation within every class, in codes."""
+    columns = expected_statistics(population(domain, looseness), rows).columns[name]
+    return [(float(trimmed_mean(each, 0)), math.sqrt(trimmed_variance(each, 0))) for each in columns]
+
+
+@pytest.mark.parametrize("looseness", [1, 10])
+@pytest.mark.parametrize("rows", [1, 7, 100, 99_999, 10**12, 2**45])
+def test_counts_are_exactly_as_many_as_rows(rows: int, looseness: int) -> None:
+    found = expected_statistics(population(domain(), looseness), rows)
+    assert found.class_counts.sum() == rows
+    for name, columns in found.columns.items():
+        assert [column.size for column in columns] == list(found.class_counts), name
+    for name, table in found.tables.items():
+        assert list(table.sum(axis=1)) == list(found.class_counts), name
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.integers(1, 1000), min_size=1, max_size=20), st.integers(0, 10**9))
+def test_rounding_moves_no_cumulative_count_by_more_than_a_half(weights: list[int], size: int) -> None:
+    cumulative = np.cumsum(weights) / sum(weights)
+    counts = whole(cumulative, size)
+    assert counts.min() >= 0
+    assert counts.sum() == size
+    exact = [Fraction(sum(weights[: place + 1]), sum(weights)) * size for place in range(len(weights))]
+    drift = [abs(int(total) - each) for total, each in zip(np.cumsum(counts), exact, strict=True)]
+    assert max(drift) <= Fraction(1, 2) + Fraction(1, 10**5)
+
+
+def test_the_first_class_is_three_times_as_large_as_each_other() -> None:
+    assert list(expected_statistics(population(domain(), 1), 5000).class_counts) == [3000, 1000, 1000]
+    assert list(expected_statistics(population(people_domain(), 1), 4000).class_counts) == [3000, 1000]
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"), [("wide", 600), ("about zero", 600), ("below zero", 600), ("fine", 100_000)]
+)
+def test_values_fill_the_bounds_or_a_tenth_of_them(name: str, cells: int) -> None:
+    for looseness in (1, 10):
+        for _, deviation in moments(domain(), name, looseness):
+            assert deviation == pytest.approx(cells / looseness / 6, rel=0.03)
+
+
+def test_bounds_are_loose_on_the_far_side_of_zero() -> None:
+    for name, middle in (("wide", 30), ("about zero", 300), ("below zero", 570)):
+        found = moments(domain(), name, 10)
+        assert np.mean([mean for mean, _ in found]) == pytest.approx(middle, abs=5), name
+
+
+def test_classes_are_moderately_far_apart() -> None:
+    """Standardised distances of all attributes add up, as squares, to the one that is promised."""
+    names = [attribute.name for attribute in people_domain().numeric]
+    for name in names:
+        (first, deviation), (second, _) = moments(people_domain(), name, 1)
+        assert abs(first - second) / deviation == pytest.approx(1.75 / math.sqrt(3), rel=0.05)
+
+
+def test_amounts_are_skewed_and_begin_at_zero() -> None:
+    for looseness in (1, 10):
+        for column in expected_statistics(population(domain(), looseness), 100_000).columns["amount"]:
+            mean, deviation = float(trimmed_mean(column, 0)), math.sqrt(trimmed_variance(column, 0))
+            assert mean == pytest.approx(99999 / 6 / looseness, rel=1)
+            assert deviation == pytest.approx(mean, rel=0.1)
+            median = column.codes[np.searchsorted(np.cumsum(column.counts), column.size / 2)]
+            assert median < 0.8 * mean
+
+
+def test_narrow_ranges_keep_some_values() -> None:
+    for name in ("few", "two"):
+        for column in expected_statistics(population(domain(), 10), 10_000).columns[name]:
+            assert len(column.codes) >= 2
+
+
+def test_frequencies_of_categories_fall_and_differ_between_classes() -> None:
+    table = expected_statistics(population(domain(), 1), 1_000_000).tables["many"]
+    together = table.sum(axis=0)
+    assert np.all(np.diff(together[::2]) < 0)
+    assert np.all(np.diff(together[1::2]) < 0)
+    shares = table / table.sum(axis=1, keepdims=True)
+    assert np.abs(shares[0] - shares[1]).max() > 0.02
+
+
+@pytest.mark.parametrize("looseness", [1, 10])
+def test_every_declared_data_set_has_a_population(looseness: int) -> None:
+    for entry in entries():
+        found = expected_statistics(population(entry.domain, looseness), 1000)
+        assert found.class_counts.sum() == 1000
+
+
+def test_the_sample_is_always_alike_and_like_its_population() -> None:
+    made = population(people_domain(), 1)
+    first, second = sample(made), sample(made)
+    assert first.size == SAMPLE_ROWS
+    assert np.array_equal(first.classes, second.classes)
+    for name, places in first.places.items():
+        assert np.array_equal(places, second.places[name])
+        for number, cumulative in enumerate(made.distributions[name].cumulative):
+            own = places[first.classes == number]
+            shares = np.cumsum(np.bincount(own, minlength=len(cumulative))) / len(own)
+            assert np.abs(shares - cumulative).max() < 1e-3
+    middle = first.classes == 0
+    independent = np.corrcoef(first.places["age"][middle], first.places["hours"][middle])[0, 1]
+    assert abs(independent) < 0.05
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_likelihoods_are_those_of_prediction(mechanism: str) -> None:
+    """The arrays here and the frames of ``predict`` give rows of codes the same probabilities."""
+    import polars as pl
+
+    made = people_domain()
+    statistics = expected_statistics(population(made, 1), 5000)
+    model = release(statistics, Budget(Fraction(3)), mechanism, draw=ExactSampler(SeededBits(5)))
+    generator = np.random.default_rng(3)
+    codes = {
+        attribute.name: generator.integers(0, (attribute.cells + 1) if isinstance(attribute, Numeric) else 2, 500)
+        for attribute in made.attributes
+    }
+    joint = np.log(model.classes.probability)[:, None] + np.zeros((2, 500))
+    for parameters in model.attributes:
+        joint += log_likelihoods(made[parameters.attribute], parameters, codes[parameters.attribute])
+    frame = pl.DataFrame({"age": codes["age"], "hours": codes["hours"], "sex": np.array(["f", "m"])[codes["sex"]]})
+    found = score(model, frame.lazy()).collect()
+    expected = 1 / (1 + np.exp(np.clip(joint[0] - joint[1], -700, 700)))
+    np.testing.assert_allclose(found["probability_high"].to_numpy(), expected, rtol=1e-6, atol=1e-9)

@@ -1,0 +1,172 @@
+"""Public choices and post-processing: public numbers in, public numbers out, whatever was released."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from dpnb_columnar.boundary.families import smooth_noise
+from dpnb_columnar.boundary.postprocessing import normal, probabilities
+from dpnb_columnar.boundary.scaling import on_scale
+from dpnb_columnar.boundary.tuning import histogram_bins, pooled_rows, prior_count, trim, trimmed_normal_variance
+from dpnb_columnar.budget import Concentrated, Pure
+from dpnb_columnar.domain import Numeric, read_domain
+from dpnb_columnar.sensitivity import RunLengthColumn
+
+DOMAIN = read_domain(
+    "moments",
+    {
+        "label": {"column": "y", "classes": ["a", "b"]},
+        "attributes": {
+            "x": {"lower": 0, "upper": 6, "step": 1},
+            "w": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p"},
+        },
+    },
+    "test",
+)
+
+# --- trim -----------------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(8, 10**10), st.sampled_from(["polyplace", "cauchy"]), st.fractions(Fraction(1, 10**5), 100))
+def test_the_trim_always_leaves_a_window(size: int, name: str, epsilon: Fraction) -> None:
+    cut = trim(size, smooth_noise(name, Pure(epsilon)))
+    assert cut >= 0
+    assert size - 2 * cut >= max(2, size // 2)
+
+
+@given(st.integers(8, 10**8), st.integers(8, 10**8), st.fractions(Fraction(1, 10**4), 10))
+def test_classes_are_cut_far_together_or_not_at_all(one: int, two: int, epsilon: Fraction) -> None:
+    noise, smallest = smooth_noise("polyplace", Pure(epsilon)), min(one, two)
+    far = [math.ceil(math.log(size) / float(noise.beta)) for size in (one, two)]
+    cut = [trim(size, noise, smallest) for size in (one, two)]
+    if trim(smallest, noise) == far[(one, two).index(smallest)] <= smallest // 50:
+        assert cut == far
+    else:
+        assert all(each <= size // 10 for each, size in zip(cut, (one, two), strict=True))
+
+
+def test_at_census_scale_the_bounds_are_put_out_of_reach() -> None:
+    """At k = trim + 1 the declared bounds weigh no more than one value of the sample."""
+    size, noise = 10**6, smooth_noise("polyplace", Pure(Fraction(1, 40)))
+    assert math.exp(-float(noise.beta) * trim(size, noise)) <= 1 / size
+    assert trim(size, noise) < size / 50
+
+
+@pytest.mark.parametrize("part", [0.0, 1e-6, 0.01, 0.1, 0.25])
+def test_the_variance_left_by_trimming_is_that_of_a_cut_normal_distribution(part: float) -> None:
+    places = (np.arange(10**6) + 0.5) / 10**6
+    from scipy.special import ndtri
+
+    kept = ndtri(places[(places > part) & (places < 1 - part)])
+    assert trimmed_normal_variance(part) == pytest.approx(float(np.var(kept)), abs=2e-5)
+
+
+# --- tables ---------------------------------------------------------------------------------------------------------
+
+released_counts = st.integers(1, 40).flatmap(
+    lambda cells: st.lists(
+        st.tuples(st.lists(st.integers(-(10**6), 10**6), min_size=cells, max_size=cells), st.integers(-100, 10**7)),
+        min_size=2,
+        max_size=4,
+    )
+)
+
+
+@given(released_counts, st.fractions(Fraction(1, 10**4), 100))
+def test_noisy_counts_become_probabilities(released: list[tuple[list[int], int]], epsilon: Fraction) -> None:
+    counts, sizes = zip(*released, strict=True)
+    for row in probabilities(counts, sizes, prior_count(epsilon)):
+        assert min(row) > 0
+        assert math.fsum(row) == pytest.approx(1, abs=1e-12)
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=2, max_size=4), st.integers(2, 20), st.fractions(Fraction(1, 100), 1))
+def test_cells_that_are_empty_everywhere_tell_nothing(sizes: list[int], cells: int, epsilon: Fraction) -> None:
+    """Of two classes with the same distribution, the empty cells have the same probability whatever their sizes."""
+    counts = [[size + 1, *[0] * (cells - 1)] for size in sizes]
+    found = probabilities(counts, sizes, prior_count(epsilon))
+    assert [row[1] for row in found] == pytest.approx([found[0][1]] * len(found), rel=1e-12)
+
+
+def test_counts_far_above_the_noise_are_left_as_they_are() -> None:
+    (row, _) = probabilities([[300_000, 100_000], [1, 1]], [400_000, 2], prior_count(Fraction(1, 10)))
+    assert row == pytest.approx((0.75, 0.25), abs=1e-4)
+
+
+@given(st.integers(-(10**9), 10**12), st.integers(0, 10**6), st.fractions(Fraction(1, 10**5), 100))
+def test_more_rows_are_never_counted_in_fewer_bins(rows: int, more: int, epsilon: Fraction) -> None:
+    assert 4 <= histogram_bins(rows, epsilon) <= histogram_bins(rows + more, epsilon) <= 64
+
+
+# --- moments --------------------------------------------------------------------------------------------------------
+
+moments = st.fractions(-(10**13), 10**13)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(moments, moments, st.integers(-100, 10**7)), min_size=2, max_size=4),
+    st.sampled_from([0, 1]),
+    st.sampled_from([0.0, 10.0, 1e9]),
+)
+@example([(Fraction(1), Fraction(-5), 10), (Fraction(1), Fraction(1), 40)], 0, 10.0)
+def test_any_released_moment_becomes_a_usable_distribution(
+    released: list[tuple[Fraction, Fraction, int]], which: int, weight: float
+) -> None:
+    attribute = DOMAIN.numeric[which]
+    means, variances, sizes = zip(*released, strict=True)
+    found = normal(attribute, means, variances, [0.9] * len(means), sizes, weight)
+    scale = attribute.scale
+    for mean, deviation in zip(found.mean, found.deviation, strict=True):
+        assert scale.origin <= mean <= scale.end
+        assert scale.step / math.sqrt(12) * (1 - 1e-9) <= deviation <= scale.end - scale.origin
+
+
+def test_an_invalid_variance_takes_the_pooled_one_and_never_becomes_a_spike() -> None:
+    attribute = DOMAIN.numeric[0]
+    means = [Fraction(1), Fraction(2)]
+    pooled = normal(attribute, means, [Fraction(-1), Fraction(4)], [1.0, 1.0], [100, 300])
+    assert pooled.deviation == pytest.approx([math.sqrt((-1 * 100 + 4 * 300) / 400), 2])
+    hopeless = normal(attribute, means, [Fraction(-9), Fraction(1)], [1.0, 1.0], [300, 100])
+    assert hopeless.mean[0] == hopeless.mean[1]
+    assert hopeless.deviation[0] == hopeless.deviation[1] == 6
+
+
+def test_variances_are_drawn_together_as_far_as_they_are_noise() -> None:
+    attribute, sizes = DOMAIN.numeric[0], [100, 300]
+    released = [Fraction(1), Fraction(4)]
+    average = (1 * 100 + 4 * 300) / 400
+    found = normal(attribute, [Fraction(1)] * 2, released, [1.0, 1.0], sizes, 100.0)
+    assert found.deviation == pytest.approx(
+        [math.sqrt((1 * 100 + average * 100) / 200), math.sqrt((4 * 300 + average * 100) / 400)]
+    )
+    together = normal(attribute, [Fraction(1)] * 2, released, [1.0, 1.0], sizes, 1e12)
+    assert together.deviation == pytest.approx([math.sqrt(average)] * 2)
+
+
+def test_the_average_weighs_more_the_less_is_spent() -> None:
+    weights = [pooled_rows(Pure(Fraction(epsilon))) for epsilon in ("0.01", "0.1", "1")]
+    assert weights == sorted(weights, reverse=True)
+    assert pooled_rows(Concentrated(Fraction(1, 2))) == pooled_rows(Pure(Fraction(1)))
+
+
+# --- scales ---------------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=60))
+def test_the_logarithmic_scale_keeps_every_row_and_their_order(codes: list[int]) -> None:
+    attribute = DOMAIN.numeric[1]
+    assert isinstance(attribute, Numeric)
+    distinct, numbers = np.unique(codes, return_counts=True)
+    scaled = on_scale(attribute, RunLengthColumn(distinct, numbers))
+    assert scaled.size == len(codes)
+    expected = np.unique(np.round((np.log1p(codes) - attribute.scale.origin) / attribute.scale.step))
+    assert list(scaled.codes) == list(expected)
+    assert scaled.codes[0] >= 0
+    assert scaled.codes[-1] <= attribute.scale.cells
