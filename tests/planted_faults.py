@@ -13,7 +13,16 @@ import pytest
 
 from dpnb_columnar.aggregation import local, polars_engine, statistics
 from dpnb_columnar.aggregation.statistics import Statistics
-from dpnb_columnar.boundary import families, histogram, moments, postprocessing, private, smooth, untrimmed
+from dpnb_columnar.boundary import (
+    adaptive_histogram,
+    families,
+    histogram,
+    moments,
+    postprocessing,
+    private,
+    smooth,
+    untrimmed,
+)
 from dpnb_columnar.boundary import release as boundary
 from dpnb_columnar.boundary.baselines import Majority
 from dpnb_columnar.boundary.mechanism import Release
@@ -235,6 +244,7 @@ def size_of_the_rows(patch: Patch) -> None:
         patch.setattr(
             mechanisms, "class_sizes", lambda release: [max(int(n), 8) for n in release.statistics.class_counts]
         )
+    patch.setattr(adaptive_histogram, "_size", lambda release: max(int(release.statistics.class_counts.sum()), 8))
 
 
 def clipping_forgotten(patch: Patch) -> None:

@@ -26,6 +26,7 @@ GLOBAL_VARIANCE = Configuration("global-variance", None, Budget(Fraction(1)))
 HISTOGRAM = Configuration("histogram", None, Budget(Fraction(1)))
 MAJORITY = Configuration("majority", None, Budget(Fraction(1)))
 DOUBLE = Configuration(faults.DOUBLE, None, Budget(Fraction(1)))
+ADAPTIVE = Configuration("adaptive-histogram", "polyplace", Budget(Fraction(1)))
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -82,6 +83,7 @@ FAULTS: list[tuple[Plant, Configuration, Neighbours, str]] = [
     (faults.asked_twice, HISTOGRAM, REPLACE, exact.LOSS),
     (faults.size_of_the_rows, SMOOTH, ADD, exact.POST_PROCESSING),
     (faults.size_of_the_rows, GLOBAL, ADD, exact.NOISE),
+    (faults.size_of_the_rows, ADAPTIVE, ADD, exact.NOISE),
     (faults.deviation_halved, GLOBAL, ADD, exact.NOISE),
     (faults.deviation_halved, GLOBAL, REPLACE, exact.LOSS),
     (faults.variance_halved, GLOBAL_VARIANCE, ADD, exact.NOISE),

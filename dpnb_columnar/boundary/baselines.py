@@ -10,6 +10,7 @@ from dpnb_columnar.boundary.families import NOISE_FAMILIES
 from dpnb_columnar.boundary.mechanism import Release
 from dpnb_columnar.boundary.private import PrivateCounts, class_counts_request
 from dpnb_columnar.boundary.scaling import on_scale
+from dpnb_columnar.boundary.truncation import truncated_table
 from dpnb_columnar.budget import Request, Share, Weights
 from dpnb_columnar.domain import Categorical, Domain
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
@@ -57,7 +58,7 @@ class Plain:
             if isinstance(attribute, Categorical):
                 table = statistics.tables[attribute.name]
                 counts = [[int(count) for count in row] for row in table]
-                found.append(postprocessing.table(attribute, counts, release.sizes))
+                found.append(truncated_table(attribute, counts))  # add-one smoothing
                 continue
             columns = [on_scale(attribute, column) for column in statistics.columns[attribute.name]]
             middle = Fraction(attribute.scale.cells, 2)

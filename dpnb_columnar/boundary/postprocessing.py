@@ -22,14 +22,14 @@ def class_counts(released: Sequence[int]) -> ClassCounts:
     return ClassCounts(counts, _parts(counts, 1))
 
 
-def table(attribute: Categorical, released: Counts, sizes: Sequence[int], prior: Fraction = Fraction(1)) -> Table:
+def table(attribute: Categorical, released: Counts, sizes: Sequence[int], prior: Fraction) -> Table:
     """Category probabilities within each class; see ``probabilities``."""
     counts = _whole_rows(released)
     return Table(attribute.name, counts, probabilities(counts, sizes, prior))
 
 
 def histogram(
-    attribute: Numeric, edges: Sequence[int], released: Counts, sizes: Sequence[int], prior: Fraction = Fraction(1)
+    attribute: Numeric, edges: Sequence[int], released: Counts, sizes: Sequence[int], prior: Fraction
 ) -> Histogram:
     """Bin probabilities within each class; see ``probabilities``."""
     counts = _whole_rows(released)
@@ -45,7 +45,7 @@ def probabilities(counts: Counts, sizes: Sequence[int], prior: Fraction) -> tupl
     Args:
         counts: Per class, the released count of each cell.
         sizes: Released class counts.
-        prior: At least 1 for noiseless counts (add-one smoothing); the noisier they are, the more.
+        prior: From ``prior_count``: the noisier the counts are, the more.
     """
     raised = [max(size, 0) + 1 for size in sizes]
     mean = Fraction(sum(raised), len(raised))
@@ -66,14 +66,15 @@ def normal(
     corrections: Sequence[float],
     sizes: Sequence[int],
     pooled_rows: float = 0,
+    floor: float = 1 / 12,
 ) -> Normal:
     """Means and deviations from released trimmed moments.
 
     Means are clamped to the declared bounds. Variances are divided by what trimming leaves of a normal variance, and
     drawn towards the average of the classes' variances, weighted with their released sizes: each class's own counts for
-    its size, the average for ``pooled_rows``. One that is not above the variance of rounding to the grid is noise, not
-    spread: it is replaced by the average; where that is not above it either, the attribute says nothing, and every
-    class gets the same wide distribution.
+    its size, the average for ``pooled_rows``. One that is not above the variance of rounding is noise, not spread: it
+    is replaced by the average; where that is not above it either, the attribute says nothing, and every class gets the
+    same wide distribution.
 
     Args:
         attribute: The numeric attribute.
@@ -81,9 +82,9 @@ def normal(
         corrections: Per class, the part of a normal variance that is left after trimming, in (0, 1].
         sizes: Released class counts.
         pooled_rows: Rows that the average counts for, 0 or more.
+        floor: Variance of what was rounded, in squared codes; that of the grid or more.
     """
     scale = attribute.scale
-    floor = 1 / 12
     found_means, found_variances = (list(map(_finite, released)) for released in (means, variances))
     corrected = [variance / correction for variance, correction in zip(found_variances, corrections, strict=True)]
     weights = [max(size, 1) for size in sizes]

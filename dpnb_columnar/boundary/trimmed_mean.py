@@ -35,13 +35,14 @@ class TrimmedMean(Smooth):
         sizes: list[int],
     ) -> Normal:
         scale, unit = attribute.scale, 2 ** squares_shift(attribute.scale.cells)
-        # Both windows are of the same ranks, so without noise this is the trimmed variance. A mean beyond the bounds
-        # is noise, and is not squared.
+        # Both windows are of the same ranks, so without noise this is the trimmed variance, but for the rounding of
+        # squares by at most half of their unit. A mean beyond the bounds is noise, and is not squared.
         variances = [
             unit * square - min(max(mean, Fraction(0)), Fraction(scale.cells)) ** 2
             for mean, square in zip(means, squares, strict=True)
         ]
-        weight = pooled_rows(noise.loss)
-        found = postprocessing.normal(attribute, means, variances, corrections(sizes, noise), sizes, weight)
+        weight, rounding = pooled_rows(noise.loss), unit / 2 if unit > 1 else 1 / 12
+        left = corrections(sizes, noise)
+        found = postprocessing.normal(attribute, means, variances, left, sizes, weight, rounding)
         released = tuple(reported(unit * square, scale.step**2) for square in squares)
         return replace(found, released_variance=None, released_square=released)

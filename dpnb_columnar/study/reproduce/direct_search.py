@@ -38,11 +38,12 @@ def direct_sensitivities(statistics: Statistics, budget: Budget) -> dict[tuple[s
         for query, search in (("mean", direct_mean_sensitivity), ("variance", direct_variance_bound)):
             share = shares[query, attribute.name]
             noise = smooth_noise(share.noise, share.row_loss)
-            sensitivities = []
-            for column in statistics.columns[attribute.name]:
-                size = max(column.size, SMALLEST_SAMPLE)
+            sensitivities, columns = [], statistics.columns[attribute.name]
+            sizes = [max(column.size, SMALLEST_SAMPLE) for column in columns]
+            for column, size in zip(columns, sizes, strict=True):
                 values = sorted_values(public_size(on_scale(attribute, column), size, cells))
-                sensitivities.append(search(values, trim(size, noise), cells, searched_beta(noise.beta)))
+                cut = trim(size, noise, min(sizes))
+                sensitivities.append(search(values, cut, cells, searched_beta(noise.beta)))
             found[query, attribute.name] = sensitivities
     return found
 
