@@ -48,7 +48,7 @@ class Effort:
     processes: int
 
 
-QUICK = Effort(rows=2, duplicates=(12,), scenarios=2, logarithmic=False, scouted=0, pairs=1, releases=400, processes=2)
+QUICK = Effort(rows=2, duplicates=(12,), scenarios=2, logarithmic=False, scouted=0, pairs=1, releases=250, processes=2)
 FULL = Effort(
     rows=3,
     duplicates=(5, 12, 50, 300),
