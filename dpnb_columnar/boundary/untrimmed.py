@@ -5,6 +5,7 @@ What the mechanisms ``global`` and ``global-variance`` share (docs/privacy.md, s
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -49,7 +50,7 @@ CONSTANT_MOMENTS: dict[str, ConstantMoment] = {
 """By query."""
 
 
-class Untrimmed(PrivateCounts):
+class Untrimmed(PrivateCounts, ABC):
     """Truncated normal attributes from means and a measure of spread, categorical attributes from contingency tables.
 
     Attributes:
@@ -91,11 +92,11 @@ class Untrimmed(PrivateCounts):
             for attribute in release.statistics.domain.attributes
         ]
 
+    @abstractmethod
     def normal(
         self, attribute: Numeric, means: list[Fraction], spreads: list[Fraction], sizes: list[int], pooled: float
     ) -> Normal:
         """Parameters made of the released numbers, per class in codes; ``pooled`` is from ``pooled_rows``."""
-        raise NotImplementedError
 
 
 def _released(release: Release, attribute: Numeric, query: str, sizes: list[int]) -> list[Fraction]:

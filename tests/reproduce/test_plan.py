@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from dpnb_columnar.domain import Numeric
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.study.reproduce import plan as plans
 from dpnb_columnar.study.reproduce import synthetic
-from dpnb_columnar.study.reproduce.cells import Method, Unit, delta_value, split_seed
+from dpnb_columnar.study.reproduce.cells import Method, Unit, split_seed
 from dpnb_columnar.study.reproduce.plan import FULL, QUICK, Plan
 from dpnb_columnar.study.reproduce.widening import widened
 
@@ -42,7 +43,8 @@ def test_methods_are_compared_on_the_same_split() -> None:
 
 @pytest.mark.parametrize(("rule", "delta"), [("0", 0), ("1/n", Fraction(1, 210)), ("1/n^2", Fraction(1, 44100))])
 def test_delta_is_a_power_of_the_declared_number_of_rows(rule: str, delta: Fraction) -> None:
-    assert delta_value(rule, 210) == delta
+    unit = replace(UNIT, method=replace(UNIT.method, noise="gaussian", delta=rule))
+    assert unit.budget("1", 210).delta == delta
 
 
 def test_the_full_plan_is_the_papers_evaluation() -> None:

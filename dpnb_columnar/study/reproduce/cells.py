@@ -6,16 +6,13 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
-from dpnb_columnar.budget import Budget, parse_epsilon, parse_weights
+from dpnb_columnar.budget import Budget, parse_delta, parse_epsilon, parse_weights
 
 OWN = "own"
 """Weights: the mechanism's own division of the budget."""
 
 NO_DELTA = "0"
-DELTAS = {NO_DELTA: 0, "1/n": 1, "1/n^2": 2}
-"""Rules for delta: the power of one over the public number of rows, 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +22,7 @@ class Method:
     Attributes:
         mechanism: Name of the mechanism.
         noise: Noise family; None where the mechanism takes none.
-        delta: Rule for delta, a key of ``DELTAS``.
+        delta: Rule for delta, ``NO_DELTA`` or one that ``parse_delta`` knows.
         private: Whether it spends a budget at all; if not, it is run once per fold, whatever the epsilons.
     """
 
@@ -67,7 +64,7 @@ class Unit:
             rows: Public number of rows of the data set.
         """
         weights = None if self.weights == OWN else parse_weights(self.weights)
-        return Budget(parse_epsilon(epsilon or "1"), weights=weights, delta=delta_value(self.method.delta, rows))
+        return Budget(parse_epsilon(epsilon or "1"), weights=weights, delta=parse_delta(self.method.delta, rows))
 
     def seed(self, epsilon: str | None, fold: int) -> int:
         """Seed of a cell's noise: a function of what the cell is, whatever runs before it."""
@@ -91,12 +88,6 @@ class Unit:
 def split_seed(dataset: str, folds: int, iteration: int) -> int:
     """Seed of a random split: one for all methods and studies, so that they are compared on the same rows."""
     return _seed("split", dataset, folds, iteration)
-
-
-def delta_value(rule: str, rows: int) -> Fraction:
-    """Delta by its rule, for the public number of rows."""
-    power = DELTAS[rule]
-    return Fraction(1, rows**power) if power else Fraction(0)
 
 
 def grid(folds: int, epsilons: tuple[str, ...], private: bool) -> Iterator[tuple[str | None, int]]:

@@ -12,7 +12,7 @@ from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.boundary.release import release
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.study.reproduce.cells import Unit, delta_value, split_seed
+from dpnb_columnar.study.reproduce.cells import Unit, split_seed
 from dpnb_columnar.study.reproduce.coding import CodedRows, code_rows
 from dpnb_columnar.study.reproduce.folds import Folds, split
 from dpnb_columnar.study.reproduce.moment_errors import Moments, exact_moments, moment_errors
@@ -67,7 +67,7 @@ def run_unit(unit: Unit, data: Located) -> list[Row]:
                 "noise": unit.method.noise,
                 "epsilon": None if epsilon is None else float(epsilon),
                 "delta": unit.method.delta,
-                "delta_value": float(delta_value(unit.method.delta, data.rows)),
+                "delta_value": float(budget.delta),
                 "weights": unit.weights,
                 "bounds": unit.bounds,
                 "iteration": unit.iteration,
