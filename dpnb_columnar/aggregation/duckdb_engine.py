@@ -144,7 +144,7 @@ class _Query:
                     value = self.category_key(column, missing)
                     bound = self.parameters.bind(next(iter(keys([constant], kind))))
                 else:
-                    value = self.number(column, [float(number) for number in missing_numbers(self.domain.label)])
+                    value = self.number(column, [float(number) for number in missing_numbers(missing)])
                     bound = self.parameters.bind(float(constant))
                 return self.fill("comparison", value=value, operator=operator, constant=bound)
 

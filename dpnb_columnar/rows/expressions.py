@@ -6,14 +6,14 @@ rules in SQL.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 
 import polars as pl
 import polars.selectors as cs
 
-from dpnb_columnar.domain import Categorical, Domain, Label, Missing, Numeric
+from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
 from dpnb_columnar.domain.numbers import exact
 from dpnb_columnar.rows.kinds import LARGEST_KEY, UNMATCHED_KEY, Key, Kind, keys
@@ -86,7 +86,7 @@ def class_code(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
     """Position of the row's class as 32-bit integer, null where the label is missing or in no class."""
     label = domain.label
     if label.condition is not None:
-        return _condition(label.condition.root, label, kinds).cast(pl.Int32)
+        return holds(label.condition.root, kinds, label.missing_values).cast(pl.Int32)
     name = label.columns[0]
     return category_code(Categorical(name, label.classes, Missing.DROP, label.missing_values), kinds[name])
 
@@ -112,23 +112,30 @@ def fits(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
     return reduce(lambda left, right: left & right, conditions)
 
 
-def _condition(node: Node, label: Label, kinds: Mapping[str, Kind]) -> pl.Expr:
+def holds(node: Node, kinds: Mapping[str, Kind], missing_values: Sequence[str] = ()) -> pl.Expr:
+    """Whether a condition holds; null where SQL's three-valued logic says so.
+
+    Args:
+        node: The condition.
+        kinds: What each of its columns holds.
+        missing_values: Values that count as null in every column of the condition.
+    """
     match node:
         case Negation(part=part):
-            return ~_condition(part, label, kinds)
+            return ~holds(part, kinds, missing_values)
         case Combination(operator=operator, parts=parts):
-            compiled = [_condition(part, label, kinds) for part in parts]
+            compiled = [holds(part, kinds, missing_values) for part in parts]
             return reduce(lambda left, right: left & right if operator == "AND" else left | right, compiled)
         case Comparison():
-            return _comparison(node, label, kinds[node.column])
+            return _comparison(node, kinds[node.column], missing_values)
 
 
-def _comparison(node: Comparison, label: Label, kind: Kind) -> pl.Expr:
+def _comparison(node: Comparison, kind: Kind, missing_values: Sequence[str]) -> pl.Expr:
     if isinstance(node.constant, str):
-        value = _without(key(node.column, kind), label.missing_values, kind)
+        value = _without(key(node.column, kind), missing_values, kind)
         constant = next(iter(keys([node.constant], kind)))
         return value == constant if node.operator == "=" else value != constant
-    value = number(node.column, kind, missing_numbers(label))
+    value = number(node.column, kind, missing_numbers(missing_values))
     constant_number = float(node.constant)
     return {
         "=": value == constant_number,
@@ -140,10 +147,10 @@ def _comparison(node: Comparison, label: Label, kind: Kind) -> pl.Expr:
     }[node.operator]
 
 
-def missing_numbers(label: Label) -> tuple[Fraction, ...]:
-    """The label's missing values that are numbers."""
+def missing_numbers(missing_values: Sequence[str]) -> tuple[Fraction, ...]:
+    """The missing values that are numbers."""
     found = []
-    for value in label.missing_values:
+    for value in missing_values:
         try:
             found.append(exact(value))
         except ValueError:
@@ -156,6 +163,6 @@ def _written(key: Key) -> str:
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 
-def _without(value: pl.Expr, missing_values: tuple[str, ...], kind: Kind) -> pl.Expr:
+def _without(value: pl.Expr, missing_values: Sequence[str], kind: Kind) -> pl.Expr:
     missing = list(keys(missing_values, kind))
     return pl.when(~value.is_in(missing)).then(value) if missing else value

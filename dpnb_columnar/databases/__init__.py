@@ -1,0 +1,1 @@
+"""Rows and results that live in a database: DuckDB files and PostgreSQL connections."""
