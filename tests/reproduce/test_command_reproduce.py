@@ -353,7 +353,7 @@ def test_simulated_data_is_made_once(data: Path, run: Run) -> None:
 
 
 def test_children_take_no_interrupt_and_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpnb_columnar.study.reproduce import workers
+    from dpnb_columnar.study import workers
 
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
     before = signal.getsignal(signal.SIGINT)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -18,6 +15,7 @@ from dpnb_columnar.study.audit.findings import Audit, Outcome
 from dpnb_columnar.study.audit.population import WAGES, YEARS, Population, populate
 from dpnb_columnar.study.audit.remembered import remembered_searches
 from dpnb_columnar.study.audit.statistical import count_outcomes, promising
+from dpnb_columnar.study.workers import side_by_side
 
 ERROR = 0.001
 """Probability that an audit of correct code finds anything broken."""
@@ -69,8 +67,9 @@ def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
     counted = [populate(domain) for domain in ((YEARS, WAGES) if effort.logarithmic else (YEARS,))]
     populations = tuple(population for population, _ in counted)
     attack = partial(attack_one, populations=populations, effort=effort, error=ERROR / len(configurations))
-    outcomes = list(_side_by_side(attack, configurations, min(effort.processes, len(configurations))))
-    return Audit(tuple(chain.from_iterable(findings for _, findings in counted)), tuple(outcomes), 1 - ERROR)
+    outcomes = dict(side_by_side(attack, configurations, min(effort.processes, len(configurations))))
+    in_order = tuple(outcomes[configuration] for configuration in configurations)
+    return Audit(tuple(chain.from_iterable(findings for _, findings in counted)), in_order, 1 - ERROR)
 
 
 def attack_one(
@@ -109,26 +108,3 @@ def attack_one(
         releases=counted.releases,
         findings=findings,
     )
-
-
-def _side_by_side(
-    attack: Callable[[Configuration], Outcome], configurations: Sequence[Configuration], processes: int
-) -> Iterator[Outcome]:
-    """Outcomes in order. Processes start afresh: forked ones would inherit the locks of the engines' threads."""
-    if processes < 2:
-        yield from map(attack, configurations)
-        return
-    before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), _leave_interrupts_to_the_parent)
-    try:
-        yield from pool.map(attack, configurations)
-    except BaseException:
-        for process in set(multiprocessing.active_children()) - before:
-            process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
