@@ -1,4 +1,4 @@
-"""Differentially private naive Bayes classifiers from confidential Parquet extracts.
+"""Differentially private naive Bayes classifiers from confidential Parquet extracts and frames.
 
 ::
 
@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dpnb_columnar.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from dpnb_columnar.api import aggregate, load_model, release, train
-
-__version__ = "0.1.0"
 
 __all__ = ["aggregate", "load_model", "release", "train"]
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpnb_columnar.aggregation.statistics import Statistics
-from dpnb_columnar.domain import Categorical, Domain, Label, Missing, Numeric
+from dpnb_columnar.domain import Categorical, Domain, Group, Label, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
 
 Row = Mapping[str, Any]
@@ -84,8 +84,15 @@ def class_of(row: Row, label: Label) -> int | None:
     if label.condition is not None:
         truth = truth_of(label.condition.root, row, label)
         return None if truth is None else int(truth)
-    text = text_of(row[label.columns[0]], label.missing_values)
-    return label.classes.index(text) if text in label.classes else None
+    return category_of(text_of(row[label.columns[0]], label.missing_values), label.classes, label.groups)
+
+
+def category_of(text: Any, values: Sequence[str], groups: Sequence[Group]) -> int | None:
+    """The place of the category: the group that has the text as a member, else the value it is."""
+    for group in groups:
+        if text in group.members:
+            return values.index(group.name)
+    return values.index(text) if text in values and text not in [group.name for group in groups] else None
 
 
 def code_of(row: Row, attribute: Numeric | Categorical) -> int | None:
@@ -99,7 +106,7 @@ def code_of(row: Row, attribute: Numeric | Categorical) -> int | None:
     text = text_of(value, attribute.missing_values)
     if text is None:
         return len(attribute.values) if attribute.missing is Missing.CATEGORY else None
-    return attribute.values.index(text) if text in attribute.values else None
+    return category_of(text, attribute.values, attribute.groups)
 
 
 def expected_counts(rows: Sequence[Row], domain: Domain) -> Counts:

@@ -43,8 +43,13 @@ def bodies(draw: st.DrawFn, kind: str) -> Document:
         upper = lower + step * draw(st.integers(1, 60))
         return {"lower": lower, "upper": upper, "step": step, "missing_values": missing}
     missing = draw(st.lists(st.sampled_from(["", "7", "0", "é"]), unique=True))
+    values = draw(st.permutations([value for value in RANDOM_VALUES if value not in missing]))
+    merged = draw(st.integers(0, 6))
+    named = {f"group {number}": values[number:merged:2] for number in range(2)}
+    groups = {name: members for name, members in named.items() if members}
     return {
-        "values": draw(st.permutations([value for value in RANDOM_VALUES if value not in missing])),
+        "values": [*groups, *values[merged:]],
+        "groups": groups,
         "missing": draw(st.sampled_from(["drop", "category"])),
         "missing_values": missing,
     }
@@ -87,6 +92,8 @@ def frames(draw: st.DrawFn) -> tuple[list[pa.Table], Document]:
     else:
         classes = [value for value in RANDOM_VALUES if value not in label["missing_values"]]
         label |= {"column": draw(st.sampled_from(["n", "t"])), "classes": classes}
+        if draw(st.booleans()):
+            label |= {"classes": ["few", *classes[2:]], "groups": {"few": classes[:2]}}
     tables = []
     for rows in draw(st.lists(st.integers(0, 12), min_size=1, max_size=3)):
         arrays = {

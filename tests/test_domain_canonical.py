@@ -6,73 +6,20 @@ import json
 import math
 from collections.abc import Callable
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 from domain_cases import CENSUS, census
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from domain_strategies import declarations
+from hypothesis import given, settings
 
-from dpnb_columnar.domain import (
-    Categorical,
-    Domain,
-    Label,
-    Missing,
-    Numeric,
-    Transform,
-    digest,
-    document_of,
-    read_domain,
-)
-from dpnb_columnar.domain.condition import parse_condition
+from dpnb_columnar.domain import Declaration, digest, document_of, read_declaration, read_domain
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
-
-PRINTABLE = st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])
-NAMES = st.text(PRINTABLE, min_size=1, max_size=12)
-TEXTS = st.text(PRINTABLE, max_size=8)
-FRACTIONS = st.fractions(-1000, 1000, max_denominator=10**6) | st.decimals(-1000, 1000, places=3).map(Fraction)
-
-
-@st.composite
-def numerics(draw: st.DrawFn, name: str) -> Numeric:
-    lower = draw(FRACTIONS)
-    step = abs(draw(FRACTIONS.filter(bool)))
-    upper = lower + step * draw(st.integers(1, 2**32))
-    assume(max(abs(lower), abs(upper)) < step * 2**53)
-    transform = draw(st.sampled_from(Transform)) if lower >= 0 else Transform.IDENTITY
-    return Numeric(name, lower, upper, step, transform, tuple(draw(st.lists(FRACTIONS, max_size=3))))
-
-
-@st.composite
-def categoricals(draw: st.DrawFn, name: str) -> Categorical:
-    texts = draw(st.lists(TEXTS, min_size=2, max_size=8, unique=True))
-    cut = draw(st.integers(1, len(texts)))
-    return Categorical(name, tuple(texts[:cut]), draw(st.sampled_from(Missing)), tuple(texts[cut:]))
-
-
-@st.composite
-def labels(draw: st.DrawFn, columns: list[str]) -> Label:
-    texts = draw(st.lists(TEXTS, min_size=2, max_size=6, unique=True))
-    if draw(st.booleans()):
-        quoted = [column.replace('"', '""') for column in columns]
-        condition = " OR ".join(f'"{column}" > {draw(st.integers(0, 99))}' for column in quoted)
-        return Label(tuple(texts[:2]), None, parse_condition(condition), tuple(texts[2:]))
-    cut = draw(st.integers(2, len(texts)))
-    return Label(tuple(texts[:cut]), columns[0], None, tuple(texts[cut:]))
-
-
-@st.composite
-def domains(draw: st.DrawFn) -> Domain:
-    columns = draw(st.lists(NAMES, min_size=2, max_size=7, unique=True))
-    cut = draw(st.integers(1, len(columns) - 1))
-    attributes = tuple(draw(numerics(name) | categoricals(name)) for name in columns[cut:])
-    return Domain(draw(NAMES), draw(labels(columns[:cut])), attributes)
 
 
 @settings(deadline=None)
-@given(domains())
-def test_canonical_declaration_describes_the_domain(domain: Domain) -> None:
-    found = read_domain(domain.name, document_of(domain), "x")
+@given(declarations())
+def test_canonical_declaration_describes_the_domain(domain: Declaration) -> None:
+    found = read_declaration(domain.name, document_of(domain), "x")
     assert found == domain
     assert document_of(found) == document_of(domain)
     assert digest(found) == digest(domain)
@@ -127,6 +74,11 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "values": lambda d: d["attributes"]["URBAN"].update(values=[1, 2, 3]),
     "order of values": lambda d: d["attributes"]["URBAN"].update(values=[2, 1]),
     "missing": lambda d: d["attributes"]["URBAN"].update(missing="category"),
+    "groups": lambda d: d["attributes"]["URBAN"].update(groups={"1": [1, 3]}),
+    "other groups": lambda d: d["attributes"]["URBAN"].update(groups={"1": [1, 4]}),
+    "a range": lambda d: d["attributes"]["URBAN"].update(groups={"1": ["3-4"]}),
+    "what a range stands for": lambda d: d["attributes"]["URBAN"].update(groups={"1": [3, 4]}),
+    "no label": lambda d: d.pop("label"),
     "missing texts": lambda d: d["attributes"]["URBAN"].update(missing_values=["?"]),
     "classes": lambda d: d["label"].update(classes=["high", "low"]),
     "condition": lambda d: d["label"].update(condition="INCWAGE > 1501 AND SEX = '2'"),
@@ -136,5 +88,5 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
 
 
 def test_digest_tells_different_domains_apart() -> None:
-    digests = [digest(read_domain("census", census(change), "x")) for change in CHANGES.values()]
+    digests = [digest(read_declaration("census", census(change), "x")) for change in CHANGES.values()]
     assert len({digest(read_domain("census", CENSUS, "x")), *digests}) == len(CHANGES) + 1

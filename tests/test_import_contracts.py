@@ -64,6 +64,8 @@ def test_contracts_are_kept() -> None:
         ("boundary/release.py", "from dpnb_columnar.files import atomic_output"),
         (f"{PRIVATE_SIDE}/statistics.py", "import dpnb_columnar.noise"),
         (f"{PRIVATE_SIDE}/local.py", "import dpnb_columnar.model.model"),
+        ("commands/train.py", "import dpnb_columnar.suggestion.profile"),
+        ("commands/train.py", "from dpnb_columnar.commands import suggest_domain"),
         ("sensitivity/column.py", "import dpnb_columnar.domain"),
         ("noise/sampler.py", "import dpnb_columnar.boundary.release"),
     ],

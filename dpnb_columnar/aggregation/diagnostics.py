@@ -2,30 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
 
 import polars as pl
 
 from dpnb_columnar.aggregation.polars_engine import scan
-from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
-from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.expressions import category_code, category_key, class_code, fits, label_missing, number
+from dpnb_columnar.aggregation.undeclared import UndeclaredValues, count_undeclared
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Numeric
+from dpnb_columnar.rows.expressions import (
+    category_code,
+    category_fits,
+    category_key,
+    class_code,
+    grid_code,
+    label_missing,
+    number,
+)
+from dpnb_columnar.rows.kinds import Kind
 from dpnb_columnar.rows.source import Source
 
-SMALL_ROW_GROUP = 10_000
-LARGE_ROW_GROUP = 10_000_000
 LABEL = "(label)"
+"""Name of the label among the columns of a diagnosis; parentheses, since a column may be called label."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnDiagnosis:
-    """How one attribute's values, or the label's, fit. Numbers of rows."""
+    """How one attribute's values, or the label's, fit. Numbers of rows.
+
+    Attributes:
+        name: The attribute, or ``LABEL``.
+        missing: Rows without a value.
+        outside: Rows with a value that is no declared category or class.
+        dropped: Rows that training drops because of this column, and perhaps because of others as well.
+        only: Rows that it drops because of this column alone.
+        below, above: Rows whose value counts as the lower or the upper bound, being beyond it.
+        constant: Whether all rows that fit, at least one, hold the same.
+    """
 
     name: str
     missing: int
     outside: int
+    dropped: int
+    only: int
     below: int = 0
     above: int = 0
+    constant: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,120 +59,112 @@ class Diagnosis:
 
     Attributes:
         rows, fitting: All rows, and those that training would count.
-        row_groups, largest_row_group: Layout of the Parquet files.
+        row_groups: Rows of every row group of the Parquet files, in order.
         columns: The label first, then every attribute.
         class_rows: Fitting rows per class.
-        advice: Remarks on layout and bounds.
-        faults: What has to be put right before a release, each with its remedy.
+        undeclared: For each column with values outside the domain, which they are.
     """
 
     rows: int
     fitting: int
-    row_groups: int
-    largest_row_group: int
+    row_groups: tuple[int, ...]
     columns: tuple[ColumnDiagnosis, ...]
     class_rows: tuple[int, ...]
-    advice: tuple[str, ...]
-    faults: tuple[str, ...]
+    undeclared: tuple[UndeclaredValues, ...]
 
 
 def diagnose(source: Source, domain: Domain) -> Diagnosis:
-    """Compare every row with the domain.
+    """Compare every row with the domain; the rows are streamed.
 
     Raises:
         DataError: A file is damaged.
     """
-    expressions = {"rows": pl.len(), "fitting": fits(domain, source.kinds).sum()}
-    label = class_code(domain, source.kinds)
-    absent = label_missing(domain, source.kinds)
-    expressions |= {"label missing": absent.sum(), "label outside": (label.is_null() & ~absent).sum()}
-    for code in range(len(domain.classes)):
-        expressions[f"class {code}"] = (fits(domain, source.kinds) & (label == code)).sum()
-    for index, attribute in enumerate(domain.attributes):
-        for name, expression in _attribute(attribute, source).items():
-            expressions[f"{name} {index}"] = expression.sum()
+    names = [LABEL, *(attribute.name for attribute in domain.attributes)]
     try:
-        found = scan(source).select(**expressions).collect(engine="streaming").row(0, named=True)
-    except (pl.exceptions.PolarsError, OSError):
-        raise DataError(f"{source.files[0]}: cannot be read to the end (damaged or cut short); copy it again") from None
-    columns = [ColumnDiagnosis(LABEL, found["label missing"], found["label outside"])]
-    for index, attribute in enumerate(domain.attributes):
-        counts = (found.get(f"{name} {index}", 0) for name in ("missing", "outside", "below", "above"))
-        columns.append(ColumnDiagnosis(attribute.name, *counts))
-    class_rows = tuple(found[f"class {code}"] for code in range(len(domain.classes)))
-    groups = _row_groups(source)
+        looked_at = scan(source).select(**_looks(domain, source.kinds))
+        found = looked_at.select(**_sums(domain)).collect(engine="streaming").row(0, named=True)
+        columns = tuple(_column(name, place, found) for place, name in enumerate(names))
+        outside = [place for place, column in enumerate(columns) if column.outside]
+        undeclared = count_undeclared(source, [_categories(domain, place) for place in outside])
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        # The engine's own text may quote values.
+        raise source.unreadable() from None
     return Diagnosis(
         rows=found["rows"],
         fitting=found["fitting"],
-        row_groups=len(groups),
-        largest_row_group=max(groups, default=0),
-        columns=tuple(columns),
-        class_rows=class_rows,
-        advice=tuple(_advice(columns, groups)),
-        faults=tuple(_faults(found["rows"], found["fitting"], columns, class_rows, domain)),
+        row_groups=_row_groups(source),
+        columns=columns,
+        class_rows=tuple(found[f"class {code}"] for code in range(len(domain.classes))),
+        undeclared=undeclared,
     )
 
 
-def _attribute(attribute: Numeric | Categorical, source: Source) -> dict[str, pl.Expr]:
-    kind = source.kinds[attribute.name]
+def _looks(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:
+    """Per row and column, the label being column 0: its code, and whether it is missing, fits and is clamped."""
+    label = class_code(domain, kinds)
+    found = {"code 0": label, "missing 0": label_missing(domain, kinds), "fits 0": label.is_not_null()}
+    for place, attribute in enumerate(domain.attributes, start=1):
+        looks = _look(attribute, kinds[attribute.name])
+        found |= {f"{name} {place}": expression for name, expression in looks.items()}
+    # Summed here, not where it is used, so that it is done once.
+    unfit = [(~found[f"fits {place}"]).cast(pl.UInt32) for place in range(len(domain.attributes) + 1)]
+    return {**found, "unfit": reduce(add, unfit)}
+
+
+def _look(attribute: Attribute, kind: Kind) -> dict[str, pl.Expr]:
     if isinstance(attribute, Categorical):
-        missing = category_key(attribute, kind).is_null()
-        return {"missing": missing, "outside": category_code(attribute, kind).is_null() & ~missing}
+        return {
+            "code": category_code(attribute, kind),
+            "missing": category_key(attribute, kind).is_null(),
+            "fits": category_fits(attribute, kind),
+        }
     value = number(attribute.name, kind, attribute.missing_values)
     return {
+        "code": grid_code(attribute, kind),
         "missing": value.is_null(),
+        "fits": value.is_not_null(),
         "below": (value < float(attribute.lower)).fill_null(False),
         "above": (value > float(attribute.upper)).fill_null(False),
     }
 
 
-def _row_groups(source: Source) -> list[int]:
+def _sums(domain: Domain) -> dict[str, pl.Expr]:
+    """What the diagnosis is made of, over all rows."""
+    fitting = pl.col("unfit") == 0
+    found: dict[str, pl.Expr] = {"rows": pl.len(), "fitting": fitting.sum()}
+    for code in range(len(domain.classes)):
+        found[f"class {code}"] = (fitting & (pl.col("code 0") == code)).sum()
+    for place in range(len(domain.attributes) + 1):
+        fits, held = pl.col(f"fits {place}"), pl.when(fitting).then(pl.col(f"code {place}"))
+        found |= {
+            f"missing {place}": pl.col(f"missing {place}").sum(),
+            f"outside {place}": (~fits & ~pl.col(f"missing {place}")).sum(),
+            f"dropped {place}": (~fits).sum(),
+            f"only {place}": (~fits & (pl.col("unfit") == 1)).sum(),
+            f"constant {place}": (held.min() == held.max()).fill_null(False),
+        }
+    for place, attribute in enumerate(domain.attributes, start=1):
+        if isinstance(attribute, Numeric):
+            found |= {f"{side} {place}": pl.col(f"{side} {place}").sum() for side in ("below", "above")}
+    return found
+
+
+def _column(name: str, place: int, found: Mapping[str, Any]) -> ColumnDiagnosis:
+    counts = {
+        key: found.get(f"{key} {place}", 0) for key in ("missing", "outside", "dropped", "only", "below", "above")
+    }
+    return ColumnDiagnosis(name, **counts, constant=found[f"constant {place}"])
+
+
+def _categories(domain: Domain, place: int) -> Categorical:
+    """The attribute, or the label, that a column is."""
+    attribute = domain.attributes[place - 1] if place else domain.label.categories
+    assert isinstance(attribute, Categorical)
+    return attribute
+
+
+def _row_groups(source: Source) -> tuple[int, ...]:
     import pyarrow.parquet as pq
 
-    sizes = []
-    for file in source.files:
-        metadata = pq.read_metadata(file)
-        sizes += [metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)]
-    return sizes
-
-
-def _advice(columns: list[ColumnDiagnosis], groups: list[int]) -> list[str]:
-    found = []
-    if len(groups) > 1 and sum(groups) / len(groups) < SMALL_ROW_GROUP:
-        found.append(f"row groups average fewer than {SMALL_ROW_GROUP} rows; larger ones are read faster")
-    if max(groups, default=0) > LARGE_ROW_GROUP:
-        found.append(f"a row group has more than {LARGE_ROW_GROUP} rows; smaller ones need less memory")
-    for column in columns:
-        if column.below or column.above:
-            found.append(f"{column.name}: values beyond the declared bounds count as the nearest bound")
-        if column.outside and column.name != LABEL:
-            found.append(f"{column.name}: rows with undeclared categories are dropped; see its values in the domain")
-    return found
-
-
-def _faults(
-    rows: int, fitting: int, columns: list[ColumnDiagnosis], class_rows: tuple[int, ...], domain: Domain
-) -> list[str]:
-    found = []
-    label = ", ".join(domain.label.columns)
-    for column in columns:
-        kept = column.name != LABEL and _keeps_missing(domain, column.name)
-        if rows and column.missing == rows and not kept:
-            name = f"label column {label}" if column.name == LABEL else f"column {column.name!r}"
-            found.append(f"{name} has no value in any row: fill it, or take it out of the domain")
-    if columns[0].outside:
-        found.append(
-            f"label column {label} holds values that are not declared classes: add them to classes, or correct them"
-        )
-    if not fitting:
-        found.append("no row fits the domain: training would release noise alone")
-    else:
-        empty = [name for name, count in zip(domain.classes, class_rows, strict=True) if not count]
-        if empty:
-            found.append(f"no row in class {', '.join(empty)}: take it out of the domain if it cannot occur")
-    return found
-
-
-def _keeps_missing(domain: Domain, name: str) -> bool:
-    attribute = domain[name]
-    return isinstance(attribute, Categorical) and attribute.missing is Missing.CATEGORY
+    footers = [pq.read_metadata(file) for file in source.files]
+    return tuple(footer.row_group(index).num_rows for footer in footers for index in range(footer.num_row_groups))

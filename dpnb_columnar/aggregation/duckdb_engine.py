@@ -12,7 +12,7 @@ from dpnb_columnar.aggregation.statistics import Cells
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
 from dpnb_columnar.rows.expressions import missing_numbers
-from dpnb_columnar.rows.kinds import Key, Kind, keys
+from dpnb_columnar.rows.kinds import Key, Kind, category_keys, keys
 from dpnb_columnar.rows.source import Source
 from dpnb_columnar.sql import Parameters, identifier, literal_pattern, sections
 
@@ -84,7 +84,7 @@ class _Query:
         """Codes of the cells that belong to one attribute, from its grid codes or category keys."""
         if isinstance(attribute, Numeric):
             return np.array(values[own], dtype=np.int64)
-        found: dict[Key | None, int] = dict(keys(attribute.values, self.source.kinds[attribute.name]).items())
+        found: dict[Key | None, int] = dict(category_keys(attribute, self.source.kinds[attribute.name]).items())
         if attribute.missing is Missing.CATEGORY:
             found[None] = len(attribute.values)
         return np.array([found[value] for value in values[own]], dtype=np.int64)
@@ -112,7 +112,7 @@ class _Query:
         if isinstance(attribute, Numeric):
             value = self.number(attribute.name, [float(missing) for missing in attribute.missing_values])
             return self.fill("fits_present", value=value)
-        known = keys(attribute.values, self.source.kinds[attribute.name])
+        known = category_keys(attribute, self.source.kinds[attribute.name])
         section = "fits_known_or_missing" if attribute.missing is Missing.CATEGORY else "fits_known"
         value = self.category_key(attribute.name, attribute.missing_values)
         return self.fill(section, value=value, known=self.bind_all(list(known)))
@@ -121,12 +121,12 @@ class _Query:
         label = self.domain.label
         if label.condition is not None:
             return self.fill("class_of_condition", condition=self.condition(label.condition.root))
-        column = label.columns[0]
+        attribute = label.categories
         cases = [
             self.fill("class_case", key=self.parameters.bind(key), code=self.parameters.bind(code))
-            for key, code in keys(label.classes, self.source.kinds[column]).items()
+            for key, code in category_keys(attribute, self.source.kinds[attribute.name]).items()
         ]
-        value = self.category_key(column, label.missing_values)
+        value = self.category_key(attribute.name, attribute.missing_values)
         return self.fill("class_of_column", value=value, cases=" ".join(cases))
 
     def condition(self, node: Node) -> str:

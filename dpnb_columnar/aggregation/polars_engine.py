@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,7 @@ def scan(source: Source) -> pl.LazyFrame:
 
 def passes(source: Source) -> Iterator[pl.LazyFrame]:
     """The rows of ``scan`` in parts of bounded size, across files."""
-    size = room = max(PASS_CELLS // len(source.kinds), 1)
+    size = room = pass_rows(source.kinds)
     pieces: list[pl.LazyFrame] = []
     for file in source.files:
         rows = _scan_file(file, source)
@@ -43,6 +43,11 @@ def passes(source: Source) -> Iterator[pl.LazyFrame]:
         yield pl.concat(pieces)
 
 
+def pass_rows(kinds: Mapping[str, Kind]) -> int:
+    """How many rows of these columns make one pass."""
+    return max(PASS_CELLS // len(kinds), 1)
+
+
 def count_cells(source: Source, domain: Domain, attributes: Sequence[Attribute], *, classes: bool) -> list[Cells]:
     """Count the cells of some attributes over the rows that fit the whole domain.
 
@@ -55,22 +60,43 @@ def count_cells(source: Source, domain: Domain, attributes: Sequence[Attribute],
     Raises:
         DataError: A file is damaged.
     """
-    label = class_code(domain, source.kinds).alias("class")
-    codes: dict[str | None, pl.Expr] = {attribute.name: _code(attribute, source) for attribute in attributes}
-    if classes:
-        codes[None] = pl.lit(0, pl.Int64)
-    counts = [NO_CELLS] * len(codes)
     try:
-        for rows in passes(source):
-            fitting = rows.filter(fits(domain, source.kinds))
-            queries = [
-                fitting.select(label, code.alias("code")).group_by("class", "code").agg(pl.len().alias("count"))
-                for code in codes.values()
-            ]
-            counts = [*map(_sum, counts, pl.collect_all(queries, engine="streaming"))]
+        return count_rows(passes(source), source.kinds, domain, attributes, classes=classes)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         # The engine's own text may quote values.
         raise source.unreadable() from None
+
+
+def count_rows(
+    parts: Iterable[pl.LazyFrame],
+    kinds: Mapping[str, Kind],
+    domain: Domain,
+    attributes: Sequence[Attribute],
+    *,
+    classes: bool,
+) -> list[Cells]:
+    """Count the cells of some attributes over rows that come in parts, as ``count_cells`` does over files.
+
+    Args:
+        parts: The rows, each part with all of the domain's columns; see ``PASS_CELLS``.
+        kinds: What each column of the domain holds, the same in every part.
+        domain, attributes, classes: As for ``count_cells``.
+
+    Raises:
+        polars.exceptions.PolarsError: A part cannot be read; its text may quote values.
+    """
+    label = class_code(domain, kinds).alias("class")
+    codes: dict[str | None, pl.Expr] = {each.name: _code(each, kinds[each.name]) for each in attributes}
+    if classes:
+        codes[None] = pl.lit(0, pl.Int64)
+    counts = [NO_CELLS] * len(codes)
+    for rows in parts:
+        fitting = rows.filter(fits(domain, kinds))
+        queries = [
+            fitting.select(label, code.alias("code")).group_by("class", "code").agg(pl.len().alias("count"))
+            for code in codes.values()
+        ]
+        counts = [*map(_sum, counts, pl.collect_all(queries, engine="streaming"))]
     return [
         Cells(name, *(frame[field].to_numpy().astype(np.int64) for field in NO_CELLS.columns))
         for name, frame in zip(codes, counts, strict=True)
@@ -82,8 +108,7 @@ def _sum(total: pl.DataFrame, part: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([total, part.cast(pl.Int64)]).group_by("class", "code").agg(pl.col("count").sum())
 
 
-def _code(attribute: Attribute, source: Source) -> pl.Expr:
-    kind = source.kinds[attribute.name]
+def _code(attribute: Attribute, kind: Kind) -> pl.Expr:
     return grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
 
 

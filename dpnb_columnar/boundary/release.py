@@ -12,7 +12,6 @@ from fractions import Fraction
 from functools import cache
 from importlib.metadata import version
 
-from dpnb_columnar import __version__
 from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.boundary.adaptive_histogram import AdaptiveHistogram
 from dpnb_columnar.boundary.baselines import Majority, Plain
@@ -35,6 +34,7 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Guarantee, Histogram
 from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
 from dpnb_columnar.sensitivity.accuracy import SMALLEST_BETA
+from dpnb_columnar.version import __version__
 
 MECHANISMS: dict[str, Mechanism] = {
     mechanism.name: mechanism

@@ -18,6 +18,7 @@ def command(
         Path | None, typer.Option(help="Statistics file.", show_default="DATA.statistics.parquet")
     ] = None,
     dataset: options.Dataset = None,
+    label: options.Label = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """CONFIDENTIAL: count every cell of the domain into a file.
@@ -36,7 +37,7 @@ def command(
     from dpnb_columnar.rows.source import open_source, resolve
 
     files = resolve(data)
-    found = find_domain(files, dataset)
+    found = find_domain(files, dataset, label)
     target = output or default_name(data, found.domain.name, ".statistics.parquet")
     check_parquet(target)
     check_target(target, overwrite, files)

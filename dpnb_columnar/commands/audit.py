@@ -31,7 +31,7 @@ def command(
     ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Try to break the guarantee, and report lower bounds on epsilon.
+    """Try to break the guarantee; lower bounds on epsilon.
 
     Releases models of small synthetic databases that differ in one row, with
     every mechanism and noise family, under both neighbouring relations. All

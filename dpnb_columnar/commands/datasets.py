@@ -12,7 +12,7 @@ from dpnb_columnar.commands.options import say, stage, table
 from dpnb_columnar.commands.outputs import check_parquet
 
 app = typer.Typer(
-    help="Data sets of datasets.toml: list them, prepare their raw files.", no_args_is_help=True, rich_markup_mode=None
+    help="Data sets of datasets.toml: list, prepare raw files.", no_args_is_help=True, rich_markup_mode=None
 )
 
 
@@ -24,12 +24,15 @@ def show() -> None:
     Examples:
       dpnb-columnar datasets list
     """
+    from dpnb_columnar.domain import Domain, Numeric
     from dpnb_columnar.domain.catalogue import entries
 
     rows = []
     for entry in entries():
-        domain = entry.domain
-        size = (len(domain.numeric), len(domain.categorical), len(domain.classes))
+        domain = entry.declared
+        numeric = sum(isinstance(attribute, Numeric) for attribute in domain.attributes)
+        classes = len(domain.classes) if isinstance(domain, Domain) else 0
+        size = (numeric, len(domain.attributes) - numeric, classes)
         rows.append([entry.name, *size, "yes" if entry.raw else "", entry.title])
     table(["name", "numeric", "categorical", "classes", "prepare", "title"], rows)
 

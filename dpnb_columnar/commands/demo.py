@@ -20,7 +20,7 @@ def command(
     epsilon: options.Epsilon = options.DEFAULT_EPSILON,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Simulate a census, train on it, score it and show the model.
+    """Simulate a census, train on it, score it, show the model.
 
     \b
     Examples:

@@ -11,23 +11,27 @@ from typing import NoReturn
 
 import typer
 
-from dpnb_columnar import __version__
 from dpnb_columnar.commands import (
     aggregate,
     audit,
     check,
     datasets,
     demo,
+    domain,
     evaluate,
+    ingest,
     plan,
     predict,
     release,
     reproduce,
     show,
     simulate,
+    sql,
+    suggest_domain,
     train,
 )
 from dpnb_columnar.errors import Error, UsageError
+from dpnb_columnar.version import __version__
 
 EXIT_CODES = """\b
 Exit codes: 0 done; 64 usage; 65 data does not fit the domain; 66 input
@@ -50,9 +54,26 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
-for verb in (demo, simulate, check, plan, train, aggregate, release, predict, evaluate, show, audit, reproduce):
-    app.command(verb.__name__.rpartition(".")[2])(verb.command)
+for verb in (
+    demo,
+    simulate,
+    ingest,
+    suggest_domain,
+    check,
+    plan,
+    train,
+    aggregate,
+    release,
+    predict,
+    evaluate,
+    show,
+    audit,
+    reproduce,
+):
+    app.command(verb.__name__.rpartition(".")[2].replace("_", "-"))(verb.command)
 app.add_typer(datasets.app, name="datasets")
+app.add_typer(domain.app, name="domain")
+app.add_typer(sql.app, name="sql")
 
 
 def _version(wanted: bool) -> None:

@@ -29,6 +29,14 @@ Dataset = Annotated[
         help="Entry of datasets.toml that declares the domain.", metavar="NAME", show_default="found by the data"
     ),
 ]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        help='What to predict: a categorical column of the domain, or a condition such as "INCWAGE > 1500".',
+        metavar="TEXT",
+        show_default="the label declared",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
 Epsilon = Annotated[str, typer.Option(help="Privacy budget, taken exactly as typed.", metavar="NUMBER")]
 EpsilonOfData = Annotated[

@@ -18,6 +18,7 @@ LARGEST_CLASS = 10**12
 def command(
     data: options.Data,
     dataset: options.Dataset = None,
+    label: options.Label = None,
     epsilon: options.EpsilonOfData = None,
     delta: options.Delta = "0",
     declared_rows: Annotated[
@@ -72,7 +73,7 @@ def command(
     from dpnb_columnar.rows.source import open_source, resolve
 
     files = resolve(data)
-    found = find_domain(files, dataset)
+    found = find_domain(files, dataset, label)
     if no_advice and declared_rows is not None and not is_rule(delta):
         raise UsageError("declared rows: nothing depends on them with --no-advice; leave one of the two out")
     known = options.declared(found, declared_rows)

@@ -16,6 +16,7 @@ from dpnb_columnar.commands.outputs import check_target, default_name
 def command(
     data: options.Data,
     dataset: options.Dataset = None,
+    label: options.Label = None,
     epsilon: options.EpsilonOfData = None,
     delta: options.Delta = "0",
     declared_rows: options.DeclaredRows = None,
@@ -29,7 +30,7 @@ def command(
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
 ) -> None:
-    """Train a classifier and write it with its privacy guarantee.
+    """Train a classifier, and write it with its guarantee.
 
     The domain comes from the data's own metadata, or from the entry of
     datasets.toml (working directory first, then the packaged one) that claims
@@ -51,7 +52,7 @@ def command(
     from dpnb_columnar.rows.source import open_source, resolve
 
     files = resolve(data)
-    found = find_domain(files, dataset)
+    found = find_domain(files, dataset, label)
     rows = options.rows_for(found, delta, declared_rows)
     spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, rows)
     target = output or default_name(data, found.domain.name, ".model.json")

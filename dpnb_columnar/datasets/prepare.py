@@ -50,7 +50,7 @@ def prepare(entry: Entry, folder: Path, output: Path, *, overwrite: bool) -> Pre
         MissingInputError: A raw file is not there, or this data set is not made from raw files.
         DataError: A raw file has another checksum, or is not in its publisher's form.
     """
-    columns = entry.domain.columns
+    columns = entry.declared.columns
     check_output(output, overwrite)
     reader = _reader(entry)
     paths = verified(entry, folder)
@@ -68,7 +68,7 @@ def _reader(entry: Entry) -> Reader:
     if entry.raw and entry.name in READERS:
         return READERS[entry.name]
     remedy = MADE_ELSEWHERE.get(entry.name, f"prepare reads {', '.join(READERS)}; bring this one as Parquet")
-    names = ", ".join(entry.domain.columns)
+    names = ", ".join(entry.declared.columns)
     raise MissingInputError(f"{entry.name}: no raw files to prepare it from: {remedy}, with the columns {names}")
 
 
@@ -84,7 +84,7 @@ def _convert(entry: Entry, reader: Reader, paths: Sequence[Path], columns: Seque
         ordered = [name for name in frame.collect_schema() if name in columns]
         if absent := [name for name in columns if name not in ordered]:
             raise DataError(f"{entry.name}: the raw files have no column {', '.join(absent)}; found {ordered}")
-        frame.select(ordered).sink_parquet(partial, metadata=domain_metadata(entry.domain))
+        frame.select(ordered).sink_parquet(partial, metadata=domain_metadata(entry.declared))
         return int(pl.scan_parquet(partial).select(pl.len()).collect().item())
     except (pl.exceptions.PolarsError, zipfile.BadZipFile, ValueError) as error:
         problem = f"not in the form that the reader of {entry.name} expects ({type(error).__name__})"

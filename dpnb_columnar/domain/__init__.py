@@ -1,18 +1,35 @@
 """Public facts, declared before the data is opened. Imports nothing of the private side."""
 
-from dpnb_columnar.domain.attributes import Attribute, Categorical, Domain, Label, Missing, Numeric, Scale, Transform
-from dpnb_columnar.domain.declaration import digest, document_of, read_domain
+from dpnb_columnar.domain.attributes import (
+    Attribute,
+    Categorical,
+    Domain,
+    Group,
+    Label,
+    Missing,
+    Numeric,
+    Scale,
+    Transform,
+)
+from dpnb_columnar.domain.declaration import Declaration, digest, document_of, read_declaration, read_domain
+from dpnb_columnar.domain.labelling import labelled
+from dpnb_columnar.domain.unlabelled import UnlabelledDomain
 
 __all__ = [
     "Attribute",
     "Categorical",
+    "Declaration",
     "Domain",
+    "Group",
     "Label",
     "Missing",
     "Numeric",
     "Scale",
     "Transform",
+    "UnlabelledDomain",
     "digest",
     "document_of",
+    "labelled",
+    "read_declaration",
     "read_domain",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
@@ -86,22 +86,44 @@ class Numeric:
         return Scale(float(self.lower), float(self.step), self.cells)
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A category that several values of the data are merged into, by a public map.
+
+    Attributes:
+        name: The category, one of the attribute's ``values``.
+        members: Values of the data as text, each once, in the order of ``groups.in_order``; ranges written out.
+    """
+
+    name: str
+    members: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Categorical:
-    """A categorical attribute: the codebook's list of values.
+    """A categorical attribute: the codebook's list of values, or of groups of them.
 
     Attributes:
         name: Column name.
-        values: Admissible values as text, in declared order; the position is the code. Whole numbers and booleans in
+        values: Categories as text, in declared order; the position is the code. Whole numbers and booleans in
             the data are matched by their text (``7``, ``true``).
         missing: Whether a missing value drops the row or is a category of its own, coded ``len(values)``.
-        missing_values: Values that mean "missing".
+        missing_values: Values of the data that mean "missing".
+        groups: Categories that stand for other values than their own name, in the order of ``values``. A category
+            without a group stands for itself.
     """
 
     name: str
     values: tuple[str, ...]
     missing: Missing = Missing.DROP
     missing_values: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    @cached_property
+    def members(self) -> Mapping[str, int]:
+        """Every value that may occur in the data, as text, and the code of its category. Missing ones are not here."""
+        grouped = {group.name: group.members for group in self.groups}
+        return {member: code for code, value in enumerate(self.values) for member in grouped.get(value, (value,))}
 
     @property
     def size(self) -> int:
@@ -121,12 +143,20 @@ class Label:
         column: Column that holds the class as text; ``None`` when ``condition`` is given.
         condition: Condition with public constants; where it is null, the row is dropped.
         missing_values: Values of the label's columns that mean "missing".
+        groups: Classes that stand for other values of the column than their own name.
     """
 
     classes: tuple[str, ...]
     column: str | None = None
     condition: Condition | None = None
     missing_values: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def categories(self) -> Categorical:
+        """The classes of a label that is a column, as categories of that column."""
+        assert self.column is not None
+        return Categorical(self.column, self.classes, Missing.DROP, self.missing_values, self.groups)
 
     @property
     def columns(self) -> tuple[str, ...]:

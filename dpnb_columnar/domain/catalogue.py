@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.domain.attributes import Domain
-from dpnb_columnar.domain.declaration import read_domain
+from dpnb_columnar.domain.declaration import Declaration, read_declaration
+from dpnb_columnar.domain.labelling import no_label
 from dpnb_columnar.domain.numbers import exact
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, shown
 from dpnb_columnar.resources import resource
@@ -103,13 +104,25 @@ class Entry:
         return rows
 
     @cached_property
-    def domain(self) -> Domain:
-        """The declared domain.
+    def declared(self) -> Declaration:
+        """The declared domain, with a label or without.
 
         Raises:
             DomainError: With every fault of the declaration.
         """
-        return read_domain(self.name, self.table, str(self.catalogue), beside=ENTRY_KEYS)
+        return read_declaration(self.name, self.table, str(self.catalogue), beside=ENTRY_KEYS)
+
+    @property
+    def domain(self) -> Domain:
+        """The declared domain, which has a label.
+
+        Raises:
+            DomainError: With every fault of the declaration.
+            ConfigurationError: It has no label.
+        """
+        if not isinstance(self.declared, Domain):
+            raise no_label(self.declared, str(self))
+        return self.declared
 
     def claims(self, path: Path) -> bool:
         """Whether a file of this name belongs to the entry."""
@@ -170,12 +183,12 @@ def entry_named(name: str) -> Entry:
     raise UsageError(f"no data set named {name!r}; {hint}")
 
 
-def entry_declaring(domain: Domain) -> Entry | None:
+def entry_declaring(domain: Declaration) -> Entry | None:
     """The entry that declares this very domain under its name and something beside it, or None."""
     entry = next((entry for entry in entries() if entry.name == domain.name), None)
     if entry is None or (entry.epsilon is None and entry.rows is None):
         return None
-    return entry if entry.domain == domain else None
+    return entry if entry.declared == domain else None
 
 
 def entry_for(paths: Sequence[Path]) -> Entry | None:

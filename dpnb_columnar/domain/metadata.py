@@ -7,21 +7,20 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from dpnb_columnar.domain.attributes import Domain
-from dpnb_columnar.domain.declaration import document_of, read_domain
+from dpnb_columnar.domain.declaration import Declaration, document_of, read_declaration
 from dpnb_columnar.errors import ConfigurationError, shown
 
 DOMAIN_KEY = "dpnb_columnar.domain"
 """Key of the declaration in a Parquet file's key-value metadata; the value is JSON text."""
 
 
-def domain_metadata(domain: Domain) -> dict[str, str]:
+def domain_metadata(domain: Declaration) -> dict[str, str]:
     """The key-value pair that carries a domain: its name and its canonical declaration, as JSON."""
     return {DOMAIN_KEY: json.dumps({"name": domain.name, **document_of(domain)}, ensure_ascii=False)}
 
 
-def domain_from_metadata(metadata: Mapping[str, str], source: str) -> Domain | None:
-    """The domain that a file's key-value metadata carries, or None where it carries none.
+def domain_from_metadata(metadata: Mapping[str, str], source: str) -> Declaration | None:
+    """The domain that a file's key-value metadata carries, with a label or without, or None where it carries none.
 
     Args:
         metadata: Key-value pairs of the file.
@@ -36,11 +35,11 @@ def domain_from_metadata(metadata: Mapping[str, str], source: str) -> Domain | N
     place = f"{source}: metadata {DOMAIN_KEY!r}"
     document = _parsed(metadata[DOMAIN_KEY], place)
     if not isinstance(document, dict):
-        raise ConfigurationError(f"{place}: expected a JSON object with name, label and attributes")
+        raise ConfigurationError(f"{place}: expected a JSON object with name, attributes and perhaps label")
     name = document.pop("name", None)
     if not isinstance(name, str) or not name:
         raise ConfigurationError(f"{place}: expected a name as text, found {shown(name)}")
-    return read_domain(name, document, place)
+    return read_declaration(name, document, place)
 
 
 def _parsed(text: str, place: str) -> Any:

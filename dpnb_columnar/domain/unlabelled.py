@@ -18,3 +18,8 @@ class UnlabelledDomain:
 
     name: str
     attributes: tuple[Attribute, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column the domain declares."""
+        return tuple(attribute.name for attribute in self.attributes)

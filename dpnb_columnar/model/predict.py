@@ -14,7 +14,7 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.terms import prepared, terms
 from dpnb_columnar.rows.expressions import column
-from dpnb_columnar.rows.kinds import NUMBERS, Kind, keys, kind_of, type_name
+from dpnb_columnar.rows.kinds import NUMBERS, Kind, category_keys, kind_of, type_name
 
 PREDICTED = "predicted"
 SKIPPED = "skipped"
@@ -126,7 +126,9 @@ def _kinds(model: Model, schema: Mapping[str, pl.DataType], keep: Sequence[str])
 
 def _kind(attribute: Attribute, type_: pl.DataType) -> Kind:
     kind = kind_of(type_)
-    if kind is not None and (kind in NUMBERS if isinstance(attribute, Numeric) else bool(keys(attribute.values, kind))):
+    if kind is not None and (
+        kind in NUMBERS if isinstance(attribute, Numeric) else bool(category_keys(attribute, kind))
+    ):
         return kind
     found = f"column {attribute.name!r} has type {type_name(type_)}"
     raise DataError(f"{found}, which does not fit the model's attribute; cast it first")

@@ -7,11 +7,27 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain import Declaration, Domain, digest, labelled
 from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, Entry, entry_declaring, entry_for, entry_named
+from dpnb_columnar.domain.labelling import no_label
 from dpnb_columnar.domain.metadata import domain_from_metadata
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.rows.source import read_metadata
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDeclaration:
+    """A declaration, perhaps without a label, and where it was found.
+
+    Attributes:
+        declaration: The domain as declared.
+        origin: Where it was found.
+        entry: The catalogue entry that declares it, None if there is none.
+    """
+
+    declaration: Declaration
+    origin: str
+    entry: Entry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,26 +55,41 @@ class FoundDomain:
         return None if self.entry is None else self.entry.rows
 
 
-def find_domain(files: Sequence[Path], dataset: str | None = None) -> FoundDomain:
-    """The domain of some Parquet files.
+def find_domain(files: Sequence[Path], dataset: str | None = None, label: str | None = None) -> FoundDomain:
+    """The domain of some Parquet files, with its label.
 
     Args:
         files: At least one file; footers are read, rows are not.
         dataset: Catalogue entry to use, whatever the files carry.
+        label: What to predict, as ``domain.labelling`` reads it; None for the label declared.
 
     Raises:
-        UsageError: No entry has the name given.
-        ConfigurationError: The files carry no domain, or different ones, and no entry claims them.
+        UsageError: No entry has the name given, or the label does not go with the columns declared.
+        ConfigurationError: The files carry no domain, or different ones, and no entry claims them; or no label is
+            declared and none given.
         MissingInputError, DataError: A file cannot be read.
+    """
+    found = find_declaration(files, dataset)
+    if label is not None:
+        return FoundDomain(labelled(found.declaration, label), found.origin, found.entry)
+    if not isinstance(found.declaration, Domain):
+        raise no_label(found.declaration, str(files[0]) if found.entry is None else str(found.entry))
+    return FoundDomain(found.declaration, found.origin, found.entry)
+
+
+def find_declaration(files: Sequence[Path], dataset: str | None = None) -> FoundDeclaration:
+    """What is declared about some Parquet files, with a label or without.
+
+    Args, raises: as ``find_domain``, without the label. With ``dataset`` there need be no file.
     """
     if dataset is not None:
         entry = entry_named(dataset)
-        return FoundDomain(entry.domain, str(entry), entry)
+        return FoundDeclaration(entry.declared, str(entry), entry)
     carried = [domain_from_metadata(read_metadata(file), str(file)) for file in files]
     domains = {digest(domain): domain for domain in carried if domain is not None}
     if len(domains) == 1 and None not in carried:
         (domain,) = domains.values()
-        return FoundDomain(domain, "the metadata of the data", entry_declaring(domain))
+        return FoundDeclaration(domain, "the metadata of the data", entry_declaring(domain))
     if domains:
         raise ConfigurationError(
             f"{files[0]} and the files beside it do not all carry the same domain; name one with --dataset"
@@ -69,4 +100,4 @@ def find_domain(files: Sequence[Path], dataset: str | None = None) -> FoundDomai
             f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; "
             f"name an entry with --dataset, or declare one in {CATALOGUE_NAME} in the working directory"
         )
-    return FoundDomain(claimed.domain, str(claimed), claimed)
+    return FoundDeclaration(claimed.declared, str(claimed), claimed)

@@ -16,7 +16,7 @@ import polars.selectors as cs
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
 from dpnb_columnar.domain.numbers import exact
-from dpnb_columnar.rows.kinds import LARGEST_KEY, UNMATCHED_KEY, Key, Kind, keys
+from dpnb_columnar.rows.kinds import LARGEST_KEY, UNMATCHED_KEY, Key, Kind, category_keys, keys
 
 
 def column(name: str) -> pl.Expr:
@@ -66,13 +66,13 @@ def category_key(attribute: Categorical, kind: Kind) -> pl.Expr:
 def category_fits(attribute: Categorical, kind: Kind) -> pl.Expr:
     """Whether the row's category is in the domain (never null)."""
     value = category_key(attribute, kind)
-    known = value.is_in(list(keys(attribute.values, kind))).fill_null(False)
+    known = value.is_in(list(category_keys(attribute, kind))).fill_null(False)
     return known | value.is_null() if attribute.missing is Missing.CATEGORY else known
 
 
 def category_code(attribute: Categorical, kind: Kind) -> pl.Expr:
     """Position of the row's category in the domain as 32-bit integer, null where it is in no category."""
-    found = keys(attribute.values, kind)
+    found = category_keys(attribute, kind)
     value = category_key(attribute, kind)
     # By way of an Enum: replace_strict would make Polars hold all rows at once.
     place = value.cast(pl.String).cast(pl.Enum(list(map(_written, found))), strict=False).to_physical()
@@ -87,8 +87,7 @@ def class_code(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
     label = domain.label
     if label.condition is not None:
         return holds(label.condition.root, kinds, label.missing_values).cast(pl.Int32)
-    name = label.columns[0]
-    return category_code(Categorical(name, label.classes, Missing.DROP, label.missing_values), kinds[name])
+    return category_code(label.categories, kinds[label.categories.name])
 
 
 def label_missing(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
@@ -96,8 +95,7 @@ def label_missing(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
     label = domain.label
     if label.condition is not None:
         return class_code(domain, kinds).is_null()
-    name = label.columns[0]
-    return category_key(Categorical(name, label.classes, Missing.DROP, label.missing_values), kinds[name]).is_null()
+    return category_key(label.categories, kinds[label.categories.name]).is_null()
 
 
 def fits(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:

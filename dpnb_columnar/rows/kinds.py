@@ -9,7 +9,6 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from enum import StrEnum
-from pathlib import Path
 
 import polars as pl
 
@@ -67,12 +66,16 @@ def keys(values: Sequence[str], kind: Kind) -> dict[Key, int]:
     Whole numbers match by value, booleans as ``true`` and ``false``, dates as ``2018-12-31``, everything else by its
     text (decimals with all their decimal places). Declared values that no column of this kind can hold are left out.
     """
-    found: dict[Key, int] = {}
-    for position, value in enumerate(values):
-        key = _key(value, kind)
-        if key is not None:
-            found[key] = position
-    return found
+    return _keyed({value: position for position, value in enumerate(values)}, kind)
+
+
+def category_keys(attribute: Categorical, kind: Kind) -> dict[Key, int]:
+    """Map the key of each value that may occur in a column of this kind to its category's code, as ``keys`` does."""
+    return _keyed(attribute.members, kind)
+
+
+def _keyed(codes: Mapping[str, int], kind: Kind) -> dict[Key, int]:
+    return {key: code for value, code in codes.items() if (key := _key(value, kind)) is not None}
 
 
 def _key(value: str, kind: Kind) -> Key | None:
@@ -93,7 +96,7 @@ def _date(value: str) -> date | None:
     return found if found.isoformat() == value else None
 
 
-def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], file: Path) -> None:
+def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> None:
     """Refuse columns whose type the domain cannot be read from. Looks at types alone, at no row.
 
     Raises:
@@ -112,13 +115,13 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], file: Path) ->
             continue
         if isinstance(attribute, Numeric) and kind not in NUMBERS:
             problems.append(f"{found[attribute.name]}, but is declared numeric: cast it, or declare it with values")
-        if isinstance(attribute, Categorical) and not keys(attribute.values, kind):
+        if isinstance(attribute, Categorical) and not category_keys(attribute, kind):
             problems.append(
                 f"{found[attribute.name]}, in which no declared value can occur: cast it, or correct values"
             )
     problems += _label_problems(domain.label, kinds, found)
     if problems:
-        raise DataError("\n  ".join([f"{file}: does not fit the domain {domain.name!r}", *problems]))
+        raise DataError("\n  ".join([f"{name}: does not fit the domain {domain.name!r}", *problems]))
 
 
 def type_name(type_: pl.DataType) -> str:
@@ -130,7 +133,7 @@ def _label_problems(label: Label, kinds: Mapping[str, Kind | None], found: Mappi
     if label.condition is None:
         column = label.columns[0]
         kind = kinds[column]
-        if kind is None or keys(label.classes, kind):
+        if kind is None or category_keys(label.categories, kind):
             return []
         return [f"label {found[column]}, in which no declared class can occur: cast it, or correct classes"]
     problems = []

@@ -105,20 +105,34 @@ def _schema(file: Path, domain: Domain) -> dict[str, pl.DataType]:
     """The types of the domain's columns, checked."""
     with _footer_errors(file):
         schema = pl.scan_parquet(file, glob=False).collect_schema()
+    return check_columns(schema, domain, str(file))
+
+
+def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) -> dict[str, pl.DataType]:
+    """The types of the domain's columns.
+
+    Args:
+        schema: Every column there is, with its type.
+        domain: The domain to read.
+        name: What messages call the data.
+
+    Raises:
+        DataError: A column is missing, has a namesake, or is of a type it cannot be read from.
+    """
     missing = [column for column in domain.columns if column not in schema]
     if missing:
         hints = [f"{column!r}{_hint(column, list(schema))}" for column in missing]
         raise DataError(
-            f"{file}: missing column {', '.join(hints)}; its columns are {', '.join(schema)}; "
-            "add or rename columns in the file, or correct the domain"
+            f"{name}: missing column {', '.join(hints)}; its columns are {', '.join(schema)}; "
+            "add or rename columns, or correct the domain"
         )
-    spellings = Counter(name.lower() for name in schema)
+    spellings = Counter(column.lower() for column in schema)
     for column in domain.columns:
         if spellings[column.lower()] > 1:  # DuckDB would read either for the other
-            alike = ", ".join(repr(name) for name in schema if name.lower() == column.lower())
-            raise DataError(f"{file}: columns {alike} differ in upper and lower case only; rename or drop all but one")
+            alike = ", ".join(repr(other) for other in schema if other.lower() == column.lower())
+            raise DataError(f"{name}: columns {alike} differ in upper and lower case only; rename or drop all but one")
     types = {column: schema[column] for column in domain.columns}
-    check_kinds(domain, types, file)
+    check_kinds(domain, types, name)
     return types
 
 

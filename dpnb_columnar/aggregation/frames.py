@@ -1,0 +1,25 @@
+"""CONFIDENTIAL. Cell counts of rows that a program holds, by the Polars engine alone."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from dpnb_columnar.aggregation.polars_engine import count_rows, pass_rows
+from dpnb_columnar.aggregation.statistics import Statistics, assemble
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.rows.frames import Frame, open_frame, unusable
+
+
+def aggregate_frame(frame: Frame, domain: Domain) -> Statistics:
+    """Count every cell of the domain over the rows of a frame: as ``local.aggregate`` over a file of them.
+
+    Raises:
+        DataError: The frame does not fit the domain, or the query behind it fails.
+    """
+    opened = open_frame(frame, domain)
+    parts = opened.parts(pass_rows(opened.kinds))
+    try:
+        cells = count_rows(parts, opened.kinds, domain, domain.attributes, classes=True)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise unusable() from None
+    return assemble(domain, cells)

@@ -1,0 +1,196 @@
+"""Choosing what to predict: a label for a domain that has none, or another one than it has.
+
+The text names a categorical attribute, whose values become the classes, or is a condition such as ``INCWAGE > 1500``.
+The columns it reads cease to be attributes, and their missing values become the label's.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Domain, Label, Numeric
+from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, parse_condition
+from dpnb_columnar.domain.declaration import Declaration, document_of, read_domain
+from dpnb_columnar.domain.numbers import exact, text
+from dpnb_columnar.errors import ConfigurationError, UsageError, shown
+
+OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
+MOST_LISTED = 8
+"""Columns that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """What is declared of a column that a label may read.
+
+    Attributes:
+        missing_values: Its values that mean "missing", as text.
+        attribute: Its declaration as an attribute; None where it is known from the present label alone.
+    """
+
+    missing_values: tuple[str, ...]
+    attribute: Attribute | None
+
+    def admits(self, value: str) -> bool:
+        """Whether the value may be one of the column's that is not missing."""
+        if value in self.missing_values:
+            return False
+        if self.attribute is None:
+            return True
+        if isinstance(self.attribute, Numeric):
+            number = _number(value)
+            return number is not None and self.attribute.lower <= exact(number) <= self.attribute.upper
+        return value in self.attribute.members or _number(value) in self.attribute.members
+
+
+def labelled(domain: Declaration, label: str) -> Domain:
+    """The domain with a label chosen, or chosen anew.
+
+    A column that was the label becomes an attribute. Columns that the present condition reads have no bounds of their
+    own, so another condition may read them, but no attribute comes of them.
+
+    Args:
+        domain: A domain, with a label or without one.
+        label: Name of a categorical attribute, or a condition (``domain.condition``).
+
+    Raises:
+        UsageError: The label is neither, or reads a column that the domain does not declare.
+        ConfigurationError: Its columns do not agree on what is missing.
+        DomainError: The domain would have faults: no attribute left, or a single class.
+    """
+    columns = _columns(domain)
+    chosen = _of_column(label, columns[label]) if label in columns else _of_condition(label, columns)
+    attributes = tuple(
+        column.attribute
+        for name, column in columns.items()
+        if column.attribute is not None and name not in chosen.columns
+    )
+    document = document_of(Domain(domain.name, chosen, attributes))
+    return read_domain(domain.name, document, f"--label {shown(label)}")
+
+
+def no_label(domain: Declaration, source: str) -> ConfigurationError:
+    """What to raise where a domain without a label is to be trained for."""
+    return ConfigurationError(
+        f'{source}: declares no label: name what to predict, such as --label "COLUMN > 1000"; '
+        f"its columns are {_listed([attribute.name for attribute in domain.attributes])}"
+    )
+
+
+def _columns(domain: Declaration) -> dict[str, _Column]:
+    """Every column that a label may read."""
+    found = {attribute.name: _Column(_missing(attribute), attribute) for attribute in domain.attributes}
+    if isinstance(domain, Domain):
+        present = domain.label
+        attribute = None if present.column is None else present.categories
+        found |= {name: _Column(present.missing_values, attribute) for name in present.columns}
+    return found
+
+
+def _missing(attribute: Attribute) -> tuple[str, ...]:
+    if isinstance(attribute, Numeric):
+        return tuple(text(value) for value in attribute.missing_values)
+    return attribute.missing_values
+
+
+def _of_column(name: str, column: _Column) -> Label:
+    if isinstance(column.attribute, Categorical):
+        attribute = column.attribute
+        return Label(attribute.values, name, None, attribute.missing_values, attribute.groups)
+    raise UsageError(f'--label {name}: has no declared values to be classes; give a condition, such as "{name} > 1000"')
+
+
+def _of_condition(label: str, columns: Mapping[str, _Column]) -> Label:
+    try:
+        condition = parse_condition(label)
+    except ValueError as error:
+        if label.isidentifier():
+            raise _unknown(label, label, columns) from None
+        raise UsageError(f"--label {shown(label)}: {error}") from None
+    for name in condition.columns:
+        if name not in columns:
+            raise _unknown(label, name, columns)
+    _check_constants(condition, columns)
+    read = {name: columns[name] for name in condition.columns}
+    return Label(_classes(condition), None, condition, _agreed(label, read))
+
+
+def _check_constants(condition: Condition, columns: Mapping[str, _Column]) -> None:
+    """Refuse comparisons that no declared value of a column can meet: a misspelt one would leave a class empty.
+
+    Raises:
+        UsageError: A constant is not among the declared values.
+    """
+    for comparison in comparisons(condition.root):
+        attribute = columns[comparison.column].attribute
+        if not isinstance(attribute, Categorical) or comparison.operator not in ("=", "<>"):
+            continue
+        constant = comparison.constant
+        value = constant if isinstance(constant, str) else text(exact(constant))
+        if value not in attribute.members:
+            group = next((group for group in attribute.groups if group.name == value), None)
+            hint = (
+                f"it names a group; compare with its members, such as {shown(group.members[0])}"
+                if group
+                else (f"declared are {_listed(list(attribute.members), value)}")
+            )
+            raise UsageError(
+                f"--label {shown(condition.text)}: {shown(value)} is no declared value of {comparison.column}; {hint}"
+            )
+
+
+def _classes(condition: Condition) -> tuple[str, str]:
+    """Names of the classes where the condition is false, and where it is true."""
+    root = condition.root
+    if isinstance(root, Comparison) and root.operator in OPPOSITE:
+        assert not isinstance(root.constant, str)
+        number = text(exact(root.constant))
+        return f"{OPPOSITE[root.operator]}{number}", f"{root.operator}{number}"
+    return f"not ({condition.text})", condition.text
+
+
+def _agreed(label: str, columns: Mapping[str, _Column]) -> tuple[str, ...]:
+    """The missing values of all the label's columns, which one list has to serve.
+
+    Raises:
+        ConfigurationError: A missing value of one is a valid value of another.
+    """
+    found = tuple(dict.fromkeys(value for column in columns.values() for value in column.missing_values))
+    for name, column in columns.items():
+        if clash := [value for value in found if column.admits(value)]:
+            raise ConfigurationError(
+                f"--label {shown(label)}: {_listed(clash)} means missing in one of its columns but may be a value of "
+                f"{name}; declare [label] with condition, classes and missing_values in datasets.toml"
+            )
+    return found
+
+
+def _unknown(label: str, name: str, columns: Mapping[str, _Column]) -> UsageError:
+    return UsageError(f"--label {shown(label)}: the domain declares no column {name!r}; {_hint(name, list(columns))}")
+
+
+def _hint(name: str, known: Sequence[str]) -> str:
+    """The names that come near, whatever their case; else what names there are."""
+    folded: dict[str, str] = {}
+    for candidate in known:
+        folded.setdefault(candidate.casefold(), candidate)
+    near = [folded[close] for close in difflib.get_close_matches(name.casefold(), folded, n=3)]
+    return f"did you mean {' or '.join(near)}?" if near else f"its columns are {_listed(known)}"
+
+
+def _listed(names: Sequence[str], near: str = "") -> str:
+    """The first few names, those that come near another one before all."""
+    close = difflib.get_close_matches(near, names, n=3)
+    first = list(dict.fromkeys([*close, *names]))[:MOST_LISTED]
+    more = len(names) - len(first)
+    return ", ".join(first) + (f" and {more} more" if more else "")
+
+
+def _number(value: str) -> str | None:
+    """A number in its shortest exact text; None for other texts."""
+    try:
+        return text(exact(value))
+    except ValueError:
+        return None
