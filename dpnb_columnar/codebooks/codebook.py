@@ -22,15 +22,17 @@ class Measure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One labelled code.
+    """One labelled code, or a range of whole numbers under one label.
 
     Attributes:
-        value: The code as the codebook writes it, such as ``01``.
+        value: The code as the codebook writes it, such as ``01``; empty for a blank, which is null in the data.
         label: What it means.
+        last: Last code of a range that begins at ``value``; empty where it is one code.
     """
 
     value: str
     label: str
+    last: str = ""
 
 
 @dataclass(frozen=True, slots=True)

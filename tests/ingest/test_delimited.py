@@ -1,0 +1,122 @@
+"""CSV extracts: fields held to the types of a codebook, or types settled by every value."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.ingest import delimited
+from dpnb_columnar.ingest.delimited import read_delimited, read_header, read_text
+from dpnb_columnar.ingest.malformed import MalformedFieldError
+from dpnb_columnar.ingest.settling import settle
+from dpnb_columnar.ingest.spelling import typed
+
+SCHEMA = pa.schema([("A", pa.int8()), ("B", pa.float64()), ("C", pa.string())])
+
+
+def read(content: bytes, schema: pa.Schema = SCHEMA, encoding: str = "utf-8") -> list[dict[str, object]]:
+    batches = read_delimited(io.BytesIO(content), "town.csv", schema, encoding)
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def test_fields_of_each_type() -> None:
+    content = b'C,A,B\r\n"x, y",01,1475.59\r\n"",,\r\n  z ,-7,-.5\r\n"8"," +9 ",1e2'
+    assert read(content) == [
+        {"A": 1, "B": 1475.59, "C": "x, y"},
+        {"A": None, "B": None, "C": None},
+        {"A": -7, "B": -0.5, "C": "  z"},
+        {"A": 9, "B": 100.0, "C": "8"},
+    ]
+
+
+def test_encodings_and_a_byte_order_mark() -> None:
+    assert read("A,B,C\n1,1,Köln\n".encode("iso-8859-1"), encoding="iso-8859-1")[0]["C"] == "Köln"
+    content = "\ufeffA,B,C\n1,1,Köln\n".encode()
+    assert read_header(io.BytesIO(content), "town.csv", "utf-8") == ("A", "B", "C")
+    assert read(content)[0] == {"A": 1, "B": 1.0, "C": "Köln"}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (b"128,1,x", "row 4: A is not a whole number that int8 holds; "),
+        (b"1.5,1,x", "row 4: A is not a whole number that int8 holds; "),
+        (b"0x1,1,x", "row 4: A is not a whole number that int8 holds; "),
+        (b"1,nan,x", "row 4: B is not a number; "),
+        (b"1,1 2,x", "row 4: B is not a number; "),
+        (b"1,1", "row 4: has more or fewer fields than the header; "),
+        (b"1,1,x,y", "row 4: has more or fewer fields than the header; "),
+        (b"1,1,\xff", "is not CSV in utf-8; "),
+    ],
+)
+@pytest.mark.parametrize("block", [16, 2**20])
+def test_damaged_rows(row: bytes, message: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", block)
+    with pytest.raises(DataError) as caught:
+        read(b"A,B,C\n1,1,x\n1,1,x\n" + row + b"\n1,1,x\n")
+    assert message in str(caught.value)
+    assert str(caught.value).startswith("town.csv")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n1,2\n", b"A,,C\n", b"\xff\xfe\n", b'"A\n'])
+def test_no_header(content: bytes) -> None:
+    with pytest.raises(DataError, match=r"^town.csv: line 1 is no header"):
+        read_header(io.BytesIO(content), "town.csv", "utf-8")
+
+
+def test_a_repeated_name() -> None:
+    with pytest.raises(DataError, match=r"names A more than once"):
+        read_header(io.BytesIO(b"A,B,A\n"), "town.csv", "utf-8")
+
+
+def settled(values: Sequence[str], block: int = 2**20) -> pa.DataType:
+    """The type of a column of these values."""
+    content = "A,B\n" + "".join(f"{value},0\n" for value in values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delimited, "BLOCK_BYTES", block)
+        return settle(read_text(io.BytesIO(content.encode()), "town.csv", ["A"], "utf-8"), ["A"])["A"]
+
+
+@pytest.mark.parametrize(
+    ("values", "type_"),
+    [
+        (["01", "", "-7"], pa.int64()),
+        (["1", "1.5"], pa.float64()),
+        (["1"] * 50 + ["1.5"], pa.float64()),
+        (["1"] * 50 + ["x"], pa.string()),
+        (["1.5"] * 50 + ["x"] + ["1"] * 50, pa.string()),
+        (["2018GQ0000859"], pa.string()),
+        (["2018000000859"], pa.int64()),
+        (["123456789012345678"], pa.int64()),
+        (["12345678901234567890"], pa.string()),
+        (["1234567890123456", *["1"] * 50, "0.5"], pa.string()),
+        (["nan", "inf"], pa.string()),
+        (["0x1F"], pa.string()),
+        (["", ""], pa.string()),
+        ([], pa.string()),
+    ],
+)
+@pytest.mark.parametrize("block", [64, 2**20])
+def test_types_are_settled_by_every_value(values: list[str], type_: pa.DataType, block: int) -> None:
+    assert settled(values, block) == type_
+
+
+@given(
+    st.lists(st.none() | st.from_regex(r"[ ]{0,2}[-+]?[0-9]{1,5}", fullmatch=True)), st.sampled_from([8, 16, 32, 64])
+)
+def test_whole_numbers_are_kept_or_refused(texts: list[str | None], bits: int) -> None:
+    values = [None if text is None else int(text) for text in texts]
+    fits = [value is None or -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) for value in values]
+    strings, type_ = pa.array(texts, pa.string()), getattr(pa, f"int{bits}")()
+    if all(fits):
+        assert typed(strings, type_).to_pylist() == values
+    else:
+        with pytest.raises(MalformedFieldError) as caught:
+            typed(strings, type_)
+        assert caught.value.row == fits.index(False)
