@@ -6,6 +6,7 @@
     ├── UsageError            64  an option or an argument is wrong
     ├── DataError             65  the data does not fit the declared domain
     ├── MissingInputError     66  a file to read is not there
+    ├── UnavailableError      69  what is asked for needs software that is not installed
     ├── OutputError           73  the output exists, or cannot be created
     └── ConfigurationError    78  a declaration or a setting is wrong
         └── DomainError           every fault found in a domain declaration
@@ -43,6 +44,12 @@ class MissingInputError(Error):
     """A file to read does not exist or cannot be opened."""
 
     exit_code = 66
+
+
+class UnavailableError(Error):
+    """What is asked for needs software that is not installed."""
+
+    exit_code = 69
 
 
 class OutputError(Error):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from people import write_people
 from running import Ended, Run
+from servers import PASSWORD, PostgresServer, postgres_server
 
 from dpnb_columnar.commands.main import exit_code
 from dpnb_columnar.simulate import simulate_census
@@ -18,6 +20,20 @@ def census(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("census") / "census.parquet"
     simulate_census(path, rows=20_000, seed=1940)
     return path
+
+
+@pytest.fixture(scope="session")
+def postgres_process() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that runs as long as the tests; mark those that use it xdist_group("postgres")."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(postgres_process: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> PostgresServer:
+    """The server, with its password in the environment."""
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    return postgres_process
 
 
 @pytest.fixture

@@ -1,4 +1,7 @@
-"""CONFIDENTIAL. Statistics as a Parquet file: exact counts, readable by the owner alone, and marked as such."""
+"""CONFIDENTIAL. Statistics as a Parquet file: exact counts, readable by the owner alone, and marked as such.
+
+Its metadata holds the domain, and digests of what was counted.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpnb_columnar.aggregation.results import COLUMNS, cells_of, statistics_of
 from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
+from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
-from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.errors import DataError, MissingInputError, UsageError, shown
 from dpnb_columnar.files import atomic_output
 
 if TYPE_CHECKING:
+    import polars as pl
     import pyarrow as pa
 
 STATISTICS_KEY = "dpnb_columnar.statistics"
-VERSION = 1
+VERSION = 2
 NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not protected by noise"
 
 
@@ -37,42 +43,88 @@ def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = Fal
         *(np.concatenate([getattr(cell, field) for cell in cells]) for field in ("classes", "codes", "counts")),
     ]
     table = pa.table(arrays, schema=_schema())
-    header = {STATISTICS_KEY: json.dumps({"version": VERSION, "notice": NOTICE}), **domain_metadata(statistics.domain)}
+    notice = {"version": VERSION, "notice": NOTICE, "parts": sorted(statistics.parts)}
+    header = {STATISTICS_KEY: json.dumps(notice), **domain_metadata(statistics.domain)}
     with atomic_output(path, overwrite=overwrite, confidential=True) as partial:
         pq.write_table(table.replace_schema_metadata(header), partial, compression="zstd")
 
 
-def load_statistics(path: Path) -> Statistics:
-    """Read statistics back, checked against the domain in the file.
+def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
+    """Read a statistics file, or the result of a statistics query in a Parquet or CSV file.
+
+    Args:
+        path: The file.
+        domain: The domain it must have been counted in; needed for the result of a query, which carries none.
 
     Raises:
         MissingInputError: The file cannot be opened.
-        DataError: Not statistics, of an unknown version, or inconsistent.
+        DataError: Not statistics, of an unknown version, inconsistent, or of another domain.
+        UsageError: It is the result of a query, and no domain is given.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    if _is_delimited(path):
+        return statistics_of(_read_delimited(path), _needed(domain, path), path)
     try:
         table = pq.read_table(path)
         metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        version = json.loads(metadata[STATISTICS_KEY])["version"]
+        if STATISTICS_KEY not in metadata and {*COLUMNS} <= {name.lower() for name in table.schema.names}:
+            return statistics_of(_frame(table), _needed(domain, path), path)
+        header = json.loads(metadata[STATISTICS_KEY])
+        version, parts = header["version"], header.get("parts", [])
     except OSError as error:
         if isinstance(error, pa.ArrowException) or path.exists():
             raise _not_statistics(path) from None
-        raise MissingInputError(f"{path}: no such file; make one with dpnb-columnar aggregate") from None
-    except (pa.ArrowException, KeyError, TypeError, ValueError):
+        raise _absent(path) from None
+    except (pa.ArrowException, KeyError, TypeError, AttributeError, ValueError):
         raise _not_statistics(path) from None
     if version != VERSION:
-        raise DataError(f"{path}: statistics version {version!r:.20} is not known to this program (it reads {VERSION})")
-    domain = domain_from_metadata(metadata, str(path))
-    if domain is None or not table.schema.equals(_schema()):
+        raise DataError(
+            f"{path}: statistics version {shown(version)} is not known to this program (it reads {VERSION}); make it "
+            "again with dpnb-columnar aggregate"
+        )
+    carried = domain_from_metadata(metadata, str(path))
+    listed = isinstance(parts, list) and all(isinstance(part, str) for part in parts)
+    if not isinstance(carried, Domain) or not listed or not table.schema.equals(_schema()):
         raise _not_statistics(path)
+    if domain is not None and digest(domain) != digest(carried):
+        raise DataError(
+            f"{path}: was counted in another domain than {domain.name!r}, the one asked for; aggregate anew"
+        )
     try:
-        return assemble(domain, _cells(table))
+        return assemble(carried, _cells(table), frozenset(parts))
     except ValueError:
         raise DataError(
             f"{path}: its counts do not fit its own domain; make it again with dpnb-columnar aggregate"
         ) from None
+
+
+def _is_delimited(path: Path) -> bool:
+    return path.name.lower().endswith((".csv", ".csv.gz"))
+
+
+def _read_delimited(path: Path) -> pl.DataFrame:
+    """A CSV file with a header line, every field as text."""
+    import polars as pl
+
+    try:
+        return pl.read_csv(path, infer_schema=False)
+    except FileNotFoundError:
+        raise _absent(path) from None
+    except (pl.exceptions.PolarsError, OSError):
+        raise DataError(
+            f"{path}: not a CSV file with the header {','.join(COLUMNS)}; export the query's result anew"
+        ) from None
+
+
+def _needed(domain: Domain | None, path: Path) -> Domain:
+    if domain is None:
+        raise UsageError(
+            f"{path}: the result of a query carries no domain; name the one it was counted in with --dataset, or with "
+            "--domain and the Parquet file that carries it"
+        )
+    return domain
 
 
 def _schema() -> pa.Schema:
@@ -90,15 +142,20 @@ def _schema() -> pa.Schema:
 
 
 def _cells(table: pa.Table) -> list[Cells]:
-    import polars as pl
-
-    frame = pl.DataFrame(table)
+    frame = _frame(table)
     if frame.null_count().select("class", "code", "count").row(0) != (0, 0, 0):
         raise ValueError("a count without a cell")
-    return [
-        Cells(None if name is None else str(name), *(part[field].to_numpy() for field in ("class", "code", "count")))
-        for (name,), part in frame.group_by("attribute", maintain_order=True)
-    ]
+    return cells_of(frame)
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(table)
+
+
+def _absent(path: Path) -> MissingInputError:
+    return MissingInputError(f"{path}: no such file; make one with dpnb-columnar aggregate")
 
 
 def _not_statistics(path: Path) -> DataError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dpnb_columnar.aggregation import duckdb_engine, polars_engine
+from dpnb_columnar.aggregation.parts import parts_of
 from dpnb_columnar.aggregation.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
@@ -19,6 +20,8 @@ def aggregate(source: Source, domain: Domain) -> Statistics:
     tables = duckdb_engine.count_cells(source, domain, domain.categorical, classes=True)
     columns = polars_engine.count_cells(source, domain, domain.numeric, classes=False) if domain.numeric else []
     try:
-        return assemble(domain, [*columns, *tables])
+        return assemble(domain, [*columns, *tables], parts_of(source.files))
+    except OSError:
+        raise source.unreadable() from None
     except ValueError as error:
         raise DataError(f"{source.names}: {error}; did a file change while it was read?") from None

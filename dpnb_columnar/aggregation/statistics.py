@@ -46,12 +46,15 @@ class Statistics:
         class_counts: Shape (classes,), int64.
         columns: Per numeric attribute, one sorted run-length column per class, in grid codes.
         tables: Per categorical attribute, shape (classes, categories), int64.
+        parts: Digests of what was counted (``parts.py``); empty where that is not known. Two statistics that share one
+            cannot be added. Not compared: equal counts are equal statistics.
     """
 
     domain: Domain
     class_counts: Integers
     columns: Mapping[str, tuple[RunLengthColumn, ...]]
     tables: Mapping[str, Integers]
+    parts: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return (
@@ -66,11 +69,16 @@ class Statistics:
         """Statistics of both sets of rows together.
 
         Raises:
-            ValueError: The domains differ.
+            ValueError: The domains differ, or both have counted the same part.
         """
         if digest(self.domain) != digest(other.domain):
             raise ValueError("statistics of different domains cannot be added")
-        return assemble(self.domain, [*self.cells(), *other.cells()])
+        if self.parts & other.parts:
+            raise ValueError(
+                "the same rows are in both and would count twice; drop one (if these are different people with equal "
+                "records, count both files in one run of dpnb-columnar aggregate)"
+            )
+        return assemble(self.domain, [*self.cells(), *other.cells()], self.parts | other.parts)
 
     def __sub__(self, other: Statistics) -> Statistics:
         """Statistics of the rows of the first that are not in the second, which must be some of them.
@@ -81,7 +89,7 @@ class Statistics:
         taken = [Cells(cell.attribute, cell.classes, cell.codes, -cell.counts) for cell in other.cells()]
         if digest(self.domain) != digest(other.domain):
             raise ValueError("statistics of different domains cannot be subtracted")
-        return assemble(self.domain, [*self.cells(), *taken])
+        return assemble(self.domain, [*self.cells(), *taken], self.parts)
 
     def cells(self) -> list[Cells]:
         """The long form: class counts first, then the attributes in declared order, zero counts left out."""
@@ -96,33 +104,38 @@ class Statistics:
         return found
 
 
-def assemble(domain: Domain, cells: Iterable[Cells]) -> Statistics:
+def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = frozenset()) -> Statistics:
     """Add up cells into statistics.
+
+    Args:
+        domain: The domain that the cells belong to.
+        cells: Any number of cells per attribute, in any order.
+        parts: Digests of what was counted.
 
     Raises:
         ValueError: A cell lies outside the domain, a count is below zero, or an attribute's counts do not add up to the
             class counts. The message holds no count.
     """
-    parts: dict[str | None, list[Cells]] = {None: []} | {attribute.name: [] for attribute in domain.attributes}
+    found: dict[str | None, list[Cells]] = {None: []} | {attribute.name: [] for attribute in domain.attributes}
     for cell in cells:
-        if cell.attribute not in parts:
+        if cell.attribute not in found:
             raise ValueError(f"attribute {cell.attribute!r} is not in the domain {domain.name!r}")
-        parts[cell.attribute].append(cell)
+        found[cell.attribute].append(cell)
     size = len(domain.classes)
-    class_counts = _dense(None, parts[None], size, 1)[:, 0]
+    class_counts = _dense(None, found[None], size, 1)[:, 0]
     columns: dict[str, tuple[RunLengthColumn, ...]] = {}
     tables: dict[str, Integers] = {}
     for attribute in domain.attributes:
         name = attribute.name
         if isinstance(attribute, Categorical):
-            tables[name] = _dense(name, parts[name], size, attribute.size)
+            tables[name] = _dense(name, found[name], size, attribute.size)
             totals = tables[name].sum(axis=1)
         else:
-            columns[name] = _columns(name, parts[name], size, attribute.cells)
+            columns[name] = _columns(name, found[name], size, attribute.cells)
             totals = np.array([column.size for column in columns[name]])
         if not np.array_equal(totals, class_counts):
             raise ValueError(f"counts of attribute {name!r} do not add up to the class counts")
-    return Statistics(domain, class_counts, columns, tables)
+    return Statistics(domain, class_counts, columns, tables, parts)
 
 
 def _cells(attribute: str | None, per_class: list[tuple[object, object]]) -> Cells:

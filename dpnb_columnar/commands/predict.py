@@ -7,22 +7,32 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.commands import options
+from dpnb_columnar.commands import database_options, options
 from dpnb_columnar.commands.options import say, stage
 from dpnb_columnar.commands.outputs import check_parquet, check_target
 
 
 def command(
     model: options.ModelFile,
-    data: options.Data,
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            help="Parquet files, folders of them, or quoted patterns; or one database: a DuckDB file (.duckdb) or "
+            "postgresql://USER@HOST/NAME.",
+            metavar="DATA",
+            show_default=False,
+        ),
+    ],
     output: Annotated[Path, typer.Option(help="Parquet file of scored rows.", show_default=False)],
     key: Annotated[
         list[str] | None,
         typer.Option(help="Column to carry over; repeat for more.", metavar="COLUMN", show_default=False),
     ] = None,
+    table: database_options.Table = None,
+    query: database_options.Query = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Write every row's class, and its probability of each class.
+    """Write every row's class, and the probability of each.
 
     Rows keep their order. A null attribute and a category the model does not
     know are left out of that row's likelihood; the column skipped counts them.
@@ -32,16 +42,28 @@ def command(
       dpnb-columnar predict census.model.json new.parquet --output scored.parquet
       dpnb-columnar predict model.parquet "part-*.parquet" --key SERIAL --key PERNUM \\
           --output scored.parquet
+      dpnb-columnar predict model.json census.duckdb --table person --key ID \\
+          --output scored.parquet
+      dpnb-columnar predict model.json postgresql://analyst@db/census \\
+          --query new_rows.sql --key ID --output scored.parquet
     """
+    from dpnb_columnar.databases.selection import query_for
     from dpnb_columnar.model.files import load_model
     from dpnb_columnar.model.predict import SKIPPED
     from dpnb_columnar.model.scored_files import write_scores
+    from dpnb_columnar.model.scored_results import write_result_scores
     from dpnb_columnar.rows.source import resolve
 
     check_parquet(output)
-    files = resolve(data)
+    database = database_options.database_in(data, table, query)
+    files = () if database else resolve(data)
     check_target(output, overwrite, [model, *files])
-    loaded = load_model(model)
+    loaded, keep = load_model(model), key or []
     with stage("scoring"):
-        rows, skipped = write_scores(loaded, files, output, key or [], overwrite=overwrite)
+        if database is None:
+            rows, skipped = write_scores(loaded, files, output, keep, overwrite=overwrite)
+        else:
+            columns = [*dict.fromkeys([*keep, *(parameters.attribute for parameters in loaded.attributes)])]
+            selection = query_for(database, table, query, columns)
+            rows, skipped = write_result_scores(loaded, database, selection, output, keep, overwrite=overwrite)
     say(f"wrote {output}: {rows} rows, {skipped} attribute values skipped (column {SKIPPED})")

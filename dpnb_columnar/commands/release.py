@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say
+from dpnb_columnar.commands import database_options, options
+from dpnb_columnar.commands.options import say, stage
 from dpnb_columnar.commands.outputs import check_target
 from dpnb_columnar.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from dpnb_columnar.aggregation.statistics import Statistics
+    from dpnb_columnar.databases.address import Database
+    from dpnb_columnar.domain import Domain
+    from dpnb_columnar.rows.domains import FoundDomain
 
 
 def command(
     statistics: Annotated[
-        list[Path],
-        typer.Argument(help="Statistics files; they are added up.", metavar="STATISTICS", show_default=False),
+        list[str],
+        typer.Argument(
+            help="Statistics files, or results of a statistics query as CSV or Parquet; they are added up. Or one "
+            "database: a DuckDB file (.duckdb) or postgresql://USER@HOST/NAME.",
+            metavar="STATISTICS",
+            show_default=False,
+        ),
     ],
     output: Annotated[Path, typer.Option(help="Model file, .json or .parquet.", show_default=False)],
+    dataset: options.Dataset = None,
+    domain: Annotated[
+        Path | None,
+        typer.Option(
+            help="Parquet file whose metadata carry the domain that a query was made for; no row of it is read.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    label: options.Label = None,
+    table: database_options.Table = None,
+    query: database_options.Query = None,
     epsilon: options.EpsilonOfData = None,
     delta: options.Delta = "0",
     declared_rows: options.DeclaredRows = None,
@@ -31,43 +55,98 @@ def command(
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
 ) -> None:
-    """Release a model from statistics files, the other half of train.
+    """Release a model from statistics, the other half of train.
 
-    train = aggregate + release. Files are added up. Every release from the same
-    rows spends budget again.
+    train = aggregate + release. Files are added up, each part of the data once.
+    Every release from the same rows spends budget again.
+
+    A database can count as well: dpnb-columnar sql statistics prints the query,
+    and its result, exported as CSV or Parquet, is released here with --dataset or
+    --domain. With --table a DuckDB file or PostgreSQL server is asked directly;
+    only counts leave it.
 
     \b
     Examples:
       dpnb-columnar release census.statistics.parquet --output census.model.json
       dpnb-columnar release oregon.statistics.parquet washington.statistics.parquet \\
           --epsilon 0.5 --output northwest.model.parquet
+      dpnb-columnar release counts.csv --dataset census --output census.model.json
+      dpnb-columnar release postgresql://curator@db/census --table person \\
+          --dataset census --output census.model.json
     """
-    from dpnb_columnar.aggregation.files import load_statistics
     from dpnb_columnar.boundary.release import plan
     from dpnb_columnar.commands.releasing import announce, release_to
-    from dpnb_columnar.domain.catalogue import entry_declaring
     from dpnb_columnar.model.files import check_suffix
-    from dpnb_columnar.rows.domains import FoundDomain
 
     check_suffix(output)
-    check_target(output, overwrite, statistics)
-    _refuse_repeated(statistics)
-    parts = [load_statistics(path) for path in statistics]
-    try:
-        total = reduce(lambda left, right: left + right, parts)
-    except ValueError as error:
-        raise DataError(f"{', '.join(map(str, statistics))}: {error}") from None
-    found = FoundDomain(total.domain, "the statistics", entry_declaring(total.domain))
+    database = database_options.database_in(statistics, table, query)
+    files = [] if database else [Path(name) for name in statistics]
+    check_target(output, overwrite, files)
+    named = _named(dataset, domain, label)
+    counted: Callable[[], Statistics]
+    if database is None:
+        total = _added(files, named)
+        found, counted = named or _carried(total), lambda: total
+    elif named is None:
+        raise UsageError(f"{database}: carries no domain; name one with --dataset, or with --domain and a Parquet file")
+    else:
+        found, counted = named, _counter(database, table, query, named.domain)
     rows = options.rows_for(found, delta, declared_rows)
     spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, rows)
-    shares = plan(total.domain, spent, mechanism, noise)
-    say(f"domain {total.domain.name}, from {found.origin}")
+    shares = plan(found.domain, spent, mechanism, noise)
+    say(f"domain {found.domain.name}, from {found.origin}")
     options.tell_rule(delta, rows)
     announce(spent, mechanism, shares)
-    release_to(output, total, spent, mechanism, noise, seed, overwrite)
+    with stage("counting"):
+        everything = counted()
+    release_to(output, everything, spent, mechanism, noise, seed, overwrite)
 
 
-def _refuse_repeated(files: list[Path]) -> None:
+def _named(dataset: str | None, domain: Path | None, label: str | None) -> FoundDomain | None:
+    """The domain that the options name, if they name one."""
+    from dpnb_columnar.rows.domains import find_domain
+
+    if dataset is not None and domain is not None:
+        raise UsageError("--dataset and --domain both name a domain; give one of them")
+    if dataset is None and domain is None:
+        if label is not None:
+            raise UsageError("--label goes with --dataset or --domain; statistics files know their label")
+        return None
+    return find_domain([] if domain is None else [domain], dataset, label)
+
+
+def _carried(total: Statistics) -> FoundDomain:
+    """The domain that statistics files carry."""
+    from dpnb_columnar.domain.catalogue import entry_declaring
+    from dpnb_columnar.rows.domains import FoundDomain
+
+    return FoundDomain(total.domain, "the statistics", entry_declaring(total.domain))
+
+
+def _added(files: Sequence[Path], named: FoundDomain | None) -> Statistics:
+    """The sum of some files."""
+    from dpnb_columnar.aggregation.files import load_statistics
+
+    _refuse_repeated(files)
+    parts = [load_statistics(file, None if named is None else named.domain) for file in files]
+    try:
+        return reduce(lambda left, right: left + right, parts)
+    except ValueError as error:
+        raise DataError(f"{', '.join(map(str, files))}: {error}") from None
+
+
+def _counter(database: Database, table: str | None, query: Path | None, domain: Domain) -> Callable[[], Statistics]:
+    """What makes the database count; whatever is wrong with the options is found before."""
+    from dpnb_columnar.aggregation.database import count_query, count_table
+    from dpnb_columnar.databases.selection import query_for
+
+    selection = query_for(database, table, query)
+    if table is not None:
+        return lambda: count_table(database, table, domain)
+    return lambda: count_query(database, selection, domain)
+
+
+def _refuse_repeated(files: Sequence[Path]) -> None:
     """Refuse a file that is named twice, by whatever names and links: its rows would count twice."""
     seen: dict[tuple[int, int], Path] = {}
     for file in files:

@@ -100,9 +100,30 @@ def test_same_statistics_twice_are_refused(other: str, statistics: Path, run: Ru
     assert "twice" in ended.err
 
 
-def test_equal_parts_in_different_files_are_parts(statistics: Path, run: Run) -> None:
+def test_copy_of_statistics_is_refused(statistics: Path, run: Run) -> None:
     shutil.copy(statistics, "copy.parquet")
-    run("release", statistics, "copy.parquet", "--output", "model.json")
+    ended = run("release", statistics, "copy.parquet", "--output", "model.json", expected=65)
+    assert "count twice" in ended.err
+    assert "copy.parquet" in ended.err
+
+
+def test_statistics_of_the_same_rows_are_refused_however_they_were_made(people_file: Path, run: Run) -> None:
+    shutil.copy(people_file, "again.parquet")
+    write_people(Path("other.parquet"), people(300).tail(50))
+    run("aggregate", people_file)
+    run("aggregate", "again.parquet", "other.parquet", "--output", "both.statistics.parquet")
+    assert "twice" in run("release", STATISTICS, "both.statistics.parquet", "--output", "m.json", expected=65).err
+
+
+def test_parts_without_rows_add_up(people_file: Path, run: Run) -> None:
+    for name in ("empty", "void"):
+        write_people(Path(f"{name}.parquet"), people(1).head(0))
+        run("aggregate", f"{name}.parquet")
+    run("aggregate", people_file)
+    parts = (STATISTICS, "empty.statistics.parquet", "void.statistics.parquet")
+    run("release", *parts, "--seed", 1, "--output", "parts.json")
+    run("train", people_file, "--seed", 1, "--output", "whole.json")
+    assert Path("parts.json").read_bytes() == Path("whole.json").read_bytes()
 
 
 def test_statistics_of_different_domains_are_refused(statistics: Path, run: Run) -> None:

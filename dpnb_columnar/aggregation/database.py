@@ -1,0 +1,53 @@
+"""CONFIDENTIAL. Cell counts by the database that holds the rows: it runs the statistics query, and counts leave it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from dpnb_columnar.aggregation.results import statistics_of
+from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.databases.address import Database
+from dpnb_columnar.databases.reading import columns_of, read_query
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.kinds import check_kinds, kind_of
+
+
+def count_table(database: Database, table: str, domain: Domain) -> Statistics:
+    """Count every cell of the domain over the rows of a table, inside the database.
+
+    Args:
+        database: Where the table is.
+        table: Its name, as the database's dialect writes it.
+        domain: The domain to count in.
+
+    Raises:
+        UsageError: The name is no table's.
+        MissingInputError, DataError, UnavailableError: The database cannot be read, lacks the table or a column, or
+            has a column of a type that the domain cannot be read from.
+    """
+    from dpnb_columnar.dialects.statistics import statistics_query
+    from dpnb_columnar.dialects.tables import selected
+
+    columns = columns_of(database, selected(table, None, database.dialect))
+    missing = [name for name in domain.columns if name not in columns]
+    if missing:
+        raise DataError(
+            f"{database}: table {table} has no column {', '.join(map(repr, missing))}; its columns are "
+            f"{', '.join(columns)}; make a view with the names of the domain, or correct the domain"
+        )
+    types = {name: columns[name] for name in domain.columns}
+    check_kinds(domain, types, f"{database}, table {table}")
+    kinds = {name: kind_of(type_) for name, type_ in types.items()}
+    return count_query(database, statistics_query(domain, kinds, table, database.dialect), domain)
+
+
+def count_query(database: Database, query: str, domain: Domain) -> Statistics:
+    """Statistics from the result of a query, such as the one that ``sql statistics`` prints.
+
+    Raises:
+        MissingInputError, DataError, UnavailableError: The query cannot be run, or returns something else.
+    """
+    with read_query(database, query) as result:
+        cells = pl.concat([pl.DataFrame(schema=result.columns), *result.parts])
+    return statistics_of(cells, domain, database)
