@@ -7,36 +7,45 @@ from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
+from typing import TypeAlias
 
-from dpnb_columnar.aggregation.local import aggregate as count
+from dpnb_columnar.aggregation.frames import aggregate_frame
+from dpnb_columnar.aggregation.local import aggregate as aggregate_files
 from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.boundary.release import plan
 from dpnb_columnar.boundary.release import release as release_statistics
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows
-from dpnb_columnar.domain import Domain, document_of, read_domain
+from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_domain
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.model.files import load_model as read_model
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.rows.domains import find_domain
+from dpnb_columnar.rows.frames import Frame, is_frame
 from dpnb_columnar.rows.source import open_source, resolve
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
+Data: TypeAlias = Paths | Frame
 Epsilon = str | int | float | Decimal | Fraction
 
 
-def aggregate(data: Paths, *, domain: Domain | None = None, dataset: str | None = None) -> Statistics:
-    """Count every cell of the domain over Parquet files. The result is CONFIDENTIAL.
+def aggregate(
+    data: Data, *, domain: Declaration | None = None, dataset: str | None = None, label: str | None = None
+) -> Statistics:
+    """Count every cell of the domain over Parquet files, or over a frame. The result is CONFIDENTIAL.
 
     Args:
-        data: Files, folders or patterns.
+        data: Files, folders or patterns; or a Polars DataFrame, LazyFrame or Arrow table, which counts as a file of the
+            same rows would, in the domain named by ``domain`` or ``dataset``.
         domain: Domain to count in; None for the one the files carry, or a catalogue holds for them.
         dataset: Catalogue entry to take the domain from.
+        label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain; None
+            for what the domain declares.
 
     Raises:
         dpnb_columnar.errors.Error: As the command line; the class tells the exit code.
     """
-    files, declared = _found(data, domain, dataset)
-    return count(open_source(files, declared), declared)
+    found, declared = _found(data, domain, dataset, label)
+    return _counted(found, declared)
 
 
 def release(
@@ -66,29 +75,30 @@ def release(
     Raises:
         dpnb_columnar.errors.Error: As the command line.
     """
-    return release_statistics(statistics, _budget(epsilon, delta, neighbours, rows), mechanism, noise)
+    return release_statistics(statistics, budget_of(epsilon, delta, neighbours, rows), mechanism, noise)
 
 
 def train(
-    data: Paths,
+    data: Data,
     *,
     epsilon: Epsilon,
     delta: Epsilon = 0,
     rows: int | None = None,
-    domain: Domain | None = None,
+    domain: Declaration | None = None,
     dataset: str | None = None,
+    label: str | None = None,
     mechanism: str = "smooth",
     noise: str | None = None,
     neighbours: str = Neighbours.ADD_REMOVE,
 ) -> Model:
-    """Train a differentially private model on Parquet files: ``aggregate``, then ``release``.
+    """Train a differentially private model on Parquet files or a frame: ``aggregate``, then ``release``.
 
     Args, raises: as those two. Whatever is wrong with the release is found before a row is read.
     """
-    budget = _budget(epsilon, delta, neighbours, rows)
-    files, declared = _found(data, domain, dataset)
+    budget = budget_of(epsilon, delta, neighbours, rows)
+    found, declared = _found(data, domain, dataset, label)
     plan(declared, budget, mechanism, noise)
-    return release_statistics(count(open_source(files, declared), declared), budget, mechanism, noise)
+    return release_statistics(_counted(found, declared), budget, mechanism, noise)
 
 
 def load_model(path: str | PathLike[str]) -> Model:
@@ -100,28 +110,46 @@ def load_model(path: str | PathLike[str]) -> Model:
     return read_model(Path(path))
 
 
-def _found(data: Paths, domain: Domain | None, dataset: str | None) -> tuple[Sequence[Path], Domain]:
-    """The files that paths stand for, and the domain to count them in."""
+def _found(
+    data: Data, domain: Declaration | None, dataset: str | None, label: str | None
+) -> tuple[Frame | Sequence[Path], Domain]:
+    """The frame, or the files that paths stand for, and the domain to count them in."""
     if domain is not None and dataset is not None:
         raise UsageError("domain and dataset both name a domain; give one of them")
-    files = resolve([str(path) for path in ([data] if isinstance(data, str | PathLike) else data)])
-    return files, find_domain(files, dataset).domain if domain is None else _checked(domain)
+    if domain is None and dataset is None and is_frame(data):
+        raise UsageError("a frame carries no domain; give domain=, such as dpnb_columnar.domain.read_domain makes")
+    files = () if is_frame(data) else _files(data)
+    declared = find_domain(files, dataset, label).domain if domain is None else _checked(domain, label)
+    return data if is_frame(data) else files, declared
 
 
-def _checked(domain: Domain) -> Domain:
+def _files(paths: Paths) -> Sequence[Path]:
+    return resolve([str(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)])
+
+
+def _counted(found: Frame | Sequence[Path], domain: Domain) -> Statistics:
+    return aggregate_frame(found, domain) if is_frame(found) else aggregate_files(open_source(found, domain), domain)
+
+
+def _checked(domain: Declaration, label: str | None) -> Domain:
     """A domain made by hand, held to the rules of a declared one.
 
     Raises:
         ConfigurationError: It breaks them.
     """
     try:
-        document = document_of(domain)
+        document = document_of(domain if label is None else labelled(domain, label))
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ConfigurationError(f"domain: cannot be written as a declaration ({error}); use read_domain") from None
     return read_domain(domain.name, document, "domain")
 
 
-def _budget(epsilon: Epsilon, delta: Epsilon, neighbours: str, rows: int | None) -> Budget:
+def budget_of(epsilon: Epsilon, delta: Epsilon, neighbours: str, rows: int | None = None) -> Budget:
+    """The budget that arguments of ``release`` stand for.
+
+    Raises:
+        UsageError: One of them is faulty.
+    """
     known = [relation.value for relation in Neighbours]
     if neighbours not in known:
         raise UsageError(f"neighbours: no {neighbours!r}; known relations: {', '.join(known)}")

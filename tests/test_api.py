@@ -20,7 +20,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar import errors
 from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.budget import Pure, total
-from dpnb_columnar.domain import Numeric
+from dpnb_columnar.domain import Numeric, UnlabelledDomain
 from dpnb_columnar.model.model import Model
 
 
@@ -86,6 +86,20 @@ def test_domain_and_data_set_can_be_named(people_file: Path, tmp_path: Path) -> 
     (tmp_path / "datasets.toml").write_text(DECLARATION.replace("upper = 100", "upper = 50"))
     assert dpnb.aggregate(people_file, dataset="people").domain["age"] == domain["age"]
     assert dpnb.aggregate(people_file).domain == people_domain()
+
+
+def test_another_label_can_be_named(people_file: Path) -> None:
+    by_sex = dpnb.train(people_file, epsilon=1, label="sex")
+    assert by_sex.domain.classes == ("f", "m")
+    assert [each.name for each in by_sex.domain.attributes] == ["age", "hours", "income"]
+    by_age = dpnb.train(people(50), epsilon=1, domain=people_domain(), label="age > 40")
+    assert by_age.domain.classes == ("<=40", ">40")
+    unlabelled = UnlabelledDomain("people", people_domain().attributes)
+    assert dpnb.aggregate(people_file, domain=unlabelled, label="sex").domain.classes == ("f", "m")
+    with pytest.raises(errors.ConfigurationError, match="label"):
+        dpnb.aggregate(people_file, domain=unlabelled)
+    with pytest.raises(errors.UsageError, match="'sexx'"):
+        dpnb.aggregate(people_file, label="sexx")
 
 
 @pytest.mark.parametrize(

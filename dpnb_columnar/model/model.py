@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Guarantee
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
+
+    from dpnb_columnar.dialects.values import Kinds
+    from dpnb_columnar.rows.frames import Frame
 
 
 @dataclass(frozen=True)
@@ -32,11 +36,51 @@ class Model:
     attributes: tuple[AttributeParameters, ...]
     software: Mapping[str, str]
 
-    def predict(self, rows: pl.LazyFrame, keep: Sequence[str] = ()) -> pl.LazyFrame:
-        """Class and class probabilities of every row; see ``dpnb_columnar.model.predict.score``."""
-        from dpnb_columnar.model.predict import score
+    @overload
+    def predict(self, rows: pl.LazyFrame, keep: Sequence[str] = ()) -> pl.LazyFrame: ...
+    @overload
+    def predict(self, rows: pl.DataFrame, keep: Sequence[str] = ()) -> pl.DataFrame: ...
+    @overload
+    def predict(self, rows: pa.Table, keep: Sequence[str] = ()) -> pa.Table: ...
+    def predict(self, rows: Frame, keep: Sequence[str] = ()) -> Frame:
+        """Class and class probabilities of every row; see ``dpnb_columnar.model.predict.score``.
 
-        return score(self, rows, keep)
+        Args:
+            rows: A frame with a column for each attribute: a Polars LazyFrame or DataFrame, or an Arrow table.
+            keep: Columns to carry over, placed first.
+
+        Returns:
+            A frame of the same sort; of a LazyFrame a query that is not computed yet.
+
+        Raises:
+            dpnb_columnar.errors.DataError: As ``score``.
+        """
+        from dpnb_columnar.model.predict import score
+        from dpnb_columnar.rows.frames import in_polars, like
+
+        return like(score(self, in_polars(rows).lazy(), keep), rows)
+
+    def to_sql(
+        self, dialect: str, table: str | None = None, keys: Sequence[str] = (), kinds: Kinds | None = None
+    ) -> str:
+        """A query that scores every row of a table; see ``dpnb_columnar.dialects.scoring.scoring_query``.
+
+        Args:
+            dialect: ``duckdb``, ``postgres``, ``spark``, ``bigquery``, ``snowflake`` or ``sqlite``.
+            table: Name of the table, as the database writes it; the domain's name where none is given.
+            keys: Columns to carry over, placed first; all where none is given.
+            kinds: What the columns hold, such as ``Kind.DATE``; see ``dpnb_columnar.dialects.values``.
+
+        Returns:
+            One SELECT, without a semicolon.
+
+        Raises:
+            dpnb_columnar.errors.UsageError: As ``scoring_query``, or the dialect is not known.
+        """
+        from dpnb_columnar.dialects.names import dialect_named
+        from dpnb_columnar.dialects.scoring import scoring_query
+
+        return scoring_query(self, dialect_named(dialect), table, keys, kinds)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model as JSON or Parquet; see ``dpnb_columnar.model.files.save_model``."""

@@ -1,0 +1,136 @@
+"""Array-likes as columns of known types. No text of an error holds a value or a number of rows.
+
+scikit-learn's own ``check_array`` would quote both, and raise errors that depend on single rows.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from dpnb_columnar.domain import Domain, Numeric
+from dpnb_columnar.rows.frames import in_polars
+
+
+def table_of(X: Any) -> Any:
+    """The rows as a Polars frame, a pandas frame or an array of two dimensions.
+
+    Raises:
+        TypeError: X is sparse, or a query.
+        ValueError: X has not two dimensions, or no column, or holds complex numbers.
+        dpnb_columnar.errors.DataError: X is an Arrow table that Polars does not read.
+    """
+    if isinstance(X, pl.LazyFrame):
+        raise TypeError("X is a LazyFrame; collect it first")
+    table: Any
+    if isinstance(X, pl.DataFrame | pa.Table):
+        table = in_polars(X)
+    elif _is_pandas(X, "DataFrame"):
+        table = X
+    else:
+        table = array_of(X, "X")
+        if table.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array, got {table.ndim}D array instead. Reshape your data: array.reshape(-1, 1) if it is "
+                "one column, array.reshape(1, -1) if it is one row"
+            )
+    if table.shape[1] == 0:  # in scikit-learn's words, the number of rows left out
+        raise ValueError("X: found 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+    return table
+
+
+def array_of(values: Any, name: str) -> np.ndarray[Any, Any]:
+    """Lists and arrays as an array; values of different types stay what they are.
+
+    Raises:
+        TypeError: They are sparse.
+        ValueError: Rows are not equally long, or numbers are complex.
+    """
+    if hasattr(values, "toarray"):
+        raise TypeError(f"{name}: sparse data was passed, but dense data is required; use {name}.toarray()")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "US" and isinstance(values, Sequence):  # of numbers beside text, numpy makes text
+            array = np.asarray(values, dtype=object)
+    except ValueError:
+        raise ValueError(f"{name}: not an array; are all rows equally long?") from None
+    if array.dtype.kind == "c":
+        raise ValueError(f"{name}: Complex data not supported")
+    return array
+
+
+def frame_of(table: Any, names: Sequence[str], domain: Domain, *others: pl.Series) -> pl.DataFrame:
+    """The columns that are attributes of the domain, and others beside them.
+
+    Args:
+        table: What ``table_of`` returns.
+        names: Of all its columns, in order.
+        domain: Tells which columns are numeric.
+        *others: Columns of as many rows.
+    """
+    attributes = {attribute.name: attribute for attribute in domain.attributes}
+    found = [
+        series_of(values, name, numeric=isinstance(attributes[name], Numeric))
+        for name, values in zip(names, _columns(table), strict=True)
+        if name in attributes
+    ]
+    return pl.DataFrame([*found, *others])
+
+
+def series_of(values: Any, name: str, *, numeric: bool = False) -> pl.Series:
+    """One column: of its own type, or of text where it has none (``object``), or of numbers read from that text.
+
+    Args:
+        values: A column of a frame, or an array of one dimension.
+        name: Of the result.
+        numeric: Whether values without a type are to be numbers; those that are not become null.
+    """
+    values = plain(values)
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    kind = values.dtype.kind
+    if kind != "O":  # in this machine's byte order, and no wider than Polars knows
+        return pl.Series(name, values.astype(np.float64 if kind == "f" else values.dtype.newbyteorder("="), copy=False))
+    written = pl.Series(name, [text_of(value) for value in values], dtype=pl.String)
+    return written.replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False) if numeric else written
+
+
+def plain(values: Any) -> Any:
+    """A column as a Polars series or an array; what is missing in a pandas column without a numpy type is None."""
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return pl.Series(values)
+    if _is_pandas(values, "Series"):
+        typed = isinstance(values.dtype, np.dtype) and values.dtype.kind != "O"
+        return values.to_numpy() if typed else values.to_numpy(dtype=object, na_value=None)
+    return values
+
+
+def text_of(value: object) -> str | None:
+    """A value as declarations write it: 7 for 7.0, ``true`` for True; None if it is missing."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+def _columns(table: Any) -> Iterator[Any]:
+    if isinstance(table, pl.DataFrame):
+        return iter(table.get_columns())
+    if isinstance(table, np.ndarray):
+        return iter(table.T)
+    return (table.iloc[:, position] for position in range(table.shape[1]))
+
+
+def _is_pandas(data: object, name: str) -> bool:
+    """Whether this is a pandas object of this class; pandas is not imported for it."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(data, getattr(pandas, name))

@@ -1,0 +1,105 @@
+"""The domain that an estimator's parameters declare. Nothing here sees a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dpnb_columnar.domain import Domain, Label, read_domain
+from dpnb_columnar.estimator.columns import text_of
+
+NAME = "SmoothNaiveBayes"
+"""Of the domain, and of the place where it is declared."""
+
+
+def declared_domain(names: Sequence[str], bounds: Any, categories: Any, classes: Sequence[object]) -> Domain:
+    """The domain of some columns.
+
+    Args:
+        names: Of all columns, in order.
+        bounds: (lower, upper) or (lower, upper, step) of all columns that are not categorical, or a mapping of column
+            names or positions to such.
+        categories: Mapping of column names or positions to lists of values; or None.
+        classes: Labels.
+
+    Raises:
+        ValueError: A column is declared twice or not at all, or a declaration names none.
+        dpnb_columnar.errors.DomainError: Bounds, categories or classes are faulty.
+    """
+    values = _by_name(categories or {}, names, "categories")
+    numeric = [name for name in names if name not in values]
+    if isinstance(bounds, Mapping):
+        ranges = _by_name(bounds, names, "bounds")
+    else:
+        ranges = {} if bounds is None else dict.fromkeys(numeric, bounds)
+    _check_each_once(names, ranges, values)
+    attributes = {name: _categorical(values[name]) if name in values else _numeric(ranges[name]) for name in names}
+    label = {"column": free_name(names), "classes": [text_of(label) for label in classes]}
+    return read_domain(NAME, {"label": label, "attributes": attributes}, NAME)
+
+
+def labelled_by_y(domain: Domain) -> Domain:
+    """The domain, its label read from one column: that of y."""
+    if domain.label.condition is None:
+        return domain
+    return replace(domain, label=Label(domain.classes, free_name([each.name for each in domain.attributes])))
+
+
+def free_name(names: Sequence[str]) -> str:
+    """A name for the column of labels that no other column has, in upper or lower case."""
+    taken, name = {name.lower() for name in names}, "y"
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _by_name(declared: Any, names: Sequence[str], parameter: str) -> dict[str, Any]:
+    """A declaration per column name, where columns may be named by position as well."""
+    if not isinstance(declared, Mapping):
+        raise ValueError(f"{parameter}: expected a mapping of columns, found {type(declared).__name__}")
+    found: dict[str, Any] = {}
+    for column, body in declared.items():
+        position = isinstance(column, int | np.integer) and 0 <= column < len(names)
+        name = names[column] if position else column
+        if name not in names:
+            raise ValueError(f"{parameter}: there is no column {column!r}; the columns are {', '.join(names)}")
+        if name in found:
+            raise ValueError(f"{parameter}: column {name!r} is declared twice, by name and by position")
+        found[name] = body
+    return found
+
+
+def _check_each_once(names: Sequence[str], ranges: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    if twice := [name for name in ranges if name in values]:
+        raise ValueError(f"{_listed(twice)}: declared in bounds and in categories; leave one of them out")
+    if lacking := [name for name in names if name not in ranges and name not in values]:
+        raise ValueError(
+            f"{_listed(lacking)}: not declared. Give bounds=(lower, upper) for all numeric columns, "
+            f"bounds={{{lacking[0]!r}: (lower, upper)}} or categories={{{lacking[0]!r}: [...]}}. They are public facts "
+            "(of a codebook), never taken from X"
+        )
+
+
+def _numeric(body: Any) -> dict[str, Any]:
+    if not isinstance(body, Sequence | np.ndarray) or isinstance(body, str) or len(body) not in (2, 3):
+        raise ValueError(f"bounds: expected (lower, upper) or (lower, upper, step), found {body!r:.80}")
+    return dict(zip(("lower", "upper", "step"), map(_written, body), strict=False))
+
+
+def _written(number: object) -> object:
+    """The number that was typed: of a float, its shortest text, so that 0.1 is one tenth."""
+    if isinstance(number, float | np.floating):
+        return str(number)
+    return int(number) if isinstance(number, np.integer) else number
+
+
+def _categorical(body: Any) -> dict[str, Any]:
+    listed = isinstance(body, Sequence | range | np.ndarray) and not isinstance(body, str)
+    return {"values": [text_of(value) for value in body] if listed else body}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"

@@ -1,0 +1,263 @@
+"""A scikit-learn classifier whose every fit is differentially private. Needs the extra ``sklearn``."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.exceptions import DataConversionWarning
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "dpnb_columnar.sklearn needs scikit-learn, which is not installed: pip install 'dpnb-columnar[sklearn]'"
+    ) from error
+
+from dpnb_columnar.aggregation.frames import aggregate_frame
+from dpnb_columnar.api import budget_of
+from dpnb_columnar.boundary.release import plan, release
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.errors import Error
+from dpnb_columnar.estimator.columns import array_of, frame_of, plain, series_of, table_of
+from dpnb_columnar.estimator.declared import declared_domain, labelled_by_y
+from dpnb_columnar.estimator.labels import distinct, labels_of
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.predict import PREDICTED, probability_column
+from dpnb_columnar.noise import ExactSampler, SeededBits, SystemBits
+
+logger = logging.getLogger(__name__)
+
+PUBLIC = "public"
+"""As ``classes``: which labels occur in y is public knowledge."""
+
+
+class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Differentially private naive Bayes: what ``dpnb_columnar.train`` does, on arrays and frames.
+
+    EVERY ``fit`` SPENDS ITS EPSILON ANEW. k-fold cross-validation fits k times, a grid search k times for every
+    candidate and once more: all these epsilons add up. And what scorers return is computed from the rows without noise,
+    so it is confidential. Tune on public or simulated rows. Each fit logs what it spent (logger
+    ``dpnb_columnar.sklearn``, level INFO).
+
+    Bounds, categories and classes are public facts, declared here and never taken from the data. Numbers beyond the
+    bounds count as the nearest bound. A row with NaN or None, with a category or a label that is not declared, does not
+    count in ``fit``, and no error or warning says so; in ``predict`` such a value is left out of the row's likelihood.
+    What ``fit`` does say is about column names, types and dimensions, and whether X and y are equally long; with
+    ``classes="public"``, also which labels there are.
+
+    Every column keeps its type; one of type ``object`` is read by the text of its values. Columns without names are
+    called x0, x1, ...
+
+    Args:
+        epsilon: Privacy budget of one fit: a number, a Fraction, or text such as "1/3". 0.1 is one tenth, exactly.
+        delta: As for ``dpnb_columnar.release``.
+        mechanism: As for ``dpnb_columnar.release``.
+        noise: As for ``dpnb_columnar.release``.
+        neighbours: ``add-remove`` or ``replace-one``.
+        bounds: (lower, upper) or (lower, upper, step) of all columns that are not categorical, or a mapping of column
+            names or positions to such. Without a step a column gets 2**16 of them.
+        categories: Mapping of column names or positions to lists of values; these columns are categorical.
+        classes: The labels, at least two; or "public": which labels occur in y is public knowledge.
+        domain: A whole Domain, for missing values, transforms and the like, in place of bounds, categories and classes.
+            Columns of X that it does not name are left out; y holds its label's column, or, where its label is a
+            condition, the names of its classes.
+        random_state: None for noise from the operating system. A seed makes fits repeatable, and their models WITHOUT
+            GUARANTEE: for tests only.
+
+    Attributes:
+        classes_: Shape (classes,), sorted: the labels, as declared, or as they stand in y. With ``domain``, the names
+            of its classes, or numbers where y holds numbers.
+        n_features_in_: Number of columns.
+        feature_names_in_: Their names, if they are text.
+        model_: The released ``dpnb_columnar.model.model.Model``; save it, show it, score files with it.
+        private_: Whether it carries a guarantee: not with a ``random_state`` or with mechanism ``none``.
+        epsilon_spent_: Exact epsilon of the last fit, a Fraction; None where ``private_`` is False.
+        delta_spent_: Exact delta of the last fit, likewise.
+    """
+
+    def __init__(
+        self,
+        *,
+        epsilon: Any = 1.0,
+        delta: Any = 0,
+        mechanism: str = "smooth",
+        noise: str | None = None,
+        neighbours: str = "add-remove",
+        bounds: Any = None,
+        categories: Any = None,
+        classes: Any = None,
+        domain: Domain | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.mechanism = mechanism
+        self.noise = noise
+        self.neighbours = neighbours
+        self.bounds = bounds
+        self.categories = categories
+        self.classes = classes
+        self.domain = domain
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> SmoothNaiveBayes:
+        """Release a model from these rows; see the class for what is counted and what is spent.
+
+        Args:
+            X: Shape (rows, columns): array, list of lists, pandas, Polars or Arrow table. Confidential.
+            y: Shape (rows,): labels. Confidential.
+
+        Raises:
+            ValueError: A declaration is missing or faulty, or does not fit the columns.
+            TypeError: X is sparse, or a lazy frame.
+        """
+        with _as_value_errors():
+            table = table_of(X)
+            validate_data(self, table, y, skip_check_array=True)
+            labels = _one_dimensional(y)
+            if len(labels) != len(table):
+                raise ValueError("X and y are not equally long")
+            names = self._column_names = self._names()
+            domain, classes = self._declared(names, labels)
+            budget = budget_of(self.epsilon, self.delta, self.neighbours)
+            plan(domain, budget, self.mechanism, self.noise)
+            (column,) = domain.label.columns
+            frame = frame_of(table, names, domain, series_of(labels, column))
+            bits = SystemBits() if self.random_state is None else SeededBits(_seed(self.random_state))
+            statistics = aggregate_frame(frame, domain)
+            self.model_ = release(statistics, budget, self.mechanism, self.noise, ExactSampler(bits))
+        order = np.argsort(classes, kind="stable")
+        self.classes_ = classes[order]
+        self._class_names = [domain.classes[position] for position in order]
+        self._note_spent(self.model_)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likeliest class of every row, as ``Model.predict`` finds it.
+
+        Args:
+            X: Shape (rows, columns), as for ``fit``.
+
+        Returns:
+            Shape (rows,), of the type of ``classes_``.
+        """
+        predicted = self._scores(X)[PREDICTED]
+        codes = predicted.cast(pl.Enum(self._class_names)).to_physical().to_numpy()
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The probability of every class, as ``Model.predict`` computes it.
+
+        Args:
+            X: Shape (rows, columns), as for ``fit``.
+
+        Returns:
+            Shape (rows, classes), in the order of ``classes_``; every row adds up to 1.
+        """
+        scores = self._scores(X)
+        return scores.select(probability_column(name) for name in self._class_names).to_numpy()
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithm of ``predict_proba``, minus infinity where a probability is too small for a float."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+    def _names(self) -> list[str]:
+        """Names of all columns of X."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            return [str(name) for name in names]
+        if self.domain is not None and len(self.domain.attributes) == self.n_features_in_:
+            return [attribute.name for attribute in self.domain.attributes]
+        return [f"x{position}" for position in range(self.n_features_in_)]
+
+    def _declared(self, names: Sequence[str], labels: Any) -> tuple[Domain, NDArray[Any]]:
+        """The domain, and the labels that its classes stand for, in the order of its classes."""
+        if self.domain is not None:
+            if not (self.bounds is None and self.categories is None and self.classes is None):
+                raise ValueError("domain: leave bounds, categories and classes out, or leave domain out")
+            domain = labelled_by_y(self.domain)
+            return domain, labels_of(domain, series_of(labels, "y"))
+        if isinstance(self.classes, str) and self.classes == PUBLIC:
+            classes = np.array(distinct(labels))
+        elif isinstance(self.classes, Sequence | np.ndarray) and not isinstance(self.classes, str):
+            classes = np.array(list(self.classes))
+        else:
+            raise ValueError(
+                f"classes: expected a list of labels, found {self.classes!r:.80}. Give them as a codebook has them, or "
+                '"public" where it is public which labels occur in y'
+            )
+        return declared_domain(names, self.bounds, self.categories, classes.tolist()), classes
+
+    def _scores(self, X: Any) -> pl.DataFrame:
+        """What ``Model.predict`` says about every row."""
+        check_is_fitted(self)
+        with _as_value_errors():
+            table = table_of(X)
+            validate_data(self, table, skip_check_array=True, reset=False)
+            return self.model_.predict(frame_of(table, self._column_names, self.model_.domain))
+
+    def _note_spent(self, model: Model) -> None:
+        guarantee = model.guarantee
+        self.private_ = guarantee.private
+        self.epsilon_spent_ = guarantee.epsilon if guarantee.private else None
+        self.delta_spent_ = guarantee.delta if guarantee.private else None
+        if self.epsilon_spent_ is None or self.delta_spent_ is None:
+            logger.info("fit made a model WITHOUT GUARANTEE: it has a random_state, or its mechanism is none")
+        else:
+            spent = f"epsilon {text(self.epsilon_spent_)}, delta {text(self.delta_spent_)}"
+            logger.info("fit spent %s of the rows' privacy budget (%s neighbours)", spent, guarantee.neighbours)
+
+
+def _one_dimensional(y: Any) -> Any:
+    """The labels as a Polars series or an array.
+
+    Raises:
+        ValueError: They are not one column.
+    """
+    labels = plain(y)
+    if isinstance(labels, pl.Series):
+        return labels
+    labels = array_of(labels, "y")
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected; use y.ravel()",
+            DataConversionWarning,
+            stacklevel=3,
+        )
+        labels = labels.ravel()
+    if labels.ndim != 1:
+        raise ValueError(f"y should be a 1d array, got one of {labels.ndim} dimensions")
+    return labels
+
+
+def _seed(random_state: Any) -> int:
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+@contextmanager
+def _as_value_errors() -> Iterator[None]:
+    """What scikit-learn expects of faulty parameters and columns; the cause tells the class of the error."""
+    try:
+        yield
+    except Error as error:
+        raise ValueError(str(error)) from error
