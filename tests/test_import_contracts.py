@@ -7,6 +7,7 @@ well, each time in a process of its own.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -66,6 +67,10 @@ def test_contracts_are_kept() -> None:
         (f"{PRIVATE_SIDE}/local.py", "import dpnb_columnar.model.model"),
         ("commands/train.py", "import dpnb_columnar.suggestion.profile"),
         ("commands/train.py", "from dpnb_columnar.commands import suggest_domain"),
+        ("dialects/trees.py", "import dpnb_columnar.noise"),
+        ("codebooks/ddi.py", "import dpnb_columnar.boundary.counts"),
+        ("ingest/lines.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
+        ("databases/reading.py", "import dpnb_columnar.model.model"),
         ("sensitivity/column.py", "import dpnb_columnar.domain"),
         ("noise/sampler.py", "import dpnb_columnar.boundary.release"),
     ],
@@ -76,7 +81,7 @@ def test_planted_import_breaks_a_contract(module: str, line: str, copy: Path) ->
     path.write_text(f"{path.read_text()}\n\ndef planted() -> None:\n    {line}\n")
     ended = lint_imports(copy)
     assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert "1 broken" in ended.stdout or "2 broken" in ended.stdout
+    assert re.search(r"[1-9] broken", ended.stdout)
 
 
 def loaded(program: str) -> set[str]:

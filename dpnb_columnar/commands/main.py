@@ -35,8 +35,8 @@ from dpnb_columnar.version import __version__
 
 EXIT_CODES = """\b
 Exit codes: 0 done; 64 usage; 65 data does not fit the domain; 66 input
-missing; 70 internal error; 73 output exists or cannot be created; 78 bad
-configuration."""
+missing; 69 software not installed; 70 internal error; 73 output exists or
+cannot be created; 78 bad configuration."""
 
 INTERNAL_ERROR = 70
 SIGNALLED = 128

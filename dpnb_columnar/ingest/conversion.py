@@ -51,7 +51,7 @@ def plan_conversion(
 
     Args:
         extracts: At least one.
-        output: Parquet file to be written; names the domain where there are several codebooks.
+        output: Parquet file to be written; its name is the domain's.
         codebook: File or packaged layout that describes all of them; if None, what lies beside each.
         columns: Columns to write: names set apart by commas, or ``adult-like``; all if None.
         where: Condition on the rows to write; all if None.
@@ -127,6 +127,4 @@ def _domain(
                 f"{codebook.source}: declares other values than {codebooks[0].source} for the columns to write; give "
                 "one codebook for all extracts with --codebook, or ingest them apart"
             )
-    if len(codebooks) > 1:
-        domain = replace(domain, name=output.stem)
-    return domain if domain.attributes else None, left_out
+    return replace(domain, name=output.stem) if domain.attributes else None, left_out

@@ -35,7 +35,7 @@ def test_fixed_width_with_the_codebook_beside_it(folder: Path, run: Run, name: s
     write_extract(folder / name, TOWNSPEOPLE, PEOPLE)
     ended = run("ingest", name, "--output", "out.parquet")
     first, *_, last = ended.out.splitlines()
-    assert first == "wrote out.parquet: 5 columns, domain town"
+    assert first == "wrote out.parquet: 5 columns, domain out"
     assert last == 'train: dpnb-columnar train out.parquet --label "..."'
     assert ended.err == ""
     assert rows("out.parquet") == list(ROWS)
@@ -113,7 +113,7 @@ def test_csv_with_a_codebook_gives_what_fixed_width_gives(folder: Path, run: Run
     write_extract(folder / name, TOWNSPEOPLE, [",".join(ROWS[0]), *map(",".join, fields)])
     run("ingest", "fixed.dat", "--output", "fixed.parquet")
     ended = run("ingest", name, "--output", "csv.parquet")
-    assert "5 columns, domain town" in ended.out
+    assert "5 columns, domain csv" in ended.out
     fixed, csv = pl.read_parquet("fixed.parquet"), pl.read_parquet("csv.parquet")
     assert fixed.equals(csv)
     assert fixed.schema == csv.schema
@@ -136,7 +136,7 @@ def test_archives_without_a_dictionary(folder: Path, run: Run) -> None:
 def test_undeclared_columns_beside_declared_ones(folder: Path, run: Run) -> None:
     write_extract(folder / "town.csv", TOWNSPEOPLE, ["AGE,MORE", "34,1.5", "7,"])
     ended = run("ingest", "town.csv", "--where", "MORE > 1", "--output", "out.parquet")
-    assert "wrote out.parquet: 2 columns, domain town" in ended.out
+    assert "wrote out.parquet: 2 columns, domain out" in ended.out
     assert "not declared by a codebook: MORE: types settled" in ended.out
     assert rows("out.parquet") == [{"AGE": 34, "MORE": 1.5}]
 
