@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from dpnb_columnar.aggregation.statistics import Cells
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
-from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
+from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
 from dpnb_columnar.rows.expressions import missing_numbers
 from dpnb_columnar.rows.kinds import Key, Kind, category_keys, keys
 from dpnb_columnar.rows.source import Source
@@ -136,7 +135,7 @@ class _Query:
             case Combination(operator=operator, parts=parts):
                 section = f"combination_{operator.lower()}"
                 compiled = [self.condition(part) for part in parts]
-                return reduce(lambda left, right: self.fill(section, left=left, right=right), compiled)
+                return in_halves(compiled, lambda left, right: self.fill(section, left=left, right=right))
             case Comparison(column=column, operator=operator, constant=constant):
                 missing = self.domain.label.missing_values
                 kind = self.source.kinds[column]

@@ -18,13 +18,16 @@ table, and both engines are given a tree of ours, never the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from typing import TypeVar
 
 from dpnb_columnar.domain.numbers import exact
 from dpnb_columnar.errors import shown
+
+Part = TypeVar("Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,19 @@ def comparisons(node: Node) -> Iterator[Comparison]:
                 yield from comparisons(part)
         case Negation(part=part):
             yield from comparisons(part)
+
+
+def in_halves(parts: Sequence[Part], join: Callable[[Part, Part], Part]) -> Part:
+    """Parts joined two at a time, halves first: a chain of a thousand is deeper than databases read.
+
+    Args:
+        parts: At least one.
+        join: Associative.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return join(in_halves(parts[:middle], join), in_halves(parts[middle:], join))
 
 
 TOKEN = re.compile(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
+from operator import and_, or_
 
 import polars as pl
 import polars.selectors as cs
 
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
-from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
+from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
 from dpnb_columnar.domain.numbers import exact
 from dpnb_columnar.rows.kinds import LARGEST_KEY, UNMATCHED_KEY, Key, Kind, category_keys, keys
 
@@ -107,7 +107,7 @@ def fits(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
             conditions.append(number(attribute.name, kind, attribute.missing_values).is_not_null())
         else:
             conditions.append(category_fits(attribute, kind))
-    return reduce(lambda left, right: left & right, conditions)
+    return in_halves(conditions, and_)
 
 
 def holds(node: Node, kinds: Mapping[str, Kind], missing_values: Sequence[str] = ()) -> pl.Expr:
@@ -123,7 +123,7 @@ def holds(node: Node, kinds: Mapping[str, Kind], missing_values: Sequence[str] =
             return ~holds(part, kinds, missing_values)
         case Combination(operator=operator, parts=parts):
             compiled = [holds(part, kinds, missing_values) for part in parts]
-            return reduce(lambda left, right: left & right if operator == "AND" else left | right, compiled)
+            return in_halves(compiled, and_ if operator == "AND" else or_)
         case Comparison():
             return _comparison(node, kinds[node.column], missing_values)
 

@@ -83,3 +83,13 @@ def test_another_label_than_the_one_declared(people_file: Path, run: Run) -> Non
     model = load_model(Path("people.model.json"))
     assert model.domain.classes == ("f", "m")
     assert [attribute.name for attribute in model.domain] == ["age", "hours", "income"]
+
+
+def test_condition_of_as_many_parts_as_fit_in_its_text(people_file: Path, run: Run) -> None:
+    listed = ",".join(map(str, range(900)))
+    run("aggregate", people_file, "--label", f"age IN ({listed})", "--output", "listed.parquet")
+    run("aggregate", people_file, "--label", "age <= 899", "--output", "compared.parquet")
+    listed_counts, compared = (
+        pl.read_parquet(name).drop("attribute") for name in ("listed.parquet", "compared.parquet")
+    )
+    assert listed_counts.equals(compared)

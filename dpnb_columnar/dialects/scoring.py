@@ -1,0 +1,159 @@
+"""A model's scores as one query: what ``dpnb_columnar.model.predict.score`` computes, in a database's own SQL."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+
+from sqlglot import exp
+
+from dpnb_columnar.dialects.names import Dialect
+from dpnb_columnar.dialects.shapes import Step, rows_of
+from dpnb_columnar.dialects.terms import placed, terms
+from dpnb_columnar.dialects.trees import (
+    below,
+    case,
+    double,
+    equal,
+    integer,
+    is_null,
+    minus,
+    named,
+    over,
+    own_column,
+    text,
+)
+from dpnb_columnar.dialects.values import Kinds, category_code, check_texts, number
+from dpnb_columnar.dialects.write import header, table_named, table_or, written
+from dpnb_columnar.domain import Categorical, Numeric
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import Table
+from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
+
+SMALLEST_EXPONENT = -700.0
+"""What is less likely by this exponent counts as impossible: PostgreSQL fails where exp() is too small for a float."""
+
+
+def scoring_query(
+    model: Model,
+    dialect: Dialect,
+    table: str | None = None,
+    keys: Sequence[str] = (),
+    kinds: Kinds | None = None,
+    view: str | None = None,
+) -> str:
+    """The query that scores every row of a table: its columns, then those of ``score``.
+
+    Args:
+        model: A released model.
+        dialect: The database.
+        table: Name of the table as ``write.table_named`` takes it; None for the domain's name.
+        keys: Columns to carry over, placed first; none for all.
+        kinds: What the columns hold; see ``values``.
+        view: Name of a view to create.
+
+    Raises:
+        UsageError: A name is none, a key has the name of a result, or a column holds what the database does not write
+            exactly.
+    """
+    asked = [model.domain[parameters.attribute] for parameters in model.attributes]
+    known = kinds or {}
+    check_texts(asked, None, known, dialect)
+    results = [PREDICTED, *(probability_column(name) for name in model.domain.classes), SKIPPED]
+    if clash := set(results).intersection(keys):
+        raise UsageError(f"key {', '.join(sorted(clash))} would stand beside a result of that name; leave it out")
+    rows = rows_of(dialect, table_or(table, model.domain.name, dialect), list(dict.fromkeys(keys)))
+    query: exp.Expr = rows.query(list(_steps(model, known)), _results(model, results))
+    if view is not None:
+        query = exp.Create(this=table_named(view, dialect), kind="VIEW", expression=query)
+    return header(_remarks(model, dialect)) + written(query, dialect)
+
+
+def _steps(model: Model, kinds: Kinds) -> Iterator[Step]:
+    """What is computed from the rows, and from what was computed before."""
+    classes = range(len(model.domain.classes))
+    if model.attributes:
+        yield Step("rows_read", _numbered("read", _read(model, kinds)))
+        yield Step("rows_placed", _numbered("value", _placed(model)))
+    yield Step("rows_joint", _numbered("joint", _joint(model)))
+    joint = [own_column(f"joint_{klass}") for klass in classes]
+    yield Step("rows_largest", [named(exp.Greatest(this=joint[0], expressions=joint[1:]), "largest")])
+    yield Step("rows_weighed", _numbered("weight", map(_weight, classes)))
+    yield Step("rows_summed", [named(_sum([own_column(f"weight_{klass}") for klass in classes]), "total")])
+
+
+def _numbered(name: str, values: Iterable[exp.Expr]) -> list[exp.Alias]:
+    return [named(value, f"{name}_{place}") for place, value in enumerate(values)]
+
+
+def _read(model: Model, kinds: Kinds) -> Iterator[exp.Expr]:
+    """The number or the category's code of every attribute."""
+    for parameters in model.attributes:
+        attribute, kind = model.domain[parameters.attribute], kinds.get(parameters.attribute)
+        if isinstance(attribute, Categorical):
+            yield category_code(attribute, kind)
+        else:
+            yield number(attribute.name, kind, attribute.missing_values)
+
+
+def _placed(model: Model) -> Iterator[exp.Expr]:
+    """The prepared value of every attribute."""
+    for place, parameters in enumerate(model.attributes):
+        attribute, value = model.domain[parameters.attribute], own_column(f"read_{place}")
+        if isinstance(attribute, Numeric) and not isinstance(parameters, Table):
+            yield placed(attribute, parameters, value)
+        else:
+            yield value
+
+
+def _joint(model: Model) -> Iterator[exp.Expr]:
+    """Per class, the joint log-likelihood, added from the left as ``score`` does."""
+    summands: list[list[exp.Expr]] = [[double(math.log(prior))] for prior in model.classes.probability]
+    for place, parameters in enumerate(model.attributes):
+        attribute = model.domain[parameters.attribute]
+        found = terms(attribute, parameters, own_column(f"value_{place}"))
+        for summand, term in zip(summands, found, strict=True):
+            summand.append(exp.Coalesce(this=term, expressions=[double(0)]))
+    for summand in summands:
+        yield _sum(summand)
+
+
+def _sum(summands: Sequence[exp.Expr]) -> exp.Expr:
+    """The sum from the left, which SQL's plus is without parentheses."""
+    return reduce(lambda left, right: exp.Add(this=left, expression=right), summands)
+
+
+def _weight(klass: int) -> exp.Expr:
+    exponent = minus(own_column(f"joint_{klass}"), own_column("largest"))
+    return case([(below(exponent, double(SMALLEST_EXPONENT)), double(0))], exp.Exp(this=exponent.copy()))
+
+
+def _results(model: Model, names: Sequence[str]) -> list[exp.Alias]:
+    """Class, probabilities and the number of attributes left out."""
+    predicted, *probabilities, skipped = names
+    total = own_column("total")
+    shares = [over(own_column(f"weight_{klass}"), total.copy()) for klass in range(len(probabilities))]
+    # The largest weight is exp(0), exactly 1. Quotients are compared, since two of them may round to one number.
+    likeliest = over(double(1), total)
+    branches = [
+        (equal(share.copy(), likeliest.copy()), text(name))
+        for share, name in zip(shares, model.domain.classes, strict=True)
+    ]
+    left_out: list[exp.Expr] = [
+        case([(is_null(own_column(f"value_{place}")), integer(1))], integer(0))
+        for place in range(len(model.attributes))
+    ]
+    return [
+        named(case(branches), predicted),
+        *(named(share, name) for share, name in zip(shares, probabilities, strict=True)),
+        named(_sum(left_out or [integer(0)]), skipped),
+    ]
+
+
+def _remarks(model: Model, dialect: Dialect) -> Sequence[str]:
+    return (
+        f"Scores rows by a model of {model.domain.name!r} ({dialect.value}). Holds what the model holds, and no row.",
+        f"{PREDICTED}: the likeliest class; {SKIPPED}: attributes left out of the row, missing or of unknown category.",
+    )

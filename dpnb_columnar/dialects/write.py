@@ -1,0 +1,157 @@
+"""From a tree to a database's own text, and the names of tables that are typed in.
+
+A tree means the same in every database but for a few gaps, each closed below by rewriting one kind of node.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+import sqlglot
+from sqlglot import exp
+
+from dpnb_columnar.dialects.names import Dialect
+from dpnb_columnar.dialects.trees import as_double, identifier, integer, over, text, times
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.version import __version__
+
+Gap = Callable[[exp.Expr], exp.Expr]
+
+LARGEST_SHIFT = 62
+"""Two to this power is the largest that a 64-bit integer holds."""
+
+UNQUOTED = re.compile(r"[\w$-]+")
+DEFAULT_PARTS = ("this", "db", "catalog")
+
+
+def written(query: exp.Expr, dialect: Dialect) -> str:
+    """The query as text of the dialect, without a semicolon; the tree is used up."""
+    for gap in GAPS[dialect]:
+        query = query.transform(gap, copy=False)
+    return query.sql(dialect=dialect.value, pretty=True, copy=False)
+
+
+def header(lines: Sequence[str]) -> str:
+    """Comment lines, the program's version in the first. Names in them must be written with ``repr``: on one line."""
+    return "".join(f"-- {line}\n" for line in (f"Written by dpnb-columnar {__version__}.", *lines))
+
+
+def table_named(name: str, dialect: Dialect) -> exp.Table:
+    """The table of a typed name, such as ``census.person`` or ``"odd name"``.
+
+    Parts stay as typed: whoever leaves out the quotes means the name as the database folds it.
+
+    Raises:
+        UsageError: It is anything else than the name of a table.
+    """
+    try:
+        parsed = sqlglot.parse_one(name, into=exp.Table, dialect=dialect.value)
+    except sqlglot.errors.SqlglotError:
+        raise _no_table(name) from None
+    plain = type(parsed) is exp.Table and not any(
+        value for part, value in parsed.args.items() if part not in DEFAULT_PARTS
+    )
+    parts = parsed.parts if plain else []
+    if not 1 <= len(parts) <= len(DEFAULT_PARTS) or parsed.comments or not all(map(_is_name, parts)):
+        raise _no_table(name)
+    kept = zip(DEFAULT_PARTS, reversed(parts), strict=False)
+    return exp.Table(**{place: exp.to_identifier(part.name, quoted=_quoted(part)) for place, part in kept})
+
+
+def table_or(name: str | None, default: str, dialect: Dialect) -> exp.Table:
+    """The table of a typed name; where none was typed, the one named exactly like the default."""
+    return exp.Table(this=identifier(default)) if name is None else table_named(name, dialect)
+
+
+def _is_name(part: exp.Expr) -> bool:
+    return isinstance(part, exp.Identifier) and (_quoted(part) or UNQUOTED.fullmatch(part.name) is not None)
+
+
+def _quoted(part: exp.Expr) -> bool:
+    return bool(part.args.get("quoted"))
+
+
+def _no_table(name: str) -> UsageError:
+    return UsageError(
+        f'table {name!r:.80}: expected the name of a table such as census.person or "odd name", quoted as the database '
+        "quotes names"
+    )
+
+
+def _nan_by_order(node: exp.Expr) -> exp.Expr:
+    """NaN is the largest number (PostgreSQL, Spark, Snowflake) or compares as false (BigQuery): never <= infinity."""
+    if not isinstance(node, exp.IsNan):
+        return node
+    infinity = exp.cast(text("inf"), exp.DType.DOUBLE)
+    return exp.Not(this=exp.Paren(this=exp.LTE(this=node.this, expression=infinity)))
+
+
+def _nan_by_type(node: exp.Expr) -> exp.Expr:
+    """DuckDB decides isnan() and comparisons by a Parquet file's statistics, which leave NaN out; but not these two."""
+    if not isinstance(node, exp.IsNan):
+        return node
+    finite, infinite = (exp.Anonymous(this=name, expressions=[node.this.copy()]) for name in ("ISFINITE", "ISINF"))
+    return exp.Not(this=exp.Paren(this=exp.Or(this=finite, expression=infinite)))
+
+
+def _nan_never(node: exp.Expr) -> exp.Expr:
+    """SQLite stores NaN as null."""
+    return exp.false() if isinstance(node, exp.IsNan) else node
+
+
+def _exact_double(node: exp.Expr) -> exp.Expr:
+    """SQLite does not always read a decimal to the nearest float; whole numbers and powers of two it does."""
+    if not isinstance(node, exp.Cast) or not node.is_type(exp.DType.DOUBLE) or not node.this.is_string:
+        return node
+    value = float(node.this.name)
+    mantissa, power = math.frexp(value)
+    whole, power = int(mantissa * 2**53), power - 53
+    while whole and whole % 2 == 0 and power < 0:
+        whole, power = whole // 2, power + 1
+    found: exp.Expr = as_double(integer(whole))
+    while whole and power:
+        shift = min(abs(power), LARGEST_SHIFT)
+        found = (over if power < 0 else times)(found, integer(2**shift))
+        power += shift if power < 0 else -shift
+    return exp.Paren(this=found) if isinstance(found, exp.Binary) else found
+
+
+def _floor_by_cast(node: exp.Expr) -> exp.Expr:
+    """Not every SQLite has floor(). Its cast cuts off: the same for numbers not below zero, as all are here."""
+    return exp.cast(node.this, exp.DType.BIGINT) if isinstance(node, exp.Floor) else node
+
+
+def _steps_apart(node: exp.Expr) -> exp.Expr:
+    """PostgreSQL and SQLite merge the steps of a query, and would compute a value once for each use in the next, and
+    those it is made of once for each use there; so does DuckDB where the result is ordered and limited, until no memory
+    is left. OFFSET forbids it."""
+    if isinstance(node, exp.CTE) and isinstance(node.this, exp.Select):
+        node.set("this", node.this.offset(0))
+    return node
+
+
+def _limit_for_offset(node: exp.Expr) -> exp.Expr:
+    """SQLite has no OFFSET without LIMIT; below zero it is none."""
+    if isinstance(node, exp.CTE):
+        node.set("this", node.this.limit(-1))
+    return node
+
+
+def _no_variables(node: exp.Expr) -> exp.Expr:
+    """Spark puts variables in the place of ``${name}``, even within texts."""
+    if not isinstance(node, exp.Literal) or not node.is_string or "${" not in node.name:
+        return node
+    parts = node.name.replace("${", "$\0{").split("\0")
+    return exp.Paren(this=exp.Concat(expressions=list(map(text, parts)), safe=True, coalesce=False))
+
+
+GAPS: Mapping[Dialect, Sequence[Gap]] = {
+    Dialect.DUCKDB: [_nan_by_type, _steps_apart],
+    Dialect.POSTGRES: [_nan_by_order, _steps_apart],
+    Dialect.SPARK: [_nan_by_order, _no_variables],
+    Dialect.BIGQUERY: [_nan_by_order],
+    Dialect.SNOWFLAKE: [_nan_by_order],
+    Dialect.SQLITE: [_nan_never, _exact_double, _floor_by_cast, _steps_apart, _limit_for_offset],
+}

@@ -1,0 +1,76 @@
+"""The databases, one after the other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from engines import DuckDB, Engine, Postgres, Spark, SQLite
+from servers import PostgresServer
+
+
+@pytest.fixture(scope="module")
+def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Spark of two threads, for the tests of a module."""
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    folder = tmp_path_factory.mktemp("spark")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its own, about itself
+        session = (
+            sql.SparkSession.builder.master("local[2]")
+            .config("spark.ui.enabled", "false")
+            .config("spark.sql.shuffle.partitions", "2")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.sql.warehouse.dir", str(folder))
+            .getOrCreate()
+        )
+        session.sparkContext.setLogLevel("OFF")
+        yield session
+        session.stop()
+
+
+@pytest.fixture
+def postgres_connection(postgres: PostgresServer) -> Iterator[Any]:
+    """A connection to the tests' server."""
+    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="adbc-driver-postgresql is not installed")
+    with dbapi.connect(postgres.uri) as connection:
+        yield connection
+
+
+LIGHT = ["duckdb", "sqlite"]
+QUICK = [*LIGHT, pytest.param("postgres", marks=pytest.mark.xdist_group("postgres"))]
+ALL = [*QUICK, pytest.param("spark", marks=pytest.mark.xdist_group("spark"))]
+
+
+@pytest.fixture(params=ALL)
+def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
+    """Each database that can be run here."""
+    return _engine(request, tmp_path)
+
+
+@pytest.fixture(params=QUICK)
+def quick_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
+    """Each database that answers in less than a second."""
+    return _engine(request, tmp_path)
+
+
+@pytest.fixture(params=LIGHT)
+def light_engine(request: pytest.FixtureRequest, tmp_path: Path) -> Engine:
+    """Each database within this process."""
+    return _engine(request, tmp_path)
+
+
+def _engine(request: pytest.FixtureRequest, folder: Path) -> Engine:
+    match request.param:
+        case "duckdb":
+            return DuckDB(folder)
+        case "sqlite":
+            return SQLite()
+        case "postgres":
+            return Postgres(request.getfixturevalue("postgres_connection"))
+        case _:
+            return Spark(request.getfixturevalue("spark_session"), folder)

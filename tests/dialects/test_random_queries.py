@@ -1,0 +1,73 @@
+"""Random models and random tables under random domains, in the databases that cost nothing to start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from counted_queries import check
+from engines import DuckDB, Engine, SQLite
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from reference_scorer import reference
+from rows_in_python import Document
+from scored_queries import CLOSE, compare, kinds_of
+from scored_rows import types
+from test_aggregate_random import frames
+from test_predict_numbers import models_and_rows
+
+from dpnb_columnar.domain import Categorical, Transform, read_domain
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import Normal
+
+RELAXED = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+ENGINES = {"duckdb": DuckDB, "sqlite": lambda folder: SQLite()}
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@RELAXED
+@given(frame=frames())
+def test_random_tables_are_counted_alike(
+    tmp_path_factory: pytest.TempPathFactory, name: str, frame: tuple[list[pa.Table], Document]
+) -> None:
+    tables, document = frame
+    folder = tmp_path_factory.mktemp("random")
+    check(ENGINES[name](folder), folder, tables[0], read_domain("test", document, "test"))
+
+
+@pytest.mark.parametrize("name", ENGINES)
+@RELAXED
+@given(case=models_and_rows(), known=st.booleans())
+def test_random_models_score_alike(
+    tmp_path_factory: pytest.TempPathFactory, name: str, case: tuple[Model, list[dict[str, Any]]], known: bool
+) -> None:
+    model, rows = case
+    names = [attribute.name for attribute in model.domain.attributes]
+    assume(len({column.lower() for column in [*names, "id"]}) == len(names) + 1)
+    columns = types(model)
+    held = [
+        {name: row[name] if row[name] is None or _is_number(model, name) else str(row[name]) for name in columns}
+        for row in rows
+    ]
+    table = pl.DataFrame(held, schema=columns, strict=False).to_arrow()
+    engine: Engine = ENGINES[name](tmp_path_factory.mktemp("random"))
+    allowed = CLOSE + 4 * max(reference(model, row).tolerance for row in rows) + _logarithm_error(model)
+    assert compare(engine, model, table, kinds_of(table) if known else {}, certain=allowed) <= allowed
+
+
+def _is_number(model: Model, name: str) -> bool:
+    return not isinstance(model.domain[name], Categorical)
+
+
+def _logarithm_error(model: Model) -> float:
+    """What ln(1 + x) in the place of log1p(x) may change: a rounding of 1, in units of the narrowest deviation."""
+    worst = 0.0
+    for parameters in model.attributes:
+        attribute = model.domain[parameters.attribute]
+        if isinstance(parameters, Normal) and getattr(attribute, "transform", None) is Transform.LOG1P:
+            width = attribute.scale.end - attribute.scale.origin  # type: ignore[union-attr]
+            narrowest = min(parameters.deviation)
+            worst += 2.0**-51 * width / narrowest**2
+    return worst

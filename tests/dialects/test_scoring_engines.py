@@ -1,0 +1,197 @@
+"""Databases score odd rows as the model does: classes alike, probabilities to nine digits."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from itertools import cycle, islice, product
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from engines import Engine
+from model_cases import declared, histogram_of, model_of, normal_of, table_of
+from released_models import DOMAIN, MODELS
+from scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of
+from scored_rows import AGE, MIXED
+
+from dpnb_columnar.dialects.names import Dialect
+from dpnb_columnar.dialects.scoring import scoring_query
+
+NUMBERS = [
+    *(None, NAN, INFINITY, -INFINITY, 0.0, -0.0, -5.0, 0.5, 9.49, 9.5, 33.0, 39.5, 99.5, 100.0, 250.0),
+    *(1e-300, 5e-324, 1e-200, 1.7e308, 1e6, 1234.5, 3e5, 999.0),
+]
+
+
+def turns(values: list[Any], rows: int) -> list[Any]:
+    return list(islice(cycle(values), rows))
+
+
+def mixed_rows() -> pa.Table:
+    """Every number in every numeric column, beside other numbers and categories of every sort."""
+    rows = len(NUMBERS) * 7
+    return pa.table(
+        {
+            "age": pa.array(turns(NUMBERS, rows)),
+            "money": pa.array(turns(NUMBERS[3:] + NUMBERS[:4], rows)),
+            "hours": pa.array(turns([*NUMBERS[::-1], 12.0, 40.0], rows)),
+            "sex": pa.array(turns(["f", "m", None, "x", "F", "", "f "], rows)),
+            "job": pa.array(turns(["1", "2", "3", None, "02", "1.0.0"], rows)),
+        }
+    )
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["kinds known", "kinds unknown"])
+def test_odd_rows(engine: Engine, known: bool) -> None:
+    table = mixed_rows()
+    assert compare(engine, MIXED, table, kinds_of(table) if known else {}) <= CLOSE
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_mechanism(engine: Engine, name: str) -> None:
+    job = DOMAIN.attributes[2].name
+    cases = list(
+        product([None, -3, 0, 20, 41, 88, 90, 999, 2**40], [None, 0, 7, 54_321, 10**7], [None, "clerk", "中", "?"])
+    )
+    table = pa.table(
+        {
+            "age": pa.array([age for age, _, _ in cases], pa.int64()),
+            "wage": pa.array([wage for _, wage, _ in cases], pa.int32()),
+            job: pa.array([value for _, _, value in cases]),
+        }
+    )
+    assert compare(engine, MODELS[name], table, kinds_of(table)) <= CLOSE
+
+
+TYPED = {
+    "integer": (pa.array([1, 2, 3, -1, None], pa.int16()), True),
+    "unsigned": (pa.array([1, 2, 3, 2**64 - 1, None], pa.uint64()), False),
+    "float": (pa.array([1.0, 2.0, 2.5, NAN, None, INFINITY, -0.0, 0.0]), False),
+    "narrow float": (pa.array([1.0, 2.0, 2.5, NAN, None, INFINITY, -0.0, 1e30], pa.float32()), False),
+    "decimal": (pa.array([Decimal("1.50"), Decimal("-0.50"), Decimal("2.00"), None], pa.decimal128(10, 2)), True),
+    "boolean": (pa.array([True, False, None]), False),
+    "text": (pa.array(["1", "true", "1.50", "it's", "2018-12-31", None]), True),
+    "dictionary": (pa.array(["1", "true", "1.50", "it's", None]).dictionary_encode(), True),
+    "date": (pa.array([date(2018, 12, 31), date(1, 1, 1), None]), True),
+}
+VALUES = ["1", "2", "-1", "0", "true", "false", "1.50", "-0.50", "2.00", "it's", "2018-12-31", "0001-01-01", "x"]
+
+
+@pytest.mark.parametrize("missing", ["drop", "category"])
+@pytest.mark.parametrize("name", TYPED)
+def test_categories_of_every_type(engine: Engine, name: str, missing: str) -> None:
+    column, _ = TYPED[name]
+    domain = declared({"x": {"values": VALUES, "missing": missing, "missing_values": ["3", "y"]}})
+    size = domain["x"].size  # type: ignore[union-attr]
+    model = model_of(domain, [table_of("x", *([(c + k + 1) / 500 for c in range(size)] for k in (0, 7)))], [0.4, 0.6])
+    table = pa.table({"x": column})
+    assert compare(engine, model, table, kinds_of(table)) <= CLOSE
+
+
+@pytest.mark.parametrize("name", [name for name, (_, alike) in TYPED.items() if alike])
+def test_categories_by_their_text_where_the_type_is_unknown(engine: Engine, name: str) -> None:
+    column, _ = TYPED[name]
+    domain = declared({"x": {"values": VALUES, "missing": "category"}})
+    size = domain["x"].size  # type: ignore[union-attr]
+    model = model_of(domain, [table_of("x", *([(c + k + 1) / 500 for c in range(size)] for k in (0, 7)))], [0.4, 0.6])
+    assert compare(engine, model, pa.table({"x": column}), {}) <= CLOSE
+
+
+def test_whole_numbers_in_floats_of_unknown_kind_match(engine: Engine) -> None:
+    model = model_of(declared({"x": {"values": [7, 8]}}), [table_of("x", [0.5, 0.5], [0.1, 0.9])])
+    assert compare(engine, model, pa.table({"x": pa.array([7.0, 8.0, 7.5, None])}), {}) <= CLOSE
+
+
+@pytest.mark.parametrize("name", ["integer", "unsigned", "narrow float", "decimal", "boolean"])
+def test_numbers_of_every_type(engine: Engine, name: str) -> None:
+    column, _ = TYPED[name]
+    domain = declared(
+        {"x": {"lower": 0, "upper": 2, "step": "1/4", "missing_values": [3]}, "y": {"lower": -1, "upper": 3, "step": 1}}
+    )
+    model = model_of(
+        domain,
+        [normal_of("x", [0.5, 1.5], [0.5, 0.75]), histogram_of("y", [0, 1, 3, 5], [0.2, 0.3, 0.5], [0.6, 0.3, 0.1])],
+    )
+    table = pa.table({"x": column, "y": column})
+    assert compare(engine, model, table, kinds_of(table)) <= CLOSE
+
+
+@pytest.mark.parametrize(
+    ("means", "deviations"),
+    [
+        ([0.0, 100.0], [0.25, 0.25]),
+        ([0.0, 100.0], [100.0, 100.0]),
+        ([50.0, 50.0], [0.25, 100.0]),
+        ([1e-200, 5e-324], [0.3, 0.3]),
+        ([1e-200, 5e-324], [0.3, 100.0]),
+    ],
+)
+@pytest.mark.parametrize("priors", [[1e-300, 1.0], [0.5, 0.5]])
+def test_extremes_neither_fail_nor_lose_digits(
+    engine: Engine, means: list[float], deviations: list[float], priors: list[float]
+) -> None:
+    model = model_of(declared({"x": AGE}), [normal_of("x", means, deviations)], priors)
+    table = pa.table({"x": pa.array([*NUMBERS, 1e-9, 49.75, 50.25, 99.95])})
+    assert compare(engine, model, table, kinds_of(table)) <= CLOSE
+
+
+def test_bins_that_no_code_reaches(engine: Engine) -> None:
+    """Bins of a logarithm may be narrower than the grid."""
+    domain = declared({"x": {"lower": 0, "upper": 1000, "step": 1, "transform": "log1p"}})
+    edges = [0, 5, 9, 6000, 6575, 6576, 30_000, 65_537]
+    model = model_of(domain, [histogram_of("x", edges, [1 / 7] * 7, [(k + 1) / 28 for k in range(7)])])
+    table = pa.table({"x": pa.array([None, *range(12), 500, 999, 1000, 2000], pa.int32())})
+    assert compare(engine, model, table, kinds_of(table)) <= CLOSE
+
+
+def test_many_classes(engine: Engine) -> None:
+    domain = declared({"x": AGE}, [f"class {index}" for index in range(40)])
+    model = model_of(domain, [normal_of("x", [2.5 * k for k in range(40)], [5 + k / 7 for k in range(40)])])
+    table = pa.table({"x": pa.array([*range(0, 101, 3), None])})
+    assert compare(engine, model, table, kinds_of(table)) <= CLOSE
+
+
+def test_ties_go_to_the_first_class(engine: Engine) -> None:
+    model = model_of(declared({"x": {"values": ["a"]}}, ["z", "a", "m"]), [table_of("x", *[[1.0]] * 3)])
+    engine.load(pa.table({"x": ["a", None]}))
+    assert {row["predicted"] for row in engine.run(scoring_query(model, engine.dialect, "rows"))} == {"z"}
+
+
+@pytest.mark.parametrize("keys", [[], ["k"], ["x", "k"]])
+def test_columns_come_in_the_documented_order(engine: Engine, keys: list[str]) -> None:
+    model = model_of(declared({"x": AGE}), [normal_of("x", [3, 4], [5, 6])])
+    engine.load(pa.table({"k": ["a", "b"], "x": [1.5, None], "other": [7, 8]}))
+    found = engine.run(scoring_query(model, engine.dialect, "rows", keys))
+    results = ["predicted", "probability_no", "probability_yes", "skipped"]
+    assert [list(row) for row in found] == [[*(keys or ["k", "x", "other"]), *results]] * 2
+    assert sorted(row["k"] for row in found) == ["a", "b"]
+    assert sorted(row["skipped"] for row in found) == [0, 1]
+
+
+@pytest.mark.parametrize("keys", [[], ["x"]])
+def test_a_model_of_the_classes_alone(engine: Engine, keys: list[str]) -> None:
+    model = model_of(declared({"x": AGE}), [], [0.25, 0.75])
+    engine.load(pa.table({"x": [1, 2, None]}))
+    found = engine.run(scoring_query(model, engine.dialect, "rows", keys))
+    assert [(row["predicted"], row["skipped"]) for row in found] == [("yes", 0)] * 3
+    assert [row["probability_yes"] for row in found] == pytest.approx([0.75] * 3, abs=1e-12)
+
+
+def test_no_rows_give_no_rows(engine: Engine) -> None:
+    table = mixed_rows()
+    engine.load(table.slice(0, 0))
+    assert engine.run(scoring_query(MIXED, engine.dialect, "rows", (), kinds_of(table))) == []
+
+
+def test_a_view_scores_what_its_table_holds(engine: Engine) -> None:
+    if engine.dialect is Dialect.SPARK:
+        pytest.skip("Spark makes no lasting view of a table that does not last")
+    model = model_of(declared({"x": AGE}), [normal_of("x", [3, 40], [5, 6])])
+    table = pa.table({"x": [1.5, None, 70.0], "k": ["a", "b", "c"]})
+    for keys in ([], ["k"]):
+        engine.load(table)
+        expected = engine.run(scoring_query(model, engine.dialect, "rows", keys))
+        engine.execute(scoring_query(model, engine.dialect, "rows", keys, view='"odd view"'))
+        assert engine.run('SELECT * FROM "odd view"') == expected
+        engine.execute('DROP VIEW "odd view"')

@@ -1,0 +1,238 @@
+"""Databases count odd rows as the local engine does, integer for integer."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from aggregation_cases import BOTH, LABEL, MIXED, declared, labelled
+from counted_queries import check
+from engines import Engine
+from rows_in_python import INFINITY, NAN
+
+from dpnb_columnar.dialects.statistics import statistics_query
+from dpnb_columnar.dialects.values import Kinds
+
+PEOPLE = pa.table(
+    {
+        "wage": pa.array([0.0, 1500.0, 1500.5, None, NAN, INFINITY, -INFINITY, 999999.0, -0.0, 7.0]),
+        "hours": pa.array([0, 40, None, 40, 99, None, 7, 8, 40, 41], pa.int16()),
+        "sex": pa.array(["Female", "Male", None, "", "it's", "Female", "Male", "NIU", "Female", None]),
+        "large": pa.array([2**64 - 1, 2**63, 2**53 + 1, None, 0, 1, 7, 2**53, 40, 41], pa.uint64()),
+        "owner": pa.array([True, False, None, True, False, None, True, False, True, None]),
+        "day": pa.array([date(2018, 12, 31), None, *[date(2019, 1, day) for day in range(1, 9)]]),
+        "rate": pa.array([None, *[Decimal(value) / 4 for value in range(9)]], pa.decimal128(10, 2)),
+        "x": pa.array(range(10)),
+    }
+)
+CONDITIONS = [
+    "wage > 1500",
+    "wage >= 1500 AND hours >= 40 OR sex = 'Male'",
+    "NOT (wage > 1500 OR sex = 'Female')",
+    "NOT (wage <= 1500 AND NOT hours <> 40)",
+    "wage = 0 OR NOT wage <> 7",
+    "hours IN (40, 41, 7.0) AND NOT (sex IN ('', 'it''s') OR wage < 1e300)",
+    "hours NOT IN (40, 41)",
+    "hours BETWEEN 7 AND 40",
+    "wage NOT BETWEEN 0 AND 1500",
+    "sex <> 'Female'",
+    "hours = '40' OR wage = '7'",
+    "wage <> '1500'",
+    "large > 9007199254740992",
+    "large = '1' OR large <> '40'",
+    "owner = 'true'",
+    "owner > 0 OR sex <> 'Male'",
+    "day NOT IN ('2018-12-31', '2019-01-02')",
+    "rate = '0.25' OR rate > 1.5",
+]
+TENTHS = {"lower": 0, "upper": 9, "step": 1}
+
+
+@pytest.mark.parametrize("missing", [[], ["999999", "NIU", "99", "", "40.5"]], ids=["", "missing values"])
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_conditions(quick_engine: Engine, tmp_path: Path, condition: str, missing: list[str]) -> None:
+    label = {"condition": condition, "classes": ["no", "yes"], "missing_values": missing}
+    check(quick_engine, tmp_path, PEOPLE, declared({"label": label, "attributes": {"x": TENTHS}}))
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_conditions_of_conditions(engine: Engine, tmp_path: Path, half: int) -> None:
+    condition = " OR ".join(f"({first} AND NOT ({second}))" for first, second in pairwise(CONDITIONS[half::2]))
+    label = {"condition": condition, "classes": ["no", "yes"], "missing_values": ["99", "NIU"]}
+    check(engine, tmp_path, PEOPLE, declared({"label": label, "attributes": {"x": TENTHS}}))
+
+
+def test_the_longest_conditions(light_engine: Engine) -> None:
+    """A list of constants as long as a condition may be counts as the same list without repetitions."""
+    light_engine.load(PEOPLE)
+    counts = []
+    for constants in (["1"] * 1500 + ["3"], ["1", "3"]):
+        label = {"condition": f"x IN ({','.join(constants)})", "classes": ["no", "yes"]}
+        domain = declared({"label": label, "attributes": {"hours": TENTHS}})
+        rows = light_engine.run(statistics_query(domain, {}, "rows", light_engine.dialect))
+        counts.append({(row["attribute"], row["class"], row["code"], row["count"]) for row in rows})
+    assert counts[0] == counts[1] != set()
+
+
+def test_missing_values_unknown_categories_and_both_kinds_of_attribute(engine: Engine, tmp_path: Path) -> None:
+    found = check(engine, tmp_path, MIXED, declared(BOTH))
+    assert found.class_counts.sum() > 0
+
+
+COLUMNS: dict[str, pa.Array] = {
+    "int16": pa.array([0, 1, -1, None, 7, 2**15 - 1, 3], pa.int16()),
+    "int64": pa.array([2**53 - 1, 2**53, -(2**63), 2**63 - 1, 7, None], pa.int64()),
+    "uint64": pa.array([2**53 - 1, 2**53, 2**64 - 1, 7, None], pa.uint64()),
+    "float32": pa.array([0.1, 0.25, -0.0, 7.0, 1e30, NAN, INFINITY, -INFINITY, None], pa.float32()),
+    "float64": pa.array([0.1, -0.0, 7.0, 1e300, NAN, INFINITY, -INFINITY, None, 5e-324, 2.0**53, 3.0]),
+    "decimal": pa.array([Decimal(text) for text in ("0.30", "-0.05", "7.00", "1.50", "3.00")], pa.decimal128(12, 2)),
+    "boolean": pa.array([True, False, None, True]),
+    "text": pa.array(
+        ["a", "", " ", "é", "e\u0301", "'", '"', "\\", "''; DROP TABLE rows; --", "7", "${x}", "true", None]
+    ),
+    "date": pa.array([date(2018, 12, 31), date(1, 1, 1), date(9999, 12, 31), None]),
+}
+VALUES = [
+    *("0", "1", "7", "-1", "9007199254740991", "9007199254740992", "true", "false", "a", "", " ", "é", "'", '"', "\\"),
+    *("''; DROP TABLE rows; --", "${x}", "2018-12-31", "0001-01-01", "0.30", "-0.05", "1.50", "1.5", "3.00"),
+]
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+@pytest.mark.parametrize("missing", ["drop", "category"])
+def test_categories_and_labels_of_every_type(engine: Engine, tmp_path: Path, name: str, missing: str) -> None:
+    column = COLUMNS[name]
+    absent = ["7", "a", "2018-12-31", "0.30", "true"]
+    body = {"values": [value for value in VALUES if value not in absent], "missing": missing, "missing_values": absent}
+    label = {"column": "y", "classes": [value for value in VALUES if value != "1"], "missing_values": ["1"]}
+    check(engine, tmp_path, labelled(x=column), declared({"label": LABEL, "attributes": {"x": body}}))
+    table = pa.table({"y": column, "x": pa.array(range(len(column)), pa.int16())})
+    check(engine, tmp_path, table, declared({"label": label, "attributes": {"x": TENTHS}}))
+
+
+@pytest.mark.parametrize("name", [name for name in COLUMNS if name not in ("text", "date")])
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        {"lower": -3, "upper": 5, "step": Decimal("0.5")},
+        {"lower": 0, "upper": Decimal("7.7"), "step": Decimal("0.7"), "missing_values": [3, -1, Decimal("0.25")]},
+        {"lower": -(2**60), "upper": 2**60, "step": 2**30},
+        {"lower": 0, "upper": 8, "transform": "log1p", "missing_values": [0]},
+    ],
+    ids=["halves", "sevenths", "wide", "log1p"],
+)
+def test_numbers_of_every_type(engine: Engine, tmp_path: Path, name: str, bounds: dict[str, Any]) -> None:
+    domain = declared({"label": LABEL, "attributes": {"x": bounds}})
+    check(engine, tmp_path, labelled(x=COLUMNS[name]), domain)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "step"),
+    [
+        ("0", "100", "0.1"),
+        ("-0.3", "99.7", "0.1"),
+        ("0", "30", "1/3"),
+        ("6646019912052364/3", "6646019912052368/3", "1/3"),  # floats are so far apart that the last code is 5 of 4
+        ("30186166659543923/10", "30186166659544007/10", "7/10"),  # and 11 of 12
+    ],
+)
+def test_values_half_way_between_grid_points(engine: Engine, tmp_path: Path, lower: str, upper: str, step: str) -> None:
+    low, width = float(Fraction(lower)), float(Fraction(step))
+    points = [(position + 0.5) * width + low for position in range(300)]
+    points += [low + position * width + width / 2 for position in range(300)]
+    points += [math.nextafter(point, side) for point in points[:300] for side in (-INFINITY, INFINITY)]
+    points += [low + (round(position * 0.05, 2)) for position in range(300)]
+    bounds = {"lower": lower, "upper": upper, "step": step}
+    domain = declared({"label": LABEL, "attributes": {"x": bounds}})
+    check(engine, tmp_path, labelled(x=pa.array(points)), domain)
+
+
+UNKNOWN: Kinds = {}
+
+
+def test_kinds_that_are_not_known(engine: Engine, tmp_path: Path) -> None:
+    """Whole numbers match as whole numbers and as floats, everything else by its text."""
+    table = labelled(
+        number=pa.array([1.5, None, NAN, 3.0, 250.0, 7.0]),
+        whole=pa.array([1, 2, 3, None, 7, 7], pa.int32()),
+        float=pa.array([1.0, 7.0, None, 2.5, 7.0, 7.0]),
+        text=pa.array(["a", "b", None, "x", "a", "a"]),
+    )
+    attributes = {
+        "number": {"lower": 0, "upper": 5, "step": "1/2", "missing_values": [7]},
+        "whole": {"values": [1, 2, 7], "missing": "category"},
+        "float": {"values": [7, 1], "missing": "category"},
+        "text": {"values": ["a", "b"], "missing": "category"},
+    }
+    for names in (["number"], ["whole"], ["float"], ["text"], list(attributes)):
+        domain = declared({"label": LABEL, "attributes": {name: attributes[name] for name in names}})
+        check(engine, tmp_path, table, domain, UNKNOWN)
+    label = {"condition": "float = '7' OR float <> '1' AND NOT whole > 2", "classes": ["no", "yes"]}
+    check(engine, tmp_path, table, declared({"label": label, "attributes": {"text": attributes["text"]}}), UNKNOWN)
+
+
+ODD_NAMES = ["it's", "\\", "`", "a`b", "x; DROP TABLE rows; --", "*/", "class", "code", "count", "domain", "read"]
+ODD_NAMES += [
+    "value_0",
+    "code_1",
+    "source",
+    "coded",
+    "select",
+    "日本 é😀",
+    "%s{0}",
+    "$1",
+    "a b",
+    "UPPER",
+    "[x]",
+    ":x",
+    "?",
+]
+
+
+def test_odd_names_and_values(engine: Engine, tmp_path: Path) -> None:
+    check_names(engine, tmp_path, ODD_NAMES[:8])
+
+
+def test_more_odd_names_and_values(quick_engine: Engine, tmp_path: Path) -> None:
+    check_names(quick_engine, tmp_path, ODD_NAMES)
+
+
+def check_names(engine: Engine, folder: Path, names: list[str]) -> None:
+    """Each name as a column, as a category of every column, and every other as a class."""
+    columns = {name: [*names[position:], *names[:position]] for position, name in enumerate(names)}
+    table = pa.table({**columns, "other": [3] * len(names), "y": names})
+    bodies = {name: {"values": names[1:], "missing": "category"} for name in names[:3]}
+    bodies |= {name: {"values": names} for name in names[3:]}
+    label = {"column": "y", "classes": names[::2]}
+    found = check(engine, folder, table, declared({"label": label, "attributes": {**bodies, "other": TENTHS}}))
+    assert found.class_counts.sum() > 0
+
+
+def test_categories_merged_by_a_public_map(engine: Engine, tmp_path: Path) -> None:
+    """Groups of attributes and of classes, whole numbers by range, with the kinds of the columns and without."""
+    table = pa.table(
+        {
+            "age": pa.array([1, 17, 18, 65, 99, 100, None, 5], pa.int32()),
+            "job": pa.array(["clerk", "typist", "smith", "?", None, "x", "smith", "clerk"]),
+            "y": pa.array([1, 2, 3, 4, 1, 2, 3, 9], pa.int32()),
+        }
+    )
+    attributes = {
+        "age": {"values": ["young", "old"], "groups": {"young": ["0-17"], "old": ["18-99"]}, "missing": "category"},
+        "job": {"values": ["office", "smith"], "groups": {"office": ["clerk", "typist"]}, "missing_values": ["?"]},
+    }
+    label = {"column": "y", "classes": ["few", "many"], "groups": {"few": [1, 2], "many": ["3-5"]}}
+    domain = declared({"label": label, "attributes": attributes})
+    assert check(engine, tmp_path, table, domain).class_counts.tolist() == [2, 2]
+    check(engine, tmp_path, table, domain, UNKNOWN)
+
+
+def test_no_row_that_fits_gives_no_cells(engine: Engine, tmp_path: Path) -> None:
+    check(engine, tmp_path, MIXED.slice(0, 0), declared(BOTH))
