@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from decimal import Decimal
 from itertools import cycle, islice
 from pathlib import Path
@@ -10,12 +11,26 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rows_in_python import NAN, Counts, Document, counts_of, expected_counts
+from rows_in_python import INFINITY, NAN, Counts, Document, counts_of, expected_counts
 
 from dpnb_columnar.aggregation import duckdb_engine, local, polars_engine
 from dpnb_columnar.aggregation.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.rows.source import Source, open_source
+
+PEOPLE = pa.table(
+    {
+        "wage": pa.array([0.0, 1500.0, 1500.5, None, NAN, INFINITY, -INFINITY, 999999.0, -0.0, 7.0]),
+        "hours": pa.array([0, 40, None, 40, 99, None, 7, 8, 40, 41], pa.int16()),
+        "sex": pa.array(["Female", "Male", None, "", "it's", "Female", "Male", "NIU", "Female", None]),
+        "large": pa.array([2**64 - 1, 2**63, 2**53 + 1, None, 0, 1, 7, 2**53, 40, 41], pa.uint64()),
+        "owner": pa.array([True, False, None, True, False, None, True, False, True, None]),
+        "day": pa.array([date(2018, 12, 31), None, *[date(2019, 1, day) for day in range(1, 9)]]),
+        "rate": pa.array([None, *[Decimal(value) / 4 for value in range(9)]], pa.decimal128(10, 2)),
+        "x": pa.array(range(10)),
+    }
+)
+"""Ten rows that hold every sort of value a label condition may meet."""
 
 
 def written(folder: Path, tables: Sequence[pa.Table], writer: str = "pyarrow", group: int = 3) -> list[Path]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from aggregation_cases import BOTH, LABEL, MIXED, declared, labelled
+from aggregation_cases import BOTH, LABEL, MIXED, PEOPLE, declared, labelled
 from counted_queries import check
 from engines import Engine
 from rows_in_python import INFINITY, NAN
@@ -20,18 +20,6 @@ from rows_in_python import INFINITY, NAN
 from dpnb_columnar.dialects.statistics import statistics_query
 from dpnb_columnar.dialects.values import Kinds
 
-PEOPLE = pa.table(
-    {
-        "wage": pa.array([0.0, 1500.0, 1500.5, None, NAN, INFINITY, -INFINITY, 999999.0, -0.0, 7.0]),
-        "hours": pa.array([0, 40, None, 40, 99, None, 7, 8, 40, 41], pa.int16()),
-        "sex": pa.array(["Female", "Male", None, "", "it's", "Female", "Male", "NIU", "Female", None]),
-        "large": pa.array([2**64 - 1, 2**63, 2**53 + 1, None, 0, 1, 7, 2**53, 40, 41], pa.uint64()),
-        "owner": pa.array([True, False, None, True, False, None, True, False, True, None]),
-        "day": pa.array([date(2018, 12, 31), None, *[date(2019, 1, day) for day in range(1, 9)]]),
-        "rate": pa.array([None, *[Decimal(value) / 4 for value in range(9)]], pa.decimal128(10, 2)),
-        "x": pa.array(range(10)),
-    }
-)
 CONDITIONS = [
     "wage > 1500",
     "wage >= 1500 AND hours >= 40 OR sex = 'Male'",
