@@ -8,6 +8,8 @@
     ├── MissingInputError     66  a file to read is not there
     ├── UnavailableError      69  what is asked for needs software that is not installed
     ├── OutputError           73  the output exists, or cannot be created
+    ├── BusyError             75  another run holds what this one needs; try again
+    ├── BudgetError           77  the ledger's limit does not admit the release
     └── ConfigurationError    78  a declaration or a setting is wrong
         └── DomainError           every fault found in a domain declaration
 
@@ -56,6 +58,18 @@ class OutputError(Error):
     """An output exists already, or cannot be created."""
 
     exit_code = 73
+
+
+class BusyError(Error):
+    """Another run holds what this one needs; the same command may succeed later."""
+
+    exit_code = 75
+
+
+class BudgetError(Error):
+    """The privacy budget that a ledger keeps for a data set does not admit the release."""
+
+    exit_code = 77
 
 
 class ConfigurationError(Error):
