@@ -124,7 +124,7 @@ def main() -> None:
         for _ in range(options.runs):
             for name, arguments in contenders.items():
                 runs[name].append(measured(arguments))
-    print(f"{size / 1e6:.0f} MB of text, {options.runs} run{'s' if options.runs > 1 else ''} each in turn, {os.cpu_count()} processors")
+    print(f"{size / 1e6:.0f} MB of text, runs of each in turn: {options.runs}, processors: {os.cpu_count()}")
     for name, measurements in runs.items():
         seconds, memory = zip(*measurements, strict=True)
         speed = size / 1e6 / statistics.median(seconds)
