@@ -11,12 +11,24 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from dpnb_columnar.errors import OutputError
+from dpnb_columnar.leftovers import hold, removed_afterwards
 
 CONFIDENTIAL_MODE = 0o600
 """Readable by the owner alone: for files that hold exact counts."""
 
 USUAL_MODE = 0o666
 """What the umask leaves of this: for every other file."""
+
+REMEDIES = {
+    errno.ENOSPC: "make room on its file system, or choose another",
+    errno.EDQUOT: "make room within your quota, or choose another file system",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
+    errno.EROFS: "choose a file system that can be written to",
+    errno.EACCES: "choose a folder that you may write to",
+    errno.EPERM: "choose a folder that you may write to",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+"""What to do about errors of writing."""
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 """Errors that only writing can meet, whoever reports them."""
@@ -46,9 +58,9 @@ def check_output(path: Path, overwrite: bool) -> None:
 def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = False) -> Iterator[Path]:
     """Give a file beside ``path`` to write to, and put it in place when the block ends well.
 
-    The file is synchronised to disk before it takes its name. When the block fails nothing is left behind. Without
-    ``overwrite`` a file that appeared meanwhile is not replaced. An error of the block is its own, unless it says that
-    there is no room to write.
+    The file is readable by its owner alone until it is complete, and synchronised to disk before it takes its name.
+    When the block fails nothing is left behind. Without ``overwrite`` a file that appeared meanwhile is not replaced.
+    An error of the block is its own, unless it says that there is no room to write.
 
     Args:
         path: Final name.
@@ -59,30 +71,48 @@ def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = F
         OutputError: The output exists, or cannot be written.
     """
     check_output(path, overwrite)
-    mode = CONFIDENTIAL_MODE if confidential else USUAL_MODE
     partial = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
-    try:
+    with removed_afterwards(partial):
+        with _created(partial, path):
+            try:
+                yield partial
+            except Exception as error:
+                if _number(error) in NO_ROOM:
+                    raise unwritable(path, error) from None
+                raise
+            with _reported(path):
+                _set_permissions(partial, confidential)
+                _synchronise(partial)
         with _reported(path):
-            _create(partial, mode)
-        try:
-            yield partial
-        except Exception as error:
-            if _number(error) in NO_ROOM:
-                raise _failure(path, error) from None
-            raise
-        with _reported(path):
-            if confidential:
-                partial.chmod(mode)  # an engine may have put a file of its own, with usual permissions, in its place
-            _synchronise(partial)
             if overwrite:
                 partial.replace(path)
             else:
                 _take_name(partial, path)
-    finally:
-        with suppress(OSError):  # whatever went wrong before is what the user must hear of
-            partial.unlink(missing_ok=True)
     with suppress(OSError):  # the file is complete; some file systems cannot synchronise folders
         _synchronise(path.parent)
+
+
+@contextmanager
+def _created(partial: Path, path: Path) -> Iterator[None]:
+    """An empty file under a name that was free; until the block ends, it shows that somebody writes to it."""
+    with _reported(path):
+        descriptor = _create(partial)
+    try:
+        hold(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _set_permissions(partial: Path, confidential: bool) -> None:
+    """Give a finished file the permissions it is to have."""
+    if confidential:
+        partial.chmod(CONFIDENTIAL_MODE)  # an engine may have put a file of its own, with usual ones, in its place
+        return
+    mask = os.umask(0o077)  # it can only be read by setting it; what other threads create meanwhile is private
+    os.umask(mask)
+    with suppress(OSError):  # some file systems know no permissions
+        partial.chmod(USUAL_MODE & ~mask)
 
 
 @contextmanager
@@ -91,12 +121,15 @@ def _reported(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _failure(path, error) from None
+        raise unwritable(path, error) from None
 
 
-def _failure(path: Path, error: Exception) -> OutputError:
+def unwritable(path: Path, error: Exception) -> OutputError:
+    """What to raise where an output meets an error of the operating system, or one that an engine tells of."""
     number = _number(error)
-    return OutputError(f"{path}: cannot be written: {os.strerror(number) if number else 'input/output error'}")
+    if number is None:
+        return OutputError(f"{path}: cannot be written: input/output error; check the disk it goes to")
+    return OutputError(f"{path}: cannot be written: {os.strerror(number)}; {REMEDIES.get(number, 'choose another')}")
 
 
 def _number(error: Exception) -> int | None:
@@ -107,9 +140,9 @@ def _number(error: Exception) -> int | None:
     return int(found[1]) if found else None
 
 
-def _create(path: Path, mode: int) -> None:
-    """An empty file under a name that was free."""
-    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+def _create(path: Path) -> int:
+    """An empty file under a name that was free, open for writing, readable by the owner alone."""
+    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, CONFIDENTIAL_MODE)
 
 
 def _take_name(partial: Path, path: Path) -> None:
@@ -125,7 +158,7 @@ def _take_name(partial: Path, path: Path) -> None:
         except FileExistsError:
             raise
         except OSError:  # no hard links here: reserve the name first, then replace our own reservation
-            _create(path, CONFIDENTIAL_MODE)
+            os.close(_create(path))
             try:
                 partial.replace(path)
             except BaseException:
