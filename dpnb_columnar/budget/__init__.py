@@ -1,5 +1,6 @@
 """Privacy budgets, their division, and the table that proves the total."""
 
+from dpnb_columnar.budget.accounting import Remaining, Spent, admits, remaining
 from dpnb_columnar.budget.amounts import (
     Budget,
     Neighbours,
@@ -20,14 +21,18 @@ __all__ = [
     "Loss",
     "Neighbours",
     "Pure",
+    "Remaining",
     "Request",
     "Share",
+    "Spent",
     "Weights",
+    "admits",
     "compose",
     "is_rule",
     "parse_delta",
     "parse_epsilon",
     "parse_rows",
     "parse_weights",
+    "remaining",
     "total",
 ]
