@@ -1,0 +1,245 @@
+"""Opens accounts, charges releases and keeps what they released. Nothing that was written is ever changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from dpnb_columnar.budget import Approximate, Neighbours, Spent, admits
+from dpnb_columnar.budget.losses import numbers
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.ledger import meaning, refusals, storage
+from dpnb_columnar.ledger.chain import ORIGIN, sha256
+from dpnb_columnar.ledger.entries import Entries
+from dpnb_columnar.ledger.names import check_dataset, check_run
+from dpnb_columnar.ledger.records import Account, Charge, Entry, Run
+from dpnb_columnar.ledger.verification import Verified, verify
+
+MOST_NAMES = 1000
+"""Data sets that are looked through for one that was meant."""
+
+
+class Ledger:
+    """A ledger that is open; close it, or use it as a context manager.
+
+    Every method may raise, beside what it says: ``BusyError`` where other runs hold the ledger for 30 seconds,
+    ``OutputError`` where it cannot be written, ``DataError`` where an entry that is read is damaged, or does not follow
+    from the one before it.
+
+    Attributes:
+        path: Its file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open an existing ledger.
+
+        Raises:
+            MissingInputError: It is not there.
+            ConfigurationError: Every user of the machine can write to it, or a later version has made it.
+            DataError: The file is no ledger.
+        """
+        self.path = path
+        self._stack = ExitStack()
+        self._connection = self._stack.enter_context(storage.opened(path))
+        self._entries = Entries(path, self._connection)
+
+    @classmethod
+    def create(cls, path: Path) -> Self:
+        """Make a ledger without accounts, readable by its owner alone, and open it.
+
+        Raises:
+            OutputError: There is a file of this name, or it cannot be written.
+            ConfigurationError: Every user of the machine can replace files in its folder.
+        """
+        storage.create(path)
+        return cls(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file. What was written is durable before."""
+        self._stack.close()
+
+    def open_account(
+        self, dataset: str, limit: Approximate, neighbours: Neighbours, parts: frozenset[str] | None = None
+    ) -> Account:
+        """Give a data set a budget, once and for all.
+
+        Args:
+            dataset: Name of the data set, as its owner declares it.
+            limit: What all releases together may cost: epsilon up to 1000, delta up to 1/20.
+            neighbours: The relation that every release has to be stated in.
+            parts: Digests of the files whose rows alone may be counted; confidential. None for any.
+
+        Raises:
+            UsageError: The name cannot be one, or has an account already.
+        """
+        account = Account(check_dataset(dataset), limit, neighbours, parts, Spent())
+        meaning.check_limit(limit)
+        with storage.writing(self.path, self._connection):
+            if self._entries.one("account", dataset=dataset) is not None:
+                raise UsageError(
+                    f"{self.path}: data set {dataset} has an account, and its limit never changes; "
+                    "choose another --dataset"
+                )
+            self._entries.append(lambda number: meaning.account_entry(account, number))
+        return account
+
+    def account(self, dataset: str) -> Account:
+        """The budget of a data set, with what has been spent of it.
+
+        Raises:
+            ConfigurationError: It has no account.
+        """
+        opened = self._entries.one("account", dataset=dataset)
+        if opened is None:
+            raise refusals.unknown_dataset(self.path, dataset, self._datasets(MOST_NAMES))
+        account = self._entries.meant(opened, meaning.account_of)
+        spend = self._entries.one("last_spend", dataset=dataset)
+        return account if spend is None else replace(account, spent=self._entries.meant(spend, meaning.total_of))
+
+    def accounts(self) -> Iterator[Account]:
+        """Every account, in the order in which they were opened."""
+        return map(self.account, self._datasets(-1))
+
+    def run(self, run: str) -> Run | None:
+        """What was charged under a run id, and what it released; None if nothing was.
+
+        Raises:
+            UsageError: It cannot be a run id.
+        """
+        spend = self._entries.one("spend", run=check_run(run))
+        if spend is None:
+            return None
+        charge = self._entries.meant(spend, meaning.charge_of)
+        model = self._entries.one("model", run=run)
+        return Run(charge) if model is None else Run(charge, self._entries.document(model), model.model_digest)
+
+    def refuse_if_unaffordable(self, charge: Charge) -> Run | None:
+        """Make the checks of ``spend`` without spending, before any row is opened.
+
+        Returns:
+            The run, if it has been charged already.
+
+        Raises:
+            BudgetError, ConfigurationError, UsageError: As ``spend`` does.
+        """
+        known = self._known(charge)
+        if known is None:
+            self._total_with(charge)
+        return known
+
+    def spend(self, charge: Charge) -> Run:
+        """Charge a release; when this returns the entry is on disk, and noise may be drawn.
+
+        A run id that has been charged for the same release is not charged again.
+
+        Returns:
+            The run, with its document if it has released one.
+
+        Raises:
+            BudgetError: The limit does not admit it.
+            ConfigurationError: The data set has no account, or one in another neighbouring relation.
+            UsageError: The run id belongs to another release, or accounting has no total for this one.
+        """
+        with storage.writing(self.path, self._connection):
+            known = self._known(charge)
+            if known is not None:
+                return known
+            total = self._total_with(charge)
+            self._entries.append(lambda number: meaning.spend_entry(charge, total, number))
+        return Run(charge)
+
+    def keep(self, run: str, document: str) -> str:
+        """Keep what a run has released; the first document of a run is the one that counts.
+
+        Args:
+            run: Id of a run that has been charged.
+            document: The released model's document.
+
+        Returns:
+            The document to hand out: the one given, or the one that is there already.
+
+        Raises:
+            UsageError: The run has not been charged, or the document is too large.
+        """
+        if len(document.encode()) > storage.LARGEST_DOCUMENT:
+            raise UsageError(
+                f"{self.path}: run {run}: a model of more than {storage.LARGEST_DOCUMENT} bytes is not kept"
+            )
+        with storage.writing(self.path, self._connection):
+            known = self.run(run)
+            if known is None:
+                raise UsageError(f"{self.path}: run id {run}: nothing was charged under it; spend first")
+            if known.document is not None:
+                return known.document
+            self._entries.append(lambda number: meaning.model_entry(run, sha256(document), number))
+            self._entries.keep(run, document)
+        return document
+
+    def entries(self, after: int = 0) -> Iterator[Entry]:
+        """All entries after a number, in order, as they are stored; the chain is not checked."""
+        return self._entries.streamed("following", after)
+
+    def releases(self) -> Iterator[tuple[Entry, str | None]]:
+        """Every spend in order, with the digest of the model that its run has released, if it has."""
+        for spend in self._entries.streamed("spends_following", 0):
+            model = self._entries.one("model", run=spend.run)
+            yield spend, None if model is None else model.model_digest
+
+    def head(self) -> str:
+        """The digest of the last entry: noted elsewhere, it proves later that no entry was taken away."""
+        last = self._entries.one("last")
+        return ORIGIN if last is None else last.digest
+
+    def verify(self, head: str | None = None) -> Verified:
+        """Recompute everything that the entries claim; see ``verification.verify``.
+
+        Raises:
+            DataError: The first broken entry, and what is wrong with it; or the noted head is not in the chain.
+            UsageError: The head is no digest.
+        """
+        return verify(self._entries, head)
+
+    def _datasets(self, most: int) -> list[str]:
+        return [str(name) for (name,) in self._entries.rows("datasets", most=most)]
+
+    def _known(self, charge: Charge) -> Run | None:
+        """The run of a charge that has been made already.
+
+        Raises:
+            UsageError: It was made for another release.
+        """
+        known = self.run(charge.run)
+        if known is not None and (error := refusals.other_inputs(self.path, known.charge, charge)):
+            raise error
+        return known
+
+    def _total_with(self, charge: Charge) -> Spent:
+        """The totals of a data set once a release is charged.
+
+        Raises:
+            BudgetError, ConfigurationError, UsageError: See ``spend``.
+        """
+        if not all(numbers(charge.loss).values()):
+            raise ValueError("a release that costs nothing is no release")
+        account = self.account(charge.dataset)
+        if charge.neighbours is not account.neighbours:
+            raise refusals.other_relation(self.path, account, charge)
+        try:
+            total = account.spent.plus(charge.loss)
+        except ValueError:
+            raise refusals.not_composable(self.path, account, charge.loss) from None
+        if not admits(account.limit, total):
+            raise refusals.over_budget(self.path, account, charge.loss)
+        return total

@@ -1,0 +1,121 @@
+"""Why a ledger refuses a release, in words. Amounts are public."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from decimal import Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dpnb_columnar.budget import Approximate, Loss, Remaining, Spent
+from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError
+from dpnb_columnar.ledger.chain import canonical
+from dpnb_columnar.ledger.records import Account, Charge
+
+LONGEST_SHOWN = 20
+"""Characters of an amount in a message; longer ones are told to nine digits."""
+
+
+def amount_shown(amount: Fraction) -> str:
+    """An amount as messages and tables show it: exact where that is short."""
+    exact = text(amount)
+    if len(exact) <= LONGEST_SHOWN:
+        return exact
+    about = Context(prec=9).divide(Decimal(amount.numerator), Decimal(amount.denominator))
+    return f"{about.normalize():g}" if Fraction(about) == amount else f"about {about:g}"
+
+
+def over_budget(path: Path, account: Account, loss: Loss) -> BudgetError:
+    """The limit does not admit a release."""
+    limit, spent, left = account.limit, account.spent, account.remaining
+    asked = _amounts(loss)
+    if asked.keys() == {"epsilon"} and not limit.delta:
+        told = [amount_shown(amount) for amount in (limit.epsilon, spent.epsilon, left.epsilon, asked["epsilon"])]
+        amounts = "limit epsilon {}, spent {}, remaining {}; this release asks for {}".format(*told)
+        remedy = "lower --epsilon"
+    else:
+        columns = {"limit": _amounts(limit), "spent": _amounts(spent), "remaining": _amounts(left)}
+        told = [f"{what} {_listed(amounts)}" for what, amounts in columns.items()]
+        amounts = f"{'; '.join(told)}; this release asks for {_listed(asked)}"
+        remedy = "lower --epsilon or --delta"
+    return BudgetError(
+        f"{path}: data set {account.dataset}: {amounts}. A refund does not exist; {remedy}, or ask for another data "
+        "set's budget"
+    )
+
+
+def stated(record: Loss | Spent | Remaining) -> str:
+    """Amounts by their names, those of a delta of 0 left out."""
+    return _listed({name: amount for name, amount in _amounts(record).items() if amount or name != "delta"})
+
+
+def _amounts(record: Loss | Spent | Remaining) -> dict[str, Fraction]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _listed(amounts: Mapping[str, Fraction]) -> str:
+    return ", ".join(f"{name} {amount_shown(amount)}" for name, amount in amounts.items())
+
+
+def not_composable(path: Path, account: Account, loss: Loss) -> BudgetError | UsageError:
+    """Accounting has no total for a release."""
+    if isinstance(loss, Approximate) and account.spent.rho:
+        return BudgetError(
+            f"{path}: data set {account.dataset}: concentrated releases have taken what was left of its delta, so that "
+            "no approximate one can follow; choose concentrated or pure --noise"
+        )
+    return UsageError(
+        f"{path}: data set {account.dataset}: the amounts spent and asked for add up to a number of more than a "
+        "thousand digits; give --epsilon and --delta as short decimals"
+    )
+
+
+def other_relation(path: Path, account: Account, charge: Charge) -> ConfigurationError:
+    """Losses in different relations do not add up."""
+    return ConfigurationError(
+        f"{path}: data set {account.dataset}: its account is kept for {account.neighbours} neighbours, this release is "
+        f"stated for {charge.neighbours}; run it with --neighbours {account.neighbours}"
+    )
+
+
+def unknown_dataset(path: Path, name: str, known: Sequence[str]) -> ConfigurationError:
+    """There is no account."""
+    close = difflib.get_close_matches(name, known, n=1)
+    told = f"did you mean {close[0]}? " if close else f"it knows {', '.join(known[:10])}. " if known else ""
+    return ConfigurationError(
+        f"{path}: the ledger has no account for data set {name}; {told}Open one: "
+        f"dpnb-columnar ledger init {shlex.quote(str(path))} --dataset {shlex.quote(name)} --epsilon NUMBER"
+    )
+
+
+def other_inputs(path: Path, charged: Charge, asked: Charge) -> UsageError | None:
+    """The error for a run id that was charged for another release; None if it is the same one."""
+    differing = _differing(_facts(charged), _facts(asked)) + _differing(charged.inputs, asked.inputs)
+    if not differing:
+        return None
+    return UsageError(
+        f"{path}: run id {asked.run}: belongs to a release with other inputs ({', '.join(dict.fromkeys(differing))}); "
+        "give this one a --run-id of its own"
+    )
+
+
+def _facts(charge: Charge) -> dict[str, Any]:
+    """What a release is charged for, its inputs aside."""
+    return {
+        "dataset": charge.dataset,
+        **{name: text(amount) for name, amount in _amounts(charge.loss).items()},
+        "neighbours": charge.neighbours,
+        "mechanism": charge.mechanism,
+        "noise": charge.noise,
+    }
+
+
+def _differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Names of the entries that are not the same JSON in both."""
+    written = [{name: canonical(value) for name, value in each.items()} for each in (before, now)]
+    return [name for name in {**before, **now} if written[0].get(name) != written[1].get(name)]

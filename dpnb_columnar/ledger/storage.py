@@ -1,0 +1,191 @@
+"""The ledger's file: an SQLite database that only its owner can write, and that holds nothing but a ledger."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, Error, MissingInputError, OutputError
+from dpnb_columnar.files import atomic_output
+from dpnb_columnar.sql import sections
+
+BUSY_SECONDS = 30
+"""How long another run may hold the ledger before this one gives up."""
+
+IDENTITY = (0x64706E62, 1)
+"""The ASCII codes of dpnb, and the version of the ledger, which is raised whenever its meaning changes."""
+
+LARGEST_ENTRY = 2**20
+"""Bytes of an entry; a larger one is not read."""
+
+LARGEST_DOCUMENT = 2**28
+"""Bytes of a model's document."""
+
+
+def create(path: Path) -> None:
+    """Make a ledger without entries; it takes its name when it is complete.
+
+    Raises:
+        OutputError: There is a file of this name, or it cannot be written.
+        ConfigurationError: Everybody may replace files in its folder.
+    """
+    if os.path.lexists(path):
+        raise OutputError(f"{path}: exists already; name another ledger")
+    _check_folder(path, path.absolute().parent)
+    with (
+        atomic_output(path, confidential=True) as partial,
+        reported(path),
+        closing(_connected(partial, "&nolock=1")) as connection,  # nobody else knows the file, and it is locked already
+    ):
+        connection.executescript(_query("schema"))
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection to a ledger, which is checked to be one.
+
+    Raises:
+        MissingInputError: It is not there.
+        ConfigurationError: Everybody may write to it, or a later version has made it.
+        DataError: It is not a ledger.
+        BusyError: Another run is writing to it.
+        OutputError: Its folder cannot be used.
+    """
+    _check_file(path)
+    with reported(path), closing(_connected(path)) as connection:
+        connection.executescript(_query("session"))
+        _check_identity(path, connection)
+        yield connection
+
+
+def _check_identity(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse another database, and whatever a ledger does not define."""
+    application, version = (connection.execute(_query(name)).fetchone()[0] for name in ("application", "version"))
+    if application != IDENTITY[0]:
+        raise _not_a_ledger(path)
+    if version != IDENTITY[1]:
+        raise ConfigurationError(f"{path}: a ledger of version {version}, which this program does not know; update it")
+    if connection.execute(_query("objects")).fetchmany(len(_objects()) + 1) != _objects():
+        raise DataError(f"{path}: not a ledger: its tables are not those of one; restore it from a backup")
+    if connection.execute(_query("journal")).fetchone() != ("delete",):
+        raise BusyError(f"{path}: another program keeps it open in another mode; close that, then try again")
+
+
+def _query(name: str) -> str:
+    return sections("ledger")[name].template
+
+
+@contextmanager
+def writing(path: Path, connection: sqlite3.Connection) -> Iterator[None]:
+    """A transaction that nobody else can interleave with; it is durable when the block has ended.
+
+    Raises:
+        BusyError, OutputError, DataError: See ``reported``. Nothing has changed then.
+    """
+    with reported(path):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            connection.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):  # whatever went wrong before is what the user must hear of
+                connection.execute("ROLLBACK")
+            raise
+
+
+@contextmanager
+def with_room(connection: sqlite3.Connection) -> Iterator[None]:
+    """Let values be as large as documents of models."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_DOCUMENT + LARGEST_ENTRY)
+    try:
+        yield
+    finally:
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ENTRY)
+
+
+@contextmanager
+def reported(path: Path) -> Iterator[None]:
+    """Turn what SQLite refuses into one line about the ledger.
+
+    Raises:
+        BusyError, OutputError, DataError: Instead of ``sqlite3.Error``.
+    """
+    try:
+        yield
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the texts of SQLite quote what a damaged schema holds
+        raise _failure(path, error) from None
+
+
+def _failure(path: Path, error: Exception) -> Error:
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+    if code == sqlite3.SQLITE_NOTADB:
+        return _not_a_ledger(path)
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL):
+        return BusyError(f"{path}: other runs have held this ledger for {BUSY_SECONDS} seconds; try again")
+    if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
+        return OutputError(
+            f"{path}: cannot be written ({error}); see to the room and the permissions of it and of its folder, then "
+            "run again with the same --run-id"
+        )
+    return DataError(f"{path}: the ledger is damaged; restore it from a backup, and verify it against a noted head")
+
+
+def _not_a_ledger(path: Path) -> DataError:
+    """The file is something else."""
+    return DataError(f"{path}: not a ledger; name one that dpnb-columnar ledger init has made")
+
+
+def _connected(path: Path, options: str = "") -> sqlite3.Connection:
+    """A connection that never makes a file; transactions begin and end where the code says so."""
+    address = f"{path.absolute().as_uri()}?mode=rw{options}"
+    connection = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ENTRY)
+    return connection
+
+
+@lru_cache
+def _objects() -> list[tuple[Any, ...]]:
+    """What a ledger's file defines, and nothing else."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.executescript(_query("schema"))
+        return connection.execute(_query("objects")).fetchall()
+
+
+def _check_file(path: Path) -> None:
+    """Refuse what is no file of ours to trust."""
+    try:
+        status = path.stat()
+        folders = {path.absolute().parent, path.resolve(strict=True).parent}
+    except (OSError, RuntimeError):  # RuntimeError: a loop of links
+        raise MissingInputError(
+            f"{path}: no such ledger; make one: dpnb-columnar ledger init {shlex.quote(str(path))} "
+            "--dataset NAME --epsilon NUMBER"
+        ) from None
+    if not stat.S_ISREG(status.st_mode):
+        raise ConfigurationError(f"{path}: is not a regular file; name a ledger")
+    if os.name == "posix" and status.st_mode & stat.S_IWOTH:
+        raise ConfigurationError(
+            f"{path}: every user of this machine can write to it, so that its entries prove nothing; "
+            f"chmod o-w {shlex.quote(str(path))}"
+        )
+    for folder in sorted(folders):
+        _check_folder(path, folder)
+
+
+def _check_folder(path: Path, folder: Path) -> None:
+    try:
+        mode = folder.stat().st_mode
+    except OSError:
+        return  # whoever uses it will hear what is wrong with it
+    if os.name == "posix" and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+        raise ConfigurationError(
+            f"{path}: every user of this machine can replace it, since its folder is open to all; "
+            f"chmod o-w {shlex.quote(str(folder))}"
+        )

@@ -1,0 +1,212 @@
+"""Somebody changes a ledger: ``verify`` names the first entry that is broken, and spending does not build on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from ledger_cases import change, charge, forge, full_ledger, relink, without_triggers
+
+from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.ledger import Ledger
+from dpnb_columnar.ledger.chain import COLUMNS, ORIGIN
+
+NUMBERS = range(1, 11)
+
+
+def verified(path: Path, head: str | None = None) -> str:
+    with Ledger(path) as ledger:
+        return ledger.verify(head).head
+
+
+def refused(path: Path, told: str, head: str | None = None) -> None:
+    with pytest.raises(DataError, match=told), Ledger(path) as ledger:
+        ledger.verify(head)
+
+
+def test_a_ledger_that_nobody_changed_is_sound(tmp_path: Path) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    with Ledger(path) as ledger:
+        found = ledger.verify()
+        assert (found.entries, found.head) == (10, ledger.head())
+        assert ledger.verify(found.head) == found
+        for entry in ledger.entries():
+            assert ledger.verify(entry.digest) == found
+
+
+def test_an_empty_ledger_is_sound(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "x.ledger") as ledger:
+        assert (ledger.verify().entries, ledger.verify(ORIGIN).head) == (0, ORIGIN)
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_change_of_any_column_of_any_entry_is_found_where_it_was_made(
+    number: int, column: str, tmp_path: Path
+) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    with Ledger(path) as ledger:
+        (entry,) = (entry for entry in ledger.entries() if entry.number == number)
+    value = getattr(entry, column)
+    change(path, number, **{column: 99 if column == "number" else f"{value or ''}1"})
+    refused(path, rf"x\.ledger: entry {number}\b")
+
+
+OPTIONAL = sorted({*COLUMNS} - {"number", "kind", "time", "version", "digest", "noise"})
+
+
+@pytest.mark.parametrize("column", OPTIONAL)
+def test_a_value_taken_away_is_found(column: str, tmp_path: Path) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    with Ledger(path) as ledger:
+        number = next(entry.number for entry in ledger.entries() if getattr(entry, column) is not None)
+    change(path, number, **{column: None})
+    refused(path, rf"entry {number}\b")
+
+
+FORGERIES: dict[str, tuple[int, dict[str, object], int, str]] = {
+    # Case: entry and columns that were changed, the chain made anew; entry that is named, and why.
+    "less was spent": (5, {"total_epsilon": "0.1"}, 5, "totals are not those before it"),
+    "a release cost less": (5, {"epsilon": "0.1"}, 5, "totals are not those before it"),
+    "a rho was left out": (6, {"total_rho": "0"}, 6, "totals are not those before it"),
+    "the limit was lower": (1, {"epsilon": "0.25"}, 5, "passes the limit of its data set"),
+    "the limit was far lower": (1, {"epsilon": "0.05"}, 3, "passes the limit of its data set"),
+    "the limit had less delta": (1, {"delta": "0.00000001"}, 6, "passes the limit of its data set"),
+    "the limit had no delta": (1, {"delta": "0"}, 5, "passes the limit of its data set"),
+    "no limit at all": (1, {"epsilon": "1001"}, 1, "out of every sensible range"),
+    "another relation": (3, {"neighbours": "replace-one"}, 3, "relation is not that of its account"),
+    "the account's relation": (2, {"neighbours": "replace-one"}, 8, "relation is not that of its account"),
+    "an unknown relation": (1, {"neighbours": "friends"}, 1, "relation is unknown"),
+    "another data set": (8, {"dataset": "california"}, 8, "its data set has no account"),
+    "another name of the account": (2, {"dataset": "california"}, 8, "its data set has no account"),
+    "other inputs": (3, {"inputs": "{}"}, 3, "inputs are not those of their digest"),
+    "another digest of inputs": (3, {"inputs_digest": "0" * 64}, 3, "inputs are not those of their digest"),
+    "no inputs": (3, {"inputs": None}, 3, "no JSON"),
+    "no mechanism": (3, {"mechanism": None}, 3, "no spend"),
+    "a loss of no kind": (3, {"epsilon": None}, 3, "state no loss"),
+    "a loss of two kinds": (3, {"rho": "1"}, 3, "state no loss"),
+    "a loss of nothing": (3, {"epsilon": "0"}, 3, "state no loss"),
+    "an unknown kind": (7, {"kind": "refund"}, 7, "no kind of entry"),
+    "a model with a cost": (7, {"epsilon": "1"}, 7, "no kind of entry"),
+    "another time": (7, {"time": "yesterday"}, 7, "its time is none"),
+    "another model": (7, {"model_digest": "0" * 64}, 7, "document is not there, or is another one"),
+    "a model of no run": (7, {"run": "x"}, 7, "was not charged before it"),
+    "a model of a later run": (4, {"run": "e"}, 4, "was not charged before it"),
+    "a run id of no kind": (10, {"run": "a b"}, 10, "give 1 to 200 letters"),
+    "a concentrated release made approximate": (6, {"epsilon": "1", "delta": "0.1", "rho": None}, 6, "totals"),
+    "parts that are no list": (2, {"parts": "{}"}, 2, "no list of digests"),
+}
+
+
+@pytest.mark.parametrize("case", FORGERIES)
+def test_a_chain_made_anew_cannot_hide_what_contradicts_itself(case: str, tmp_path: Path) -> None:
+    number, values, named, told = FORGERIES[case]
+    path = full_ledger(tmp_path / "x.ledger")
+    forge(path, number, **values)
+    refused(path, rf"entry {named} \(.*{told}")
+
+
+def test_an_approximate_release_after_a_concentrated_one_is_found(tmp_path: Path) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    forge(path, 10, delta="0.0000001", total_epsilon="0.4", total_delta="0.00000011")
+    refused(path, r"entry 10 \(.*cannot follow a concentrated one")
+
+
+def test_the_first_of_two_broken_entries_is_named(tmp_path: Path) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    forge(path, 1, epsilon="0.25")
+    change(path, 7, time="yesterday")
+    refused(path, r"entry 5 \(spend, run b\): passes the limit")
+    change(path, 4, time="yesterday")
+    refused(path, r"entry 4 \(model, run a\): its digest does not follow")
+
+
+def take_out(path: Path, number: int) -> None:
+    with without_triggers(path) as connection:
+        connection.execute("DELETE FROM entry WHERE number = ?", (number,))
+
+
+@pytest.mark.parametrize("number", range(1, 10))
+def test_an_entry_taken_out_is_missed(number: int, tmp_path: Path) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    take_out(path, number)
+    refused(path, rf"entry {number}: is missing")
+
+
+def test_a_tail_that_was_taken_away_is_found_by_a_noted_head_and_only_so(tmp_path: Path) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    noted = verified(path)
+    take_out(path, 10)
+    shorter = verified(path)
+    assert shorter != noted
+    refused(path, "the noted head is not in the chain", noted)
+    with Ledger(path) as ledger:
+        ledger.spend(charge("e"))
+        ledger.spend(charge("f"))
+    verified(path, shorter)
+    with without_triggers(path) as connection:
+        connection.execute("UPDATE entry SET version = '9' WHERE number = 10")
+    relink(path)
+    verified(path, shorter)
+    refused(path, "the noted head is not in the chain", noted)
+
+
+@pytest.mark.parametrize("head", ["", "abc", "0" * 63, "g" * 64, "A" * 64])
+def test_a_head_that_is_no_digest_is_refused(head: str, tmp_path: Path) -> None:
+    with Ledger(full_ledger(tmp_path / "x.ledger")) as ledger, pytest.raises(UsageError, match="--head"):
+        ledger.verify(head)
+
+
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("UPDATE document SET document = '{}' WHERE run = 'b'", r"entry 7 \(model, run b\): the model's document"),
+        ("DELETE FROM document WHERE run = 'd'", r"entry 9 \(model, run d\): the model's document"),
+        ("INSERT INTO document VALUES ('c', '{}')", "a model's document that no entry speaks of"),
+    ],
+)
+def test_documents_are_those_that_were_released(statement: str, told: str, tmp_path: Path) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    with without_triggers(path) as connection:
+        connection.execute(statement)
+    refused(path, told)
+
+
+@pytest.mark.parametrize(
+    ("index", "kind", "number", "twin"), [("spend_of_run", "spend", 3, 10), ("model_of_run", "model", 4, 7)]
+)
+def test_a_run_that_stands_there_twice_is_found(index: str, kind: str, number: int, twin: int, tmp_path: Path) -> None:
+    """The index that forbids it is made anew without doing so; the file says that nothing has changed."""
+    path = full_ledger(tmp_path / "x.ledger")
+    with without_triggers(path) as connection:
+        (text,) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (index,)).fetchone()
+        connection.execute(f"DROP INDEX {index}")
+        connection.execute(text.replace("UNIQUE ", ""))
+        connection.execute(
+            "UPDATE entry SET run = (SELECT run FROM entry WHERE number = ?) WHERE number = ?", (number, twin)
+        )
+        if kind == "model":
+            connection.execute("UPDATE entry SET model_digest = (SELECT model_digest FROM entry WHERE number = 4)")
+            connection.execute("UPDATE entry SET model_digest = NULL WHERE kind <> 'model'")
+            connection.execute("DELETE FROM document WHERE run = 'b'")
+            connection.execute("UPDATE document SET document = (SELECT document FROM document WHERE run = 'a')")
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("UPDATE sqlite_master SET sql = ? WHERE name = ?", (text, index))
+        connection.execute("PRAGMA writable_schema = OFF")
+    relink(path)
+    refused(path, "the file is damaged")
+
+
+def test_nothing_is_handed_out_or_spent_on_what_was_changed(tmp_path: Path) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    with without_triggers(path) as connection:
+        connection.execute("UPDATE document SET document = '{}' WHERE run = 'a'")
+    with Ledger(path) as ledger, pytest.raises(DataError, match="entry 4"):
+        ledger.spend(charge("a"))
+    change(path, 10, total_epsilon="0")
+    with Ledger(path) as ledger:
+        before = len(list(ledger.entries()))
+        for run in ("e", "f"):
+            with pytest.raises(DataError, match="entry 10"):
+                ledger.spend(charge(run))
+        assert len(list(ledger.entries())) == before

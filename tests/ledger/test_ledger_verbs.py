@@ -1,0 +1,213 @@
+"""``dpnb-columnar ledger``: what its verbs print and write."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import stat
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+import pytest
+from ledger_cases import change, charge, full_ledger, new_ledger
+from people import people
+from running import Run
+
+from dpnb_columnar.aggregation.parts import parts_of
+from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.ledger import Ledger
+
+FILE = Path("x.ledger")
+
+
+def test_a_ledger_is_opened_with_an_account_and_takes_more(folder: Path, run: Run) -> None:
+    ended = run("ledger", "init", FILE, "--dataset", "census", "--epsilon", "1/3")
+    assert ended.out == "x.ledger: data set census, limit epsilon 1/3 (add-remove neighbours)\n"
+    assert stat.S_IMODE(FILE.stat().st_mode) == 0o600
+    options = ["--dataset", "oregon", "--epsilon", "2", "--delta", "1e-6", "--neighbours", "replace-one"]
+    assert "limit epsilon 2, delta 0.000001 (replace-one neighbours)" in run("ledger", "init", FILE, *options).out
+    with Ledger(FILE) as ledger:
+        first, second = ledger.accounts()
+        assert first.limit == Approximate(Fraction(1, 3), Fraction(0))
+        assert (second.limit, second.neighbours) == (
+            Approximate(Fraction(2), Fraction(1, 10**6)),
+            Neighbours.REPLACE_ONE,
+        )
+
+
+def test_an_account_may_be_bound_to_the_contents_of_files(people_file: Path, run: Run) -> None:
+    people(0).write_parquet("empty.parquet")
+    people(7).write_parquet("more.parquet")
+    bind = ["--bind", people_file, "--bind", "[em]*.parquet"]
+    ended = run("ledger", "init", FILE, "--dataset", "people", "--epsilon", "1", *bind)
+    assert "bound to files" in ended.out
+    assert "keep it as confidential as the rows" in ended.err
+    with Ledger(FILE) as ledger:
+        assert ledger.account("people").parts == parts_of([people_file, Path("more.parquet")])
+
+
+@pytest.mark.parametrize(
+    ("code", "told", "options"),
+    [
+        (64, "protects nobody", ["--epsilon", "1001"]),
+        (64, "epsilon: expected a number", ["--epsilon", "much"]),
+        (64, "too many rows go unprotected", ["--epsilon", "1", "--delta", "0.1"]),
+        (64, "--delta: a limit is a number", ["--epsilon", "1", "--delta", "1/n"]),
+        (64, "give it a name", ["--epsilon", "1", "--dataset", " "]),
+        (64, "--neighbours", ["--epsilon", "1", "--neighbours", "friends"]),
+        (64, "Missing option", []),
+        (65, "no rows; bind the account to", ["--epsilon", "1", "--bind", "empty.parquet"]),
+        (65, "text.parquet", ["--epsilon", "1", "--bind", "text.parquet"]),
+        (66, "no such file", ["--epsilon", "1", "--bind", "none.parquet"]),
+    ],
+)
+def test_accounts_that_are_refused_leave_no_file(
+    code: int, told: str, options: list[str], folder: Path, run: Run
+) -> None:
+    people(0).write_parquet("empty.parquet")
+    Path("text.parquet").write_text("no Parquet")
+    assert told in run("ledger", "init", FILE, "--dataset", "census", *options, expected=code).err
+    assert not FILE.exists()
+
+
+def test_a_limit_cannot_be_raised(folder: Path, run: Run) -> None:
+    new_ledger(FILE)
+    content = FILE.read_bytes()
+    ended = run("ledger", "init", FILE, "--dataset", "census", "--epsilon", "9", expected=64)
+    assert "data set census has an account, and its limit never changes" in ended.err
+    assert FILE.read_bytes() == content
+
+
+# --- show ---------------------------------------------------------------------------------------------------------
+
+
+def test_show_tells_limits_and_releases(folder: Path, run: Run) -> None:
+    full_ledger(FILE)
+    text = run("ledger", "show", FILE).out
+    rows = [line.split() for line in text.splitlines()]
+    assert ["oregon", "add-remove", "1", "0", "0.1", "0", "0", "0.9", "0", "0"] in rows
+    (census,) = (row for row in rows if row[:1] == ["census"])
+    assert census[2:7] == ["2", "0.000001", "0.3", "0.00000001", "0.006"]
+    (unfinished,) = (row for row in rows if row[2:4] == ["c", "census"])
+    assert (unfinished[4:7], unfinished[-2]) == (["-", "-", "0.001"], "-")
+    (finished,) = (row for row in rows if row[2:4] == ["a", "census"])
+    assert re.fullmatch("[0-9a-f]{12}", finished[-2])
+    with Ledger(FILE) as ledger:
+        assert rows[-1] == ["head", ledger.head()]
+    assert '{"model": 1}' not in text
+    only = run("ledger", "show", FILE, "--dataset", "oregon").out
+    assert "census" not in only
+    assert " d " in only
+
+
+def test_show_as_json_is_exact_and_holds_no_digest_of_data(folder: Path, run: Run) -> None:
+    full_ledger(FILE)
+    text = run("ledger", "show", FILE, "--json").out
+    document = json.loads(text)
+    assert document["accounts"][1] == {
+        "dataset": "oregon",
+        "neighbours": "add-remove",
+        "bound": True,
+        "limit": {"epsilon": "1", "delta": "0"},
+        "spent": {"epsilon": "0.1", "delta": "0", "rho": "0"},
+        "remaining": {"epsilon": "0.9", "delta": "0", "rho": "0"},
+    }
+    assert [(release["number"], release["run"]) for release in document["releases"]] == [
+        *((3, "a"), (5, "b"), (6, "c"), (8, "d"), (10, "e"))
+    ]
+    assert "parquet:" not in text
+
+
+def test_an_unknown_data_set_is_told_the_known_ones(folder: Path, run: Run) -> None:
+    full_ledger(FILE)
+    assert "did you mean oregon?" in run("ledger", "show", FILE, "--dataset", "oregn", expected=78).err
+    assert "it knows census, oregon" in run("ledger", "show", FILE, "--dataset", "acs2018", expected=78).err
+
+
+# --- verify -------------------------------------------------------------------------------------------------------
+
+
+def test_verify_prints_a_head_that_later_finds_what_was_taken_away(folder: Path, run: Run) -> None:
+    new_ledger(FILE)
+    backup = FILE.read_bytes()
+    with Ledger(FILE) as ledger:
+        ledger.spend(charge("a"))
+    text = run("ledger", "verify", FILE).out
+    assert "2 entries" in text
+    head = text.splitlines()[-1].removeprefix("head ")
+    assert run("ledger", "verify", FILE, "--head", head).out.splitlines()[-1] == f"head {head}"
+    FILE.write_bytes(backup)
+    run("ledger", "verify", FILE)
+    ended = run("ledger", "verify", FILE, "--head", head, expected=65)
+    assert "the noted head is not in the chain" in ended.err
+    assert "--head" in run("ledger", "verify", FILE, "--head", "1234", expected=64).err
+
+
+def test_verify_names_the_first_broken_entry(folder: Path, run: Run) -> None:
+    full_ledger(FILE)
+    for number in (8, 5):
+        change(FILE, number, mechanism="paper")
+    ended = run("ledger", "verify", FILE, expected=65)
+    assert "x.ledger: entry 5 (spend, run b): its digest does not follow" in ended.err
+    assert not ended.out
+
+
+@pytest.mark.parametrize("verb", ["show", "verify", "export"])
+def test_what_is_no_ledger_is_refused(verb: str, people_file: Path, run: Run) -> None:
+    output = ["--output", "x.csv"] if verb == "export" else []
+    assert "no such ledger; make one" in run("ledger", verb, "none.ledger", *output, expected=66).err
+    assert "not a ledger" in run("ledger", verb, people_file, *output, expected=65).err
+    FILE.touch()
+    FILE.chmod(0o666)
+    assert "chmod o-w x.ledger" in run("ledger", verb, FILE, *output, expected=78).err
+    assert not Path("x.csv").exists()
+
+
+# --- export -------------------------------------------------------------------------------------------------------
+
+
+def test_exports_hold_the_same_releases(folder: Path, run: Run) -> None:
+    full_ledger(FILE)
+    for suffix in ("csv", "json", "parquet"):
+        run("ledger", "export", FILE, "--output", f"x.{suffix}")
+    with Path("x.csv").open(newline="") as stream:
+        lines = [{name: value or None for name, value in line.items()} for line in csv.DictReader(stream)]
+    rows = json.loads(Path("x.json").read_text())
+    assert lines == [{**row, "number": str(row["number"])} for row in rows]
+    assert pl.read_parquet("x.parquet").to_dicts() == rows
+    assert [row["run"] for row in rows] == ["a", "b", "c", "d", "e"]
+    assert [row["rho"] for row in rows] == [None, None, "0.001", None, None]
+    assert rows[0]["epsilon"] == rows[0]["total_epsilon"] == "0.1"
+    assert [bool(row["model_digest"]) for row in rows] == [True, True, False, True, False]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "parquet"])
+def test_a_ledger_without_releases_is_exported_too(suffix: str, folder: Path, run: Run) -> None:
+    new_ledger(FILE)
+    run("ledger", "export", FILE, "--output", f"x.{suffix}")
+    content = Path(f"x.{suffix}")
+    if suffix == "json":
+        assert json.loads(content.read_text()) == []
+    else:
+        assert (pl.read_csv if suffix == "csv" else pl.read_parquet)(content).height == 0
+
+
+def test_an_export_replaces_nothing_by_itself(folder: Path, run: Run) -> None:
+    full_ledger(FILE)
+    Path("x.csv").write_text("mine")
+    assert "exists already" in run("ledger", "export", FILE, "--output", "x.csv", expected=73).err
+    assert "end its name in" in run("ledger", "export", FILE, "--output", "x.xlsx", expected=64).err
+    Path("x.json").symlink_to(FILE)
+    ended = run("ledger", "export", FILE, "--output", "x.json", "--overwrite", expected=73)
+    assert "is an input as well" in ended.err
+    run("ledger", "export", FILE, "--output", "x.csv", "--overwrite")
+    assert Path("x.csv").read_text().startswith("number,")
+
+
+def test_an_export_of_a_damaged_ledger_leaves_no_file(folder: Path, run: Run) -> None:
+    full_ledger(FILE)
+    change(FILE, 4, model_digest="0" * 64)
+    run("ledger", "export", FILE, "--output", "x.csv", expected=65)
+    assert not list(Path().glob("*x.csv*"))
