@@ -1,0 +1,293 @@
+"""Counting file by file is counting all at once, whatever is found in the folder of checkpoints."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from aggregation_cases import BOTH, declared
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from people import PEOPLE as DOCUMENT
+from people import people, people_domain
+
+from dpnb_columnar.aggregation import checkpoints, local
+from dpnb_columnar.aggregation.checkpoints import aggregate_by_file
+from dpnb_columnar.aggregation.files import load_statistics, save_statistics
+from dpnb_columnar.aggregation.parts import parts_of
+from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import DataError, OutputError
+from dpnb_columnar.rows.source import Source, open_source
+
+MIXED = declared(BOTH)
+PEOPLE = people_domain()
+
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            "age": st.none() | st.integers(-5, 120),
+            "wage": st.none() | st.floats(-1, 11, width=32) | st.just(float("nan")),
+            "sex": st.sampled_from([None, "m", "f", "x"]),
+            "code": st.sampled_from([None, 1, 2, 3, 4]),
+            "y": st.sampled_from([None, "no", "yes", "other"]),
+        }
+    ),
+    max_size=6,
+)
+SCHEMA = pl.Schema({"age": pl.Int16, "wage": pl.Float64, "sex": pl.String, "code": pl.Int64, "y": pl.String})
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Source:
+    """Five files of people."""
+    (tmp_path / "data").mkdir()
+    for number in range(5):
+        people(50 + number, number).write_parquet(tmp_path / "data" / f"part-{number}.parquet")
+    return open_source(sorted((tmp_path / "data").iterdir()), PEOPLE)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of files that are counted, as they are."""
+    names: list[str] = []
+
+    def aggregate(source: Source, domain: Domain) -> Statistics:
+        names.extend(file.name for file in source.files)
+        return local.aggregate(source, domain)
+
+    monkeypatch.setattr(checkpoints, "aggregate", aggregate)
+    return names
+
+
+def assert_same(found: Statistics, expected: Statistics) -> None:
+    """Bit for bit, in the order of cells as well."""
+    assert found == expected
+    assert found.parts == expected.parts
+    for one, other in zip(found.cells(), expected.cells(), strict=True):
+        for field in ("classes", "codes", "counts"):
+            mine, theirs = getattr(one, field), getattr(other, field)
+            assert mine.dtype == theirs.dtype
+            assert mine.tobytes() == theirs.tobytes()
+
+
+def kept(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+@settings(max_examples=25, deadline=None)
+@given(files=st.lists(ROWS, min_size=1, max_size=4), seen=st.sets(st.integers(0, 3)))
+def test_any_split_counts_as_all_at_once(files: Sequence[list[dict[str, object]]], seen: set[int]) -> None:
+    """With no checkpoint, with those of some files, and with all; empty files and copies among them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, paths = Path(name), [Path(name) / f"{number}.parquet" for number in range(len(files))]
+        for path, rows in zip(paths, files, strict=True):
+            pl.DataFrame(rows, SCHEMA).write_parquet(path)
+        source = open_source(paths, MIXED)
+        expected = local.aggregate(source, MIXED)
+        if some := [path for number, path in enumerate(paths) if number in seen]:
+            aggregate_by_file(open_source(some, MIXED), MIXED, folder / "kept")
+        for _ in range(2):
+            assert_same(aggregate_by_file(source, MIXED, folder / "kept"), expected)
+
+
+def test_a_second_run_counts_nothing_and_writes_the_same_file(
+    source: Source, tmp_path: Path, counted: list[str]
+) -> None:
+    save_statistics(local.aggregate(source, PEOPLE), tmp_path / "once.parquet")
+    for number in range(2):
+        save_statistics(aggregate_by_file(source, PEOPLE, tmp_path / "kept"), tmp_path / f"{number}.parquet")
+        assert (tmp_path / f"{number}.parquet").read_bytes() == (tmp_path / "once.parquet").read_bytes()
+    assert len(counted) == len(source.files)
+
+
+def test_checkpoints_are_private(source: Source, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o700
+    assert {stat.S_IMODE(file.stat().st_mode) for file in kept(tmp_path / "kept")} == {0o600}
+    assert len(kept(tmp_path / "kept")) == len(source.files)
+
+
+@pytest.mark.parametrize("mode", [0o750, 0o704, 0o710, 0o701, 0o777, 0o1777])
+def test_a_folder_that_is_open_to_others_is_refused(source: Source, tmp_path: Path, mode: int) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept").chmod(mode)
+    with pytest.raises(OutputError, match=r"kept: is open to others, and checkpoints are confidential; chmod 700 "):
+        aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    assert kept(tmp_path / "kept") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("file", "is not a folder"),
+        ("missing/kept", "cannot be created: No such file"),
+        ("file/kept", "cannot be created: Not a directory"),
+    ],
+)
+def test_places_that_are_no_folder(source: Source, tmp_path: Path, name: str, reason: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match=f"{name}: {reason}.*name another --checkpoint"):
+        aggregate_by_file(source, PEOPLE, tmp_path / name)
+
+
+@pytest.mark.parametrize("damage", ["empty", "cut", "text", "folder", "link to nowhere"])
+def test_a_damaged_checkpoint_is_counted_anew(source: Source, tmp_path: Path, counted: list[str], damage: str) -> None:
+    expected = aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    one = kept(tmp_path / "kept")[2]
+    whole = one.read_bytes()
+    one.unlink()
+    match damage:
+        case "empty":
+            one.touch()
+        case "cut":
+            one.write_bytes(whole[:-20])
+        case "text":
+            one.write_text("PAR1 and nothing else PAR1")
+        case "folder":
+            one.mkdir()
+        case _:
+            one.symlink_to("nowhere")
+    counted.clear()
+    if damage == "folder":
+        with pytest.raises(OutputError, match="is a folder"):
+            aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+        return
+    for _ in range(2):
+        assert_same(aggregate_by_file(source, PEOPLE, tmp_path / "kept"), expected)
+    assert len(counted) == 1
+    assert one.read_bytes() == whole
+
+
+def test_no_flipped_bit_changes_a_count(source: Source, tmp_path: Path) -> None:
+    one = Source(source.files[:1], source.kinds)
+    expected = aggregate_by_file(one, PEOPLE, tmp_path / "kept")
+    (checkpoint,) = kept(tmp_path / "kept")
+    whole = checkpoint.read_bytes()
+    draw = np.random.default_rng(5)
+    for place in draw.choice(len(whole), 60, replace=False):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(draw.integers(8))
+        checkpoint.write_bytes(damaged)
+        assert_same(aggregate_by_file(one, PEOPLE, tmp_path / "kept"), expected)
+
+
+def test_counts_that_add_up_but_are_not_those_that_were_kept_are_found_out(source: Source, tmp_path: Path) -> None:
+    one = Source(source.files[:1], source.kinds)
+    expected = aggregate_by_file(one, PEOPLE, tmp_path / "kept")
+    (checkpoint,) = kept(tmp_path / "kept")
+    saved = load_statistics(checkpoint)
+    moved = saved.tables["sex"]
+    moved[0] = moved[0][::-1].copy()
+    save_statistics(saved, checkpoint, overwrite=True)
+    assert_same(aggregate_by_file(one, PEOPLE, tmp_path / "kept"), expected)
+
+
+def test_a_checkpoint_of_another_file_or_domain_is_not_taken(source: Source, tmp_path: Path) -> None:
+    expected = aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    first, second, *_ = kept(tmp_path / "kept")
+    shutil.copy(first, second)
+    assert_same(aggregate_by_file(source, PEOPLE, tmp_path / "kept"), expected)
+    attributes = {**DOCUMENT["attributes"], "sex": {"values": ["m", "f"]}}
+    other = declared({**DOCUMENT, "attributes": attributes})
+    assert_same(aggregate_by_file(source, other, tmp_path / "kept"), local.aggregate(source, other))
+    assert len(kept(tmp_path / "kept")) == 2 * len(source.files)
+
+
+def test_a_file_that_changed_is_counted_anew(source: Source, tmp_path: Path, counted: list[str]) -> None:
+    """Also where it has the same length and footer, as after a value was corrected in place."""
+    frame = people(50, 0)
+    plain = {
+        "compression": "uncompressed",
+        "statistics": False,
+        "use_pyarrow": True,
+        "pyarrow_options": {"use_dictionary": False},
+    }
+    frame.write_parquet(source.files[0], **plain)
+    aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    part = parts_of(source.files[:1])
+    corrected = frame.with_columns(pl.col("age").reverse() // 2)
+    corrected.write_parquet(source.files[0], **plain)
+    os.utime(source.files[0], ns=(0, 10**18))
+    assert parts_of(source.files[:1]) == part
+    counted.clear()
+    found = aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    assert counted == ["part-0.parquet"]
+    assert_same(found, local.aggregate(source, PEOPLE))
+
+
+def test_a_file_that_changes_while_it_is_counted_is_refused(
+    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def aggregate(one: Source, domain: Domain) -> Statistics:
+        found = local.aggregate(one, domain)
+        people(60, 9).write_parquet(one.files[0])
+        return found
+
+    monkeypatch.setattr(checkpoints, "aggregate", aggregate)
+    with pytest.raises(DataError, match=r"part-0.parquet: changed while it was read"):
+        aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    assert kept(tmp_path / "kept") == []
+
+
+def test_copies_count_as_they_do_all_at_once(source: Source, tmp_path: Path) -> None:
+    shutil.copy(source.files[0], tmp_path / "copy.parquet")
+    both = Source((*source.files, tmp_path / "copy.parquet"), source.kinds)
+    assert_same(aggregate_by_file(both, PEOPLE, tmp_path / "kept"), local.aggregate(both, PEOPLE))
+
+
+def test_damaged_rows_are_named_by_their_file(source: Source, tmp_path: Path) -> None:
+    damaged = bytearray(source.files[3].read_bytes())
+    damaged[4:200] = bytes(196)
+    source.files[3].write_bytes(damaged)
+    with pytest.raises(DataError, match=r"part-3.parquet: cannot be read to the end"):
+        aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    assert len(kept(tmp_path / "kept")) == 3
+
+
+def test_what_a_killed_run_left_unfinished_is_removed(source: Source, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir(0o700)
+    (tmp_path / "kept" / ".a.statistics.parquet.0123456789ab.partial").write_text("counts")
+    aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    assert not [file for file in kept(tmp_path / "kept") if file.name.startswith(".")]
+
+
+KILLED = """
+import os, signal, sys
+sys.path[:0] = {paths!r}
+from pathlib import Path
+from test_checkpoints import PEOPLE
+from dpnb_columnar.aggregation import checkpoints
+from dpnb_columnar.rows.source import open_source
+save, saved = checkpoints.save_statistics, []
+def save_and_die(*arguments, **options):
+    if len(saved) == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    saved.append(save(*arguments, **options))
+checkpoints.save_statistics = save_and_die
+source = open_source(sorted(Path("data").iterdir()), PEOPLE)
+checkpoints.aggregate_by_file(source, PEOPLE, Path("kept"))
+"""
+
+
+def test_a_killed_run_is_resumed(source: Source, tmp_path: Path, counted: list[str]) -> None:
+    here = Path(__file__).parent
+    program = KILLED.format(paths=[str(here), str(here.parent)])
+    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert_same(aggregate_by_file(source, PEOPLE, tmp_path / "kept"), local.aggregate(source, PEOPLE))
+    assert counted == ["part-3.parquet", "part-4.parquet"]
