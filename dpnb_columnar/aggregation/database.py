@@ -9,6 +9,7 @@ from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.databases.address import Database
 from dpnb_columnar.databases.reading import columns_of, read_query
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.fields import listed, named
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.kinds import check_kinds, kind_of
 
@@ -33,8 +34,8 @@ def count_table(database: Database, table: str, domain: Domain) -> Statistics:
     missing = [name for name in domain.columns if name not in columns]
     if missing:
         raise DataError(
-            f"{database}: table {table} has no column {', '.join(map(repr, missing))}; its columns are "
-            f"{', '.join(columns)}; make a view with the names of the domain, or correct the domain"
+            f"{database}: table {table} has no column {listed(missing)}; its columns are "
+            f"{named([*columns])}; make a view with the names of the domain, or correct the domain"
         )
     types = {name: columns[name] for name in domain.columns}
     check_kinds(domain, types, f"{database}, table {table}")

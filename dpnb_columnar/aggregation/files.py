@@ -6,11 +6,13 @@ Its metadata holds the domain, and digests of what was counted.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpnb_columnar.aggregation.counts_tables import read_delimited, read_table
 from dpnb_columnar.aggregation.results import COLUMNS, cells_of, statistics_of
 from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, digest
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STATISTICS_KEY = "dpnb_columnar.statistics"
-VERSION = 2
+VERSION = 3
+READABLE = (2, 3)
+"""Versions that are read. Statistics of version 2 do not say which statistics they are the sum of."""
+
 NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not protected by noise"
 
 
@@ -43,7 +48,8 @@ def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = Fal
         *(np.concatenate([getattr(cell, field) for cell in cells]) for field in ("classes", "codes", "counts")),
     ]
     table = pa.table(arrays, schema=_schema())
-    notice = {"version": VERSION, "notice": NOTICE, "parts": sorted(statistics.parts)}
+    known = {"parts": sorted(statistics.parts), "summands": sorted(statistics.summands)}
+    notice = {"version": VERSION, "notice": NOTICE, **known}
     header = {STATISTICS_KEY: json.dumps(notice), **domain_metadata(statistics.domain)}
     with atomic_output(path, overwrite=overwrite, confidential=True) as partial:
         pq.write_table(table.replace_schema_metadata(header), partial, compression="zstd")
@@ -62,30 +68,31 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
         UsageError: It is the result of a query, and no domain is given.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; name the files in it, so that it shows whether two count the same rows")
     if _is_delimited(path):
-        return statistics_of(_read_delimited(path), _needed(domain, path), path)
+        return statistics_of(_delimited(path), _needed(domain, path), path)
     try:
-        table = pq.read_table(path)
+        table = read_table(path)
         metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
         if STATISTICS_KEY not in metadata and {*COLUMNS} <= {name.lower() for name in table.schema.names}:
             return statistics_of(_frame(table), _needed(domain, path), path)
         header = json.loads(metadata[STATISTICS_KEY])
-        version, parts = header["version"], header.get("parts", [])
+        version, parts, summands = header["version"], header.get("parts", []), header.get("summands", [])
     except OSError as error:
         if isinstance(error, pa.ArrowException) or path.exists():
             raise _not_statistics(path) from None
         raise _absent(path) from None
-    except (pa.ArrowException, KeyError, TypeError, AttributeError, ValueError):
+    except (pa.ArrowException, KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise _not_statistics(path) from None
-    if version != VERSION:
+    if version not in READABLE:
         raise DataError(
-            f"{path}: statistics version {shown(version)} is not known to this program (it reads {VERSION}); make it "
-            "again with dpnb-columnar aggregate"
+            f"{path}: statistics version {shown(version)} is not known to this program (it reads "
+            f"{' and '.join(map(str, READABLE))}); make it again with dpnb-columnar aggregate"
         )
     carried = domain_from_metadata(metadata, str(path))
-    listed = isinstance(parts, list) and all(isinstance(part, str) for part in parts)
+    listed = _is_listed(parts) and _is_listed(summands)
     if not isinstance(carried, Domain) or not listed or not table.schema.equals(_schema()):
         raise _not_statistics(path)
     if domain is not None and digest(domain) != digest(carried):
@@ -93,29 +100,26 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
             f"{path}: was counted in another domain than {domain.name!r}, the one asked for; aggregate anew"
         )
     try:
-        return assemble(carried, _cells(table), frozenset(parts))
+        return replace(assemble(carried, _cells(table), frozenset(parts)), summands=frozenset(summands))
     except ValueError:
         raise DataError(
             f"{path}: its counts do not fit its own domain; make it again with dpnb-columnar aggregate"
         ) from None
 
 
+def _is_listed(digests: object) -> bool:
+    return isinstance(digests, list) and all(isinstance(digest, str) for digest in digests)
+
+
 def _is_delimited(path: Path) -> bool:
     return path.name.lower().endswith((".csv", ".csv.gz"))
 
 
-def _read_delimited(path: Path) -> pl.DataFrame:
-    """A CSV file with a header line, every field as text."""
-    import polars as pl
-
+def _delimited(path: Path) -> pl.DataFrame:
     try:
-        return pl.read_csv(path, infer_schema=False)
+        return read_delimited(path)
     except FileNotFoundError:
         raise _absent(path) from None
-    except (pl.exceptions.PolarsError, OSError):
-        raise DataError(
-            f"{path}: not a CSV file with the header {','.join(COLUMNS)}; export the query's result anew"
-        ) from None
 
 
 def _needed(domain: Domain | None, path: Path) -> Domain:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from shlex import quote
 
 from dpnb_columnar.aggregation.diagnostics import LABEL, ColumnDiagnosis, Diagnosis
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing
@@ -44,7 +45,7 @@ def faults(found: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
             else:
                 yield (
                     f"column {column.name!r} has no value in any row: fill it, or take it out of the domain: "
-                    f"{edit} --drop {column.name}"
+                    f"{edit} --drop {quote(column.name)}"
                 )
     if found.columns[0].outside:
         yield f"label column {label} holds values that are not declared classes: add them to classes, or correct them"
@@ -62,23 +63,24 @@ def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, edit: str)
         share = (column.below + column.above) / (rows - column.missing)
         yield (
             f"{name}: values beyond the declared bounds count as the nearest bound ({share:.1%} of its values); if the "
-            f"codebook knows wider bounds, or codes for missing: {edit} --bounds {name}=LOWER:UPPER, or "
-            f"--missing-values {name}=CODES"
+            f"codebook knows wider bounds, or codes for missing: {edit} --bounds {quote(f'{name}=LOWER:UPPER')}, or "
+            f"--missing-values {quote(f'{name}=CODES')}"
         )
     if column.outside:
         yield (
             f"{name}: rows with undeclared categories are dropped; if the codebook knows them: {edit} "
-            f"--values {name}=A,B,... (all of them), or --merge {name}=MAP.csv"
+            f"--values {quote(f'{name}=A,B,...')} (all of them), or --merge {quote(f'{name}=MAP.csv')}"
         )
     if column.missing == column.dropped and column.only > MANY * rows:
         drops = isinstance(attribute, Categorical) and attribute.missing is Missing.DROP
-        keep = f"--missing {name}=category, or " if drops else ""
+        keep = f"--missing {quote(f'{name}=category')}, or " if drops else ""
         yield (
             f"{name}: its missing values alone drop {column.only / rows:.1%} of the rows; to keep them: {edit} "
-            f"{keep}--drop {name}"
+            f"{keep}--drop {quote(name)}"
         )
     if column.constant:
-        yield f"{name}: all rows that fit hold the same, so it tells nothing and costs budget: {edit} --drop {name}"
+        drop = f"{edit} --drop {quote(name)}"
+        yield f"{name}: all rows that fit hold the same, so it tells nothing and costs budget: {drop}"
 
 
 def _layout(groups: tuple[int, ...]) -> Iterator[str]:

@@ -28,8 +28,8 @@ def statistics_of(result: pl.DataFrame, domain: Domain, source: object) -> Stati
         source: Where it comes from, for messages.
 
     Raises:
-        DataError: A column is missing, a number is none, the domain is another, or the counts do not fit it. The text
-            holds no count.
+        DataError: A column is missing, a number is none, a cell stands in two rows, the domain is another, or the
+            counts do not fit it. The text holds no count.
     """
     import polars as pl
 
@@ -39,6 +39,11 @@ def statistics_of(result: pl.DataFrame, domain: Domain, source: object) -> Stati
         raise DataError(
             f"{source}: not the result of a statistics query: column {', '.join(missing)} is missing; make the query "
             "with dpnb-columnar sql statistics"
+        )
+    if odd := [name for name in COLUMNS if not _is_plain(result.schema[names[name]])]:
+        raise DataError(
+            f"{source}: not the result of a statistics query: column {', '.join(odd)} holds neither numbers nor text; "
+            "export the result anew"
         )
     frame = result.select(
         pl.col(names["attribute"]).cast(pl.String).replace("", None).alias("attribute"),
@@ -52,6 +57,13 @@ def statistics_of(result: pl.DataFrame, domain: Domain, source: object) -> Stati
             f"{source}: was counted in another domain than {domain.name!r} as declared now; name the right one with "
             "--dataset or --domain, or make the query again with dpnb-columnar sql statistics and run it"
         )
+    if frame.select("attribute", "class", "code").is_duplicated().any():
+        raise DataError(
+            f"{source}: a cell stands in more than one row, so people would count twice; export the result of one run "
+            "of the query, and give the results of several parts as files of their own"
+        )
+    if (frame["count"] < 0).any():
+        raise DataError(f"{source}: a count is below zero; run the query anew, and export all of its rows")
     try:
         statistics = assemble(domain, cells_of(frame))
     except ValueError as error:
@@ -69,6 +81,13 @@ def cells_of(frame: pl.DataFrame) -> list[Cells]:
         Cells(None if name is None else str(name), *(part[field].to_numpy() for field in NUMBERS))
         for (name,), part in frame.group_by("attribute", maintain_order=True)
     ]
+
+
+def _is_plain(type_: pl.DataType) -> bool:
+    """Whether values of the type have a text that spells them."""
+    import polars as pl
+
+    return type_.is_numeric() or type_ in (pl.String, pl.Categorical, pl.Enum, pl.Null)
 
 
 def _whole(name: str) -> pl.Expr:

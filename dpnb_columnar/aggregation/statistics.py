@@ -7,13 +7,15 @@ adding.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpnb_columnar.aggregation.parts import cells_part
 from dpnb_columnar.domain import Categorical, Domain, Numeric, digest
+from dpnb_columnar.errors import shown
 from dpnb_columnar.sensitivity import RunLengthColumn
 from dpnb_columnar.sensitivity.column import LARGEST_SIZE
 
@@ -46,8 +48,9 @@ class Statistics:
         class_counts: Shape (classes,), int64.
         columns: Per numeric attribute, one sorted run-length column per class, in grid codes.
         tables: Per categorical attribute, shape (classes, categories), int64.
-        parts: Digests of what was counted (``parts.py``); empty where that is not known. Two statistics that share one
-            cannot be added. Not compared: equal counts are equal statistics.
+        parts: Digests of what was counted (``parts.py``); empty where that is not known. Not compared: equal counts are
+            equal statistics.
+        summands: Digests of the counts of statistics that these are the sum of; empty where they are no sum.
     """
 
     domain: Domain
@@ -55,6 +58,7 @@ class Statistics:
     columns: Mapping[str, tuple[RunLengthColumn, ...]]
     tables: Mapping[str, Integers]
     parts: frozenset[str] = frozenset()
+    summands: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return (
@@ -69,16 +73,19 @@ class Statistics:
         """Statistics of both sets of rows together.
 
         Raises:
-            ValueError: The domains differ, or both have counted the same part.
+            ValueError: The domains differ, both have counted the same part, or their counts, or those of statistics
+                they are sums of, are the same.
         """
         if digest(self.domain) != digest(other.domain):
             raise ValueError("statistics of different domains cannot be added")
-        if self.parts & other.parts:
+        mine, others = self.cells(), other.cells()
+        first, second = self.summands | cells_part(mine), other.summands | cells_part(others)
+        if (self.parts | first) & (other.parts | second):
             raise ValueError(
                 "the same rows are in both and would count twice; drop one (if these are different people with equal "
-                "records, count both files in one run of dpnb-columnar aggregate)"
+                "records, count all of them in one run of dpnb-columnar aggregate, in one query, or in one frame)"
             )
-        return assemble(self.domain, [*self.cells(), *other.cells()], self.parts | other.parts)
+        return replace(assemble(self.domain, [*mine, *others], self.parts | other.parts), summands=first | second)
 
     def __sub__(self, other: Statistics) -> Statistics:
         """Statistics of the rows of the first that are not in the second, which must be some of them.
@@ -89,7 +96,9 @@ class Statistics:
         taken = [Cells(cell.attribute, cell.classes, cell.codes, -cell.counts) for cell in other.cells()]
         if digest(self.domain) != digest(other.domain):
             raise ValueError("statistics of different domains cannot be subtracted")
-        return assemble(self.domain, [*self.cells(), *taken], self.parts)
+        # What was taken away is no longer in there, and may be added again.
+        parts, summands = self.parts - other.parts, self.summands - other.summands - cells_part(other.cells())
+        return replace(assemble(self.domain, [*self.cells(), *taken], parts), summands=summands)
 
     def cells(self) -> list[Cells]:
         """The long form: class counts first, then the attributes in declared order, zero counts left out."""
@@ -119,7 +128,7 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
     found: dict[str | None, list[Cells]] = {None: []} | {attribute.name: [] for attribute in domain.attributes}
     for cell in cells:
         if cell.attribute not in found:
-            raise ValueError(f"attribute {cell.attribute!r} is not in the domain {domain.name!r}")
+            raise ValueError(f"attribute {shown(cell.attribute)} is not in the domain {domain.name!r}")
         found[cell.attribute].append(cell)
     size = len(domain.classes)
     class_counts = _dense(None, found[None], size, 1)[:, 0]
