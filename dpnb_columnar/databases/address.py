@@ -55,6 +55,12 @@ def _password(uri: str) -> bool:
     """Whether a connection URI holds a password (or cannot be taken apart, when it might)."""
     try:
         parts = urlsplit(uri)
-        return parts.password is not None or any(name.lower() == "password" for name, _ in parse_qsl(parts.query))
+        names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
+        return parts.password is not None or any(map(_is_secret, names))
     except ValueError:
         return True
+
+
+def _is_secret(name: str) -> bool:
+    """Whether a parameter of libpq is one, such as ``sslpassword``, ``oauth_client_secret`` or ``scram_client_key``."""
+    return any(word in name.lower() for word in ("password", "secret", "scram"))

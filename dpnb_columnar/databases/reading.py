@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.databases.address import Database
 from dpnb_columnar.dialects.names import Dialect
-from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError
+from dpnb_columnar.domain.fields import is_printable, listed
+from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, shown
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,6 +19,21 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 131_072
 """Rows of a record batch from DuckDB; PostgreSQL's driver has its own size, of about 16 MiB."""
+
+LONGEST_PROBLEM = 300
+"""Characters of what DuckDB says of a query."""
+
+CONFINED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+    "temp_directory": "",  # rows are never spilled to where others can read
+}
+"""How a DuckDB file is opened. A view in it is a program of whoever made the file: it may read the file's own tables,
+but no other file, no server, and no variable of this process."""
+
+NO_SELECT = "the query is not one SELECT, and nothing else is run; give a file with one SELECT"
 
 PROBLEMS = {
     "42P01": "it has no such table, or the query names none; check --table and the search path",
@@ -62,7 +78,7 @@ def read_query(database: Database, query: str) -> Iterator[Result]:
     """
     reader = _duckdb if database.dialect is Dialect.DUCKDB else _postgres
     with reader(database, query) as batches:
-        yield Result(dict(_frame(batches.schema.empty_table()).schema), _parts(database, batches))
+        yield Result(_types(batches.schema), _parts(database, batches))
 
 
 def columns_of(database: Database, query: str) -> dict[str, pl.DataType]:
@@ -74,9 +90,34 @@ def columns_of(database: Database, query: str) -> dict[str, pl.DataType]:
         return result.columns
 
 
+def _types(schema: pa.Schema) -> dict[str, pl.DataType]:
+    """The types of columns; Unknown for one that Polars does not take."""
+    import polars as pl
+    import pyarrow as pa
+
+    readable = pa.schema([field for field in schema if is_readable(field.type)])
+    found = _frame(readable.empty_table()).schema
+    return {name: found.get(name, pl.Unknown()) for name in schema.names}
+
+
+def is_readable(type_: pa.DataType) -> bool:
+    """Whether Polars takes columns of an Arrow type: numbers, texts, times, and lists and records of these."""
+    import pyarrow as pa
+
+    if isinstance(type_, pa.BaseExtensionType):
+        return is_readable(type_.storage_type)
+    if pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_struct(type_):
+        return all(is_readable(type_.field(place).type) for place in range(type_.num_fields))
+    return not pa.types.is_nested(type_) and not pa.types.is_interval(type_) and not pa.types.is_decimal256(type_)
+
+
 def _parts(database: Database, batches: pa.RecordBatchReader) -> Iterator[pl.DataFrame]:
     import pyarrow as pa
 
+    if odd := [field.name for field in batches.schema if not is_readable(field.type)]:
+        raise DataError(
+            f"{database}: column {listed(odd)} is of a type that cannot be read; cast it in a view, or leave it out"
+        )
     while True:
         try:
             batch = batches.read_next_batch()
@@ -112,7 +153,7 @@ def _duckdb(database: Database, query: str) -> Iterator[pa.RecordBatchReader]:
     if not path.is_file():
         raise MissingInputError(f"{path}: no such DuckDB file; check the path")
     try:
-        connection = duckdb.connect(path, read_only=True, config={"autoinstall_known_extensions": False})
+        connection = duckdb.connect(path, read_only=True, config=CONFINED)
     except duckdb.Error:
         raise MissingInputError(
             f"{path}: cannot be opened: not a DuckDB file of a version this program reads, or in use by a process that "
@@ -120,11 +161,24 @@ def _duckdb(database: Database, query: str) -> Iterator[pa.RecordBatchReader]:
         ) from None
     with connection:
         try:
+            statements = duckdb.extract_statements(query)
+            if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+                raise DataError(f"{path}: {NO_SELECT}")
             connection.execute("SET enable_progress_bar = false")
             yield connection.sql(query).to_arrow_reader(BATCH_ROWS)
         except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException) as error:
-            # These speak of names alone; the excerpt of the query, which follows, is left out.
-            raise DataError(f"{path}: {str(error).splitlines()[0]}; check --table or the query") from None
+            # These speak of names alone; the excerpt of the query, which follows, is left out. Only the name of an ENUM
+            # is made of values.
+            if "ENUM(" in str(error):
+                raise DataError(f"{path}: the query does not fit the type of an ENUM column; cast it to text") from None
+            first = str(error).splitlines()[0]
+            told = f"{first:.{LONGEST_PROBLEM}}" if is_printable(first) else shown(first)
+            raise DataError(f"{path}: {told}; check --table or the query") from None
+        except duckdb.PermissionException:
+            raise DataError(
+                f"{path}: the query reads files or servers outside of the database, which is refused; copy those rows "
+                "into a table, or give the files themselves"
+            ) from None
         except duckdb.Error as error:
             raise DataError(
                 f"{path}: the query cannot be run to its end ({type(error).__name__}); run it in DuckDB to see why"

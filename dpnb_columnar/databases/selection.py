@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from dpnb_columnar.databases.address import Database
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
+
+NOTHING = re.compile(r"--[^\n]*|/\*.*?\*/|[;\s]", re.DOTALL)
+"""Comments, blanks and semicolons."""
 
 LARGEST_QUERY = 16 * 2**20
 """Bytes of a query in a file."""
@@ -39,8 +43,11 @@ def _read(file: Path) -> str:
     try:
         if file.stat().st_size > LARGEST_QUERY:
             raise DataError(f"{file}: more than {LARGEST_QUERY} bytes; give a file with one SELECT")
-        return file.read_text(encoding="utf-8").strip().rstrip(";")
+        query = file.read_text(encoding="utf-8").strip().rstrip(";")
     except UnicodeDecodeError:
         raise DataError(f"{file}: not a text in UTF-8; give a file with one SELECT") from None
     except OSError as error:
         raise MissingInputError(f"{file}: cannot be read: {error.strerror}; give a file with one SELECT") from None
+    if not NOTHING.sub("", query):
+        raise DataError(f"{file}: holds no query; give a file with one SELECT")
+    return query

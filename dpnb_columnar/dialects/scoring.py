@@ -27,10 +27,14 @@ from dpnb_columnar.dialects.trees import (
 from dpnb_columnar.dialects.values import Kinds, category_code, check_texts, number
 from dpnb_columnar.dialects.write import header, table_named, table_or, written
 from dpnb_columnar.domain import Categorical, Numeric
+from dpnb_columnar.domain.fields import listed
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Table
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
+
+ON_THE_WAY = "__dpnb_"
+"""How the names of columns on the way to a result begin: all columns of a table may come along, none is so called."""
 
 SMALLEST_EXPONENT = -700.0
 """What is less likely by this exponent counts as impossible: PostgreSQL fails where exp() is too small for a float."""
@@ -55,8 +59,8 @@ def scoring_query(
         view: Name of a view to create.
 
     Raises:
-        UsageError: A name is none, a key has the name of a result, or a column holds what the database does not write
-            exactly.
+        UsageError: A name is none, a key has the name of a result, a column that comes along has a name of the query's
+            own, or a column holds what the database does not write exactly.
     """
     asked = [model.domain[parameters.attribute] for parameters in model.attributes]
     known = kinds or {}
@@ -64,6 +68,8 @@ def scoring_query(
     results = [PREDICTED, *(probability_column(name) for name in model.domain.classes), SKIPPED]
     if clash := set(results).intersection(keys):
         raise UsageError(f"key {', '.join(sorted(clash))} would stand beside a result of that name; leave it out")
+    if not keys and (taken := [name for name in known if name.lower().startswith(ON_THE_WAY)]):
+        raise UsageError(f"column {listed(taken)} has a name that the query uses; name those to keep with --key")
     rows = rows_of(dialect, table_or(table, model.domain.name, dialect), list(dict.fromkeys(keys)))
     query: exp.Expr = rows.query(list(_steps(model, known)), _results(model, results))
     if view is not None:
@@ -78,14 +84,19 @@ def _steps(model: Model, kinds: Kinds) -> Iterator[Step]:
         yield Step("rows_read", _numbered("read", _read(model, kinds)))
         yield Step("rows_placed", _numbered("value", _placed(model)))
     yield Step("rows_joint", _numbered("joint", _joint(model)))
-    joint = [own_column(f"joint_{klass}") for klass in classes]
-    yield Step("rows_largest", [named(exp.Greatest(this=joint[0], expressions=joint[1:]), "largest")])
+    joint = [_own(f"joint_{klass}") for klass in classes]
+    yield Step("rows_largest", [named(exp.Greatest(this=joint[0], expressions=joint[1:]), f"{ON_THE_WAY}largest")])
     yield Step("rows_weighed", _numbered("weight", map(_weight, classes)))
-    yield Step("rows_summed", [named(_sum([own_column(f"weight_{klass}") for klass in classes]), "total")])
+    yield Step("rows_summed", [named(_sum([_own(f"weight_{klass}") for klass in classes]), f"{ON_THE_WAY}total")])
 
 
 def _numbered(name: str, values: Iterable[exp.Expr]) -> list[exp.Alias]:
-    return [named(value, f"{name}_{place}") for place, value in enumerate(values)]
+    return [named(value, f"{ON_THE_WAY}{name}_{place}") for place, value in enumerate(values)]
+
+
+def _own(name: str) -> exp.Column:
+    """A column on the way."""
+    return own_column(f"{ON_THE_WAY}{name}")
 
 
 def _read(model: Model, kinds: Kinds) -> Iterator[exp.Expr]:
@@ -101,7 +112,7 @@ def _read(model: Model, kinds: Kinds) -> Iterator[exp.Expr]:
 def _placed(model: Model) -> Iterator[exp.Expr]:
     """The prepared value of every attribute."""
     for place, parameters in enumerate(model.attributes):
-        attribute, value = model.domain[parameters.attribute], own_column(f"read_{place}")
+        attribute, value = model.domain[parameters.attribute], _own(f"read_{place}")
         if isinstance(attribute, Numeric) and not isinstance(parameters, Table):
             yield placed(attribute, parameters, value)
         else:
@@ -113,7 +124,7 @@ def _joint(model: Model) -> Iterator[exp.Expr]:
     summands: list[list[exp.Expr]] = [[double(math.log(prior))] for prior in model.classes.probability]
     for place, parameters in enumerate(model.attributes):
         attribute = model.domain[parameters.attribute]
-        found = terms(attribute, parameters, own_column(f"value_{place}"))
+        found = terms(attribute, parameters, _own(f"value_{place}"))
         for summand, term in zip(summands, found, strict=True):
             summand.append(exp.Coalesce(this=term, expressions=[double(0)]))
     for summand in summands:
@@ -126,15 +137,15 @@ def _sum(summands: Sequence[exp.Expr]) -> exp.Expr:
 
 
 def _weight(klass: int) -> exp.Expr:
-    exponent = minus(own_column(f"joint_{klass}"), own_column("largest"))
+    exponent = minus(_own(f"joint_{klass}"), _own("largest"))
     return case([(below(exponent, double(SMALLEST_EXPONENT)), double(0))], exp.Exp(this=exponent.copy()))
 
 
 def _results(model: Model, names: Sequence[str]) -> list[exp.Alias]:
     """Class, probabilities and the number of attributes left out."""
     predicted, *probabilities, skipped = names
-    total = own_column("total")
-    shares = [over(own_column(f"weight_{klass}"), total.copy()) for klass in range(len(probabilities))]
+    total = _own("total")
+    shares = [over(_own(f"weight_{klass}"), total.copy()) for klass in range(len(probabilities))]
     # The largest weight is exp(0), exactly 1. Quotients are compared, since two of them may round to one number.
     likeliest = over(double(1), total)
     branches = [
@@ -142,8 +153,7 @@ def _results(model: Model, names: Sequence[str]) -> list[exp.Alias]:
         for share, name in zip(shares, model.domain.classes, strict=True)
     ]
     left_out: list[exp.Expr] = [
-        case([(is_null(own_column(f"value_{place}")), integer(1))], integer(0))
-        for place in range(len(model.attributes))
+        case([(is_null(_own(f"value_{place}")), integer(1))], integer(0)) for place in range(len(model.attributes))
     ]
     return [
         named(case(branches), predicted),

@@ -81,7 +81,8 @@ def rows_of(dialect: Dialect, table: exp.Table, keys: Sequence[str]) -> Rows | R
         case Dialect.SQLITE:
             return RowsOfScalars(table)
         case Dialect.POSTGRES:  # a row is a value there, which can be taken along and apart
-            whole = named(exp.column(identifier(SOURCE)), ROW)
+            # Alone, the table's name would be a column of that name if there is one; as an argument it is the row.
+            whole = named(exp.Coalesce(this=_all_of_source(), expressions=[]), ROW)
             return Rows(table, [whole], [exp.Dot(this=exp.Paren(this=own_column(ROW)), expression=exp.Star())])
         case _:
             return Rows(table, [_all_of_source()], [], hides=True)

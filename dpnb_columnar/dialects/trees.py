@@ -52,6 +52,11 @@ def as_double(value: exp.Expr) -> exp.Cast:
     return exp.cast(value, exp.DType.DOUBLE)
 
 
+def number_or_null(value: exp.Expr) -> exp.TryCast:
+    """The value as a 64-bit float; null where it is a text that spells none."""
+    return exp.TryCast(this=value, to=exp.DType.DOUBLE.into_expr(), safe=True)
+
+
 def as_text(value: exp.Expr) -> exp.Cast:
     """The value as text."""
     return exp.cast(value, exp.DType.TEXT)

@@ -1,9 +1,10 @@
 """The rules of a row (docs/privacy.md, section 1) as trees: numbers, grid codes, category codes and the class.
 
 The rules of ``dpnb_columnar/rows/expressions.py`` and ``sql/aggregate.sql``, in what every database understands.
-What a column holds may be unknown (its kind None). Then numbers are read by a cast to 64-bit floats, and categories by
-their text, where a declared whole number is ``7`` or, as some databases write floats, ``7.0``. A NaN is then an unknown
-category rather than a missing one, and a boolean no number where the database casts none (PostgreSQL, BigQuery).
+What a column holds may be unknown (its kind None). Then numbers are read by a cast to 64-bit floats, where a text that
+spells none is missing: a query that failed at it would tell that there is one. Categories are read by their text, where
+a declared whole number is ``7`` or, as some databases write floats, ``7.0``. A NaN is then an unknown category rather
+than a missing one, and a boolean no number where the database casts none (PostgreSQL, BigQuery).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from dpnb_columnar.dialects.trees import (
     is_null,
     lookup,
     minus,
+    number_or_null,
     over,
     plus,
     source_column,
@@ -58,7 +60,7 @@ def number(name: str, kind: Kind | None, missing_values: Sequence[Fraction] = ()
     if kind is Kind.BOOLEAN:
         return _without(case([(column, double(1)), (exp.Not(this=column.copy()), double(0))]), None, missing_values)
     # Decimals by their text: DuckDB's direct cast is off by one unit in the last place beyond 2^53.
-    value = as_double(as_text(column) if kind is Kind.DECIMAL else column)
+    value = number_or_null(column) if kind is None else as_double(as_text(column) if kind is Kind.DECIMAL else column)
     return _without(value, exp.IsNan(this=value.copy()) if kind in (Kind.FLOAT, None) else None, missing_values)
 
 

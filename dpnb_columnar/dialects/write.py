@@ -13,7 +13,18 @@ import sqlglot
 from sqlglot import exp
 
 from dpnb_columnar.dialects.names import Dialect
-from dpnb_columnar.dialects.trees import as_double, identifier, integer, over, text, times
+from dpnb_columnar.dialects.trees import (
+    among,
+    as_double,
+    as_text,
+    case,
+    identifier,
+    integer,
+    is_null,
+    over,
+    text,
+    times,
+)
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.version import __version__
 
@@ -21,6 +32,12 @@ Gap = Callable[[exp.Expr], exp.Expr]
 
 LARGEST_SHIFT = 62
 """Two to this power is the largest that a 64-bit integer holds."""
+
+NUMBER_TYPES = ("double precision", "real", "numeric", "bigint", "integer", "smallint")
+"""What PostgreSQL calls types whose values all are numbers."""
+
+SPELLED_NUMBER = "^ *[-+]?([0-9]{1,200}[.]?[0-9]{0,50}|[.][0-9]{1,50})([eE][-+]?[0-9]{1,2})? *$"
+"""Text of a number that a 64-bit float holds, as PostgreSQL matches it."""
 
 UNQUOTED = re.compile(r"[\w$-]+")
 DEFAULT_PARTS = ("this", "db", "catalog")
@@ -101,6 +118,32 @@ def _nan_never(node: exp.Expr) -> exp.Expr:
     return exp.false() if isinstance(node, exp.IsNan) else node
 
 
+def _number_by_pattern(node: exp.Expr) -> exp.Expr:
+    """PostgreSQL has no cast that gives null, and what no float holds is an error as well."""
+    if not isinstance(node, exp.TryCast):
+        return node
+    type_ = as_text(exp.Anonymous(this="PG_TYPEOF", expressions=[node.this.copy()]))
+    spelled = exp.RegexpLike(this=as_text(node.this.copy()), expression=text(SPELLED_NUMBER))
+    return case([(exp.or_(among(type_, list(map(text, NUMBER_TYPES))), spelled), as_double(node.this))])
+
+
+def _number_by_text(node: exp.Expr) -> exp.Expr:
+    """Snowflake tries casts of texts alone."""
+    if not isinstance(node, exp.TryCast):
+        return node
+    tried = exp.TryCast(this=as_text(node.this.copy()), to=node.to.copy(), requires_string=True)
+    return case([(exp.not_(is_null(tried)), as_double(node.this))])
+
+
+def _number_by_order(node: exp.Expr) -> exp.Expr:
+    """SQLite casts every text, one that spells no number to zero; but beside a number it compares it as text, which is
+    larger than all numbers. 9e999 is infinity."""
+    if not isinstance(node, exp.TryCast):
+        return node
+    infinity = as_double(exp.Literal.number("9e999"))
+    return case([(exp.LTE(this=node.this.copy(), expression=infinity), as_double(node.this))])
+
+
 def _exact_double(node: exp.Expr) -> exp.Expr:
     """SQLite does not always read a decimal to the nearest float; whole numbers and powers of two it does."""
     if not isinstance(node, exp.Cast) or not node.is_type(exp.DType.DOUBLE) or not node.this.is_string:
@@ -149,9 +192,9 @@ def _no_variables(node: exp.Expr) -> exp.Expr:
 
 GAPS: Mapping[Dialect, Sequence[Gap]] = {
     Dialect.DUCKDB: [_nan_by_type, _steps_apart],
-    Dialect.POSTGRES: [_nan_by_order, _steps_apart],
+    Dialect.POSTGRES: [_nan_by_order, _number_by_pattern, _steps_apart],
     Dialect.SPARK: [_nan_by_order, _no_variables],
     Dialect.BIGQUERY: [_nan_by_order],
-    Dialect.SNOWFLAKE: [_nan_by_order],
-    Dialect.SQLITE: [_nan_never, _exact_double, _floor_by_cast, _steps_apart, _limit_for_offset],
+    Dialect.SNOWFLAKE: [_nan_by_order, _number_by_text],
+    Dialect.SQLITE: [_nan_never, _number_by_order, _exact_double, _floor_by_cast, _steps_apart, _limit_for_offset],
 }

@@ -15,7 +15,7 @@ from dpnb_columnar.dialects.names import Dialect
 from dpnb_columnar.dialects.scoring import scoring_query
 from dpnb_columnar.dialects.statistics import statistics_query
 from dpnb_columnar.dialects.tables import selected
-from dpnb_columnar.dialects.write import table_named
+from dpnb_columnar.dialects.write import NUMBER_TYPES, SPELLED_NUMBER, table_named
 from dpnb_columnar.domain import Domain, digest, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
@@ -87,7 +87,7 @@ def test_names_and_values_stay_names_and_values(name: str, dialect: Dialect) -> 
 
 def _expected(name: str, domain: Domain) -> set[str]:
     """The long texts of a counting query."""
-    numbers = {"100.0", "0.25", "inf"}
+    numbers = {"100.0", "0.25", "inf", SPELLED_NUMBER, *NUMBER_TYPES}
     return {name, name + "0", name + "y", "other", digest(domain), *numbers}
 
 

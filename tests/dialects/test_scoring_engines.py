@@ -17,11 +17,14 @@ from scored_rows import AGE, MIXED
 
 from dpnb_columnar.dialects.names import Dialect
 from dpnb_columnar.dialects.scoring import scoring_query
+from dpnb_columnar.errors import UsageError
 
 NUMBERS = [
     *(None, NAN, INFINITY, -INFINITY, 0.0, -0.0, -5.0, 0.5, 9.49, 9.5, 33.0, 39.5, 99.5, 100.0, 250.0),
     *(1e-300, 5e-324, 1e-200, 1.7e308, 1e6, 1234.5, 3e5, 999.0),
 ]
+
+RESULTS = ["predicted", "probability_no", "probability_yes", "skipped"]
 
 
 def turns(values: list[Any], rows: int) -> list[Any]:
@@ -163,10 +166,44 @@ def test_columns_come_in_the_documented_order(engine: Engine, keys: list[str]) -
     model = model_of(declared({"x": AGE}), [normal_of("x", [3, 4], [5, 6])])
     engine.load(pa.table({"k": ["a", "b"], "x": [1.5, None], "other": [7, 8]}))
     found = engine.run(scoring_query(model, engine.dialect, "rows", keys))
-    results = ["predicted", "probability_no", "probability_yes", "skipped"]
-    assert [list(row) for row in found] == [[*(keys or ["k", "x", "other"]), *results]] * 2
+    assert [list(row) for row in found] == [[*(keys or ["k", "x", "other"]), *RESULTS]] * 2
     assert sorted(row["k"] for row in found) == ["a", "b"]
     assert sorted(row["skipped"] for row in found) == [0, 1]
+
+
+TAKEN = ["total", "largest", "weight_0", "joint_1", "read_0", "VALUE_0", "row", "source", "kept_0", "rows_read"]
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_column_may_be_called_as_a_step_might_be(quick_engine: Engine, name: str) -> None:
+    """It comes along as it is, and scores are those of the table without it."""
+    check_beside(quick_engine, [name])
+
+
+def test_columns_may_be_called_as_steps_might_be(engine: Engine) -> None:
+    check_beside(engine, TAKEN)
+
+
+def check_beside(engine: Engine, names: list[str]) -> None:
+    """Rows score alike, with columns of these names beside those of the model and without."""
+    model = model_of(declared({"x": AGE}), [normal_of("x", [3, 40], [5, 6])])
+    table = pa.table({"x": [1.5, None, 70.0]})
+    scored = []
+    for others in ([], names):
+        held = {name: pa.array([7, 8, None]) for name in others}
+        engine.load(pa.table({**{name: table[name] for name in table.column_names}, **held}))
+        rows = engine.run(scoring_query(model, engine.dialect, "rows"))
+        assert [[row[name] for name in others] for row in rows] == [[value] * len(others) for value in (7, 8, None)]
+        assert [list(row) for row in rows] == [["x", *others, *RESULTS]] * 3
+        scored.append([{name: row[name] for name in ("x", *RESULTS)} for row in rows])
+    assert scored[0] == scored[1]
+
+
+def test_names_of_the_query_are_refused_where_columns_are_known() -> None:
+    kinds = {"age": None, "__dpnb_Total": None}
+    with pytest.raises(UsageError, match="column '__dpnb_Total' has a name that the query uses; name those to keep"):
+        scoring_query(MIXED, Dialect.DUCKDB, "t", kinds=kinds)
+    assert scoring_query(MIXED, Dialect.DUCKDB, "t", ["__dpnb_Total"], kinds)
 
 
 @pytest.mark.parametrize("keys", [[], ["x"]])

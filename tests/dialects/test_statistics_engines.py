@@ -11,14 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from aggregation_cases import BOTH, LABEL, MIXED, PEOPLE, declared, labelled
-from counted_queries import check
+from counted_queries import check, statistics_of
 from engines import Engine
 from rows_in_python import INFINITY, NAN
 
+from dpnb_columnar.aggregation import local
+from dpnb_columnar.dialects.names import Dialect
 from dpnb_columnar.dialects.statistics import statistics_query
 from dpnb_columnar.dialects.values import Kinds
+from dpnb_columnar.rows.source import open_source
 
 CONDITIONS = [
     "wage > 1500",
@@ -224,3 +228,48 @@ def test_categories_merged_by_a_public_map(engine: Engine, tmp_path: Path) -> No
 
 def test_no_row_that_fits_gives_no_cells(engine: Engine, tmp_path: Path) -> None:
     check(engine, tmp_path, MIXED.slice(0, 0), declared(BOTH))
+
+
+TEXTS = [
+    "7",
+    " 7 ",
+    "-3.5",
+    "007",
+    ".5",
+    "+2",
+    "1e2",
+    "2.5E-1",
+    "abc",
+    "",
+    " ",
+    "7abc",
+    "1-2",
+    "--1",
+    "1e",
+    "5 6",
+    None,
+]
+READ = [7, 7, -3.5, 7, 0.5, 2, 100, 0.25]
+"""What the first of them spell; the others are no numbers."""
+
+
+@pytest.mark.parametrize("fault", ["", "1e999", "9" * 400, "0x1p", "\u0661", "7;", "a\nb"])
+def test_texts_that_are_no_numbers_are_missing(engine: Engine, tmp_path: Path, fault: str) -> None:
+    """Whether the query succeeds tells nothing about a row."""
+    bounds = {"lower": -10, "upper": 200, "step": "1/4"}
+    label = {"condition": "y > 1", "classes": ["no", "yes"]}
+    domain = declared({"label": label, "attributes": {"x": bounds}})
+    texts = pa.array([*TEXTS, fault], pa.string())
+    engine.load(pa.table({"x": texts, "y": texts}))
+    found = statistics_of(domain, engine.run(statistics_query(domain, {}, "rows", engine.dialect)))
+    infinite = fault in ("1e999", "9" * 400) and engine.dialect is not Dialect.POSTGRES  # which refuses to cast them
+    numbers = pa.array([*READ, *([INFINITY] if infinite else [])], pa.float64())
+    file = tmp_path / "numbers.parquet"
+    pq.write_table(pa.table({"x": numbers, "y": numbers}), file)
+    assert found == local.aggregate(open_source([file], domain), domain)
+
+
+def test_numbers_of_unknown_kind_are_read_whatever_their_size(engine: Engine, tmp_path: Path) -> None:
+    numbers = pa.array([1.7e308, -1.7e308, 5e-324, 2.0**60, None, NAN, INFINITY, 0.1])
+    domain = declared({"label": LABEL, "attributes": {"x": {"lower": -1, "upper": 1, "step": "1/4"}}})
+    assert check(engine, tmp_path, labelled(x=numbers), domain, {}).class_counts.sum() == 6
