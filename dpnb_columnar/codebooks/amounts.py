@@ -72,6 +72,8 @@ def amount(variable: Variable, fact: AmountFact) -> Numeric | str:
     missing = [*fact.missing_values]
     for code in codes:
         if meaning_of(code) is not Meaning.VALUE:
+            if len(missing) + _size(code, unit) > LARGEST_DECLARATION:
+                return f"more than {LARGEST_DECLARATION} of its codes mean that the value is missing"
             missing += _members(code, unit)
     if nines is not None:
         missing += [nines - unit * position for position in range(fact.missing_at_top)]
@@ -84,8 +86,6 @@ def _checked(attribute: Numeric) -> Numeric | str:
         return "it has one value only"
     if (upper - lower) / step > MAXIMUM_CELLS or max(abs(lower), abs(upper)) > step * LARGEST_EXACT_INTEGER:
         return f"its values, {text(lower)} to {text(upper)}, are more than a grid can hold ({MAXIMUM_CELLS} cells)"
-    if len(attribute.missing_values) > LARGEST_DECLARATION:
-        return f"more than {LARGEST_DECLARATION} of its codes mean that the value is missing"
     return attribute
 
 
@@ -106,8 +106,13 @@ def _number(written: str, unit: Fraction) -> Fraction:
     return Fraction(written) if "." in written else Fraction(int(written)) * unit
 
 
+def _size(code: Code, unit: Fraction) -> int:
+    """How many numbers a code or a range of codes is."""
+    return int((_last(code, unit) - _first(code, unit)) / unit) + 1
+
+
 def _members(code: Code, unit: Fraction) -> Iterator[Fraction]:
-    """Every number of a code or a range of codes, as far as a declaration could list them."""
-    first, last = _first(code, unit), _last(code, unit)
-    for position in range(min(int((last - first) / unit), LARGEST_DECLARATION) + 1):
+    """Every number of a code or a range of codes."""
+    first = _first(code, unit)
+    for position in range(_size(code, unit)):
         yield first + position * unit

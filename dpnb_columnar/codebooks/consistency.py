@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from dpnb_columnar.codebooks.codebook import Codebook, Form, Variable
-from dpnb_columnar.domain.fields import LARGEST_DECLARATION, UNPRINTABLE, listed
+from dpnb_columnar.domain.fields import LARGEST_DECLARATION, is_printable, listed
 from dpnb_columnar.errors import ConfigurationError, Fault, shown
 
 LONGEST_NAME = 256
@@ -24,6 +23,9 @@ MOST_CODES = 1_000_000
 
 LONGEST_LINE = 1_000_000
 """Characters of a line of data; nothing may stand behind."""
+
+MOST_DECIMALS = 18
+"""Implied decimals; a 64-bit float holds no more digits."""
 
 ENCODINGS = {
     "utf-8": "utf-8",
@@ -104,7 +106,9 @@ def _of_variable(variable: Variable, record_types: Sequence[str]) -> Iterator[st
         elif variable.start < 0 or variable.start + variable.width > LONGEST_LINE:
             yield f"it lies outside of columns 1 to {LONGEST_LINE} of the line"
     if variable.decimals < 0 or (variable.width is not None and variable.decimals > variable.width):
-        yield f"it has {variable.decimals} implied decimals in {variable.width} characters"
+        yield f"it has {shown(variable.decimals)} implied decimals in {variable.width} characters"
+    if variable.decimals > MOST_DECIMALS:
+        yield f"it has more than {MOST_DECIMALS} implied decimals"
     if variable.form is Form.TEXT and variable.decimals:
         yield "text has no implied decimals"
     if record_types and not variable.record_types:
@@ -114,9 +118,9 @@ def _of_variable(variable: Variable, record_types: Sequence[str]) -> Iterator[st
         yield f"record type {listed(unknown)} is unknown; the codebook {known}"
     if wrong := [code.value for code in variable.codes if code.value and not _is_name(code.value)]:
         yield f"{listed(wrong)} is no code: printable text of at most {LONGEST_NAME} characters"
-    if not all(map(_is_printable, (variable.label, variable.concept, variable.universe))):
+    if not all(map(is_printable, (variable.label, variable.concept, variable.universe))):
         yield "its label, concept or universe holds a control character"
-    if not all(_is_printable(code.label) for code in variable.codes):
+    if not all(is_printable(code.label) for code in variable.codes):
         yield "the label of a code holds a control character"
 
 
@@ -153,8 +157,4 @@ def _of_discriminator(codebook: Codebook, kind: str, variables: Sequence[Variabl
 
 
 def _is_name(text: str) -> bool:
-    return 0 < len(text) <= LONGEST_NAME and not text.isspace() and _is_printable(text)
-
-
-def _is_printable(text: str) -> bool:
-    return text.isprintable() or not any(unicodedata.category(letter) in UNPRINTABLE for letter in text)
+    return 0 < len(text) <= LONGEST_NAME and not text.isspace() and is_printable(text)

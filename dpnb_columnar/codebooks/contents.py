@@ -14,7 +14,8 @@ LARGEST_CODEBOOK = 64 * 2**20
 """Bytes after decompression; the codebook of every variable of IPUMS USA has a tenth of that."""
 
 GZIP_SIGNATURE = b"\x1f\x8b"
-CHUNK = 2**16
+CHUNK = 2**24
+"""Bytes of a piece. An XML parser looks at an unfinished token again with every piece, so they must not be many."""
 
 
 def chunks(path: Path) -> Iterator[bytes]:

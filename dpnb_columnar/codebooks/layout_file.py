@@ -29,9 +29,7 @@ extract. A variable that stands at different places on different record types is
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +37,7 @@ from dpnb_columnar.codebooks.codebook import Code, Codebook, Form, Measure, Vari
 from dpnb_columnar.codebooks.consistency import ENCODINGS, LONGEST_LABEL, checked, inconsistent
 from dpnb_columnar.codebooks.contents import text_of
 from dpnb_columnar.domain.fields import Fields
+from dpnb_columnar.domain.toml_reading import parsed_toml
 from dpnb_columnar.errors import ConfigurationError, shown
 
 KEYS = ("name", "collection", "encoding", "record_types", "record_type_variable", "variable")
@@ -58,10 +57,8 @@ def read_layout_file(path: Path) -> Codebook:
         ConfigurationError: It is no layout, or what it says fits no extract.
     """
     try:
-        document = tomllib.loads(text_of(path), parse_float=Decimal)
-    except InvalidOperation:  # an exponent beyond what even a Decimal holds
-        raise ConfigurationError(f"{path}: not a TOML file: a number in it is out of every range") from None
-    except (ValueError, RecursionError) as error:
+        document = parsed_toml(text_of(path))
+    except ValueError as error:
         raise ConfigurationError(f"{path}: not a TOML file: {error}") from None
     reader = _Reader()
     codebook = reader.codebook(document, path)

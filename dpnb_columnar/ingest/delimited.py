@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO
@@ -10,8 +11,10 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.csv
 
+from dpnb_columnar.domain.fields import LARGEST_DECLARATION, LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.ingest.malformed import MalformedFieldError
+from dpnb_columnar.ingest.quotes import ClosedQuotes
 from dpnb_columnar.ingest.spelling import typed, without_blanks
 
 BLOCK_BYTES = 2**22
@@ -21,22 +24,53 @@ LONGEST_HEADER = 2**20
 """Bytes; a file whose first line is longer is no table."""
 
 
-def read_header(stream: IO[bytes], source: str, encoding: str) -> tuple[str, ...]:
-    """The names of the columns.
+NUMBER = re.compile(r"[\d\s.,:/+-]*\d[\d\s.,:/+-]*([eE][+-]?\d+\s*)?", re.ASCII)
+"""What is rather a number, a date or a time than the name of a column."""
+
+
+def read_header(
+    stream: IO[bytes], source: str, encoding: str, declared: frozenset[str] | None = None
+) -> tuple[str, ...]:
+    """The names of the columns. What does not look like a header may be a person, and is not told.
+
+    Args:
+        stream: The extract's bytes, uncompressed.
+        source: Its name, for messages.
+        encoding: The extract's.
+        declared: Names that its codebook declares; None where there is none.
 
     Raises:
-        DataError: There is no header of distinct names.
+        DataError: There is no header of distinct names, or none of them is declared.
     """
     try:
         first = stream.readline(LONGEST_HEADER).decode(encoding).removeprefix("\ufeff")
         names = next(csv.reader([first], strict=True), [])
     except (UnicodeError, csv.Error):
         names = []
-    if not names or "" in names:
-        raise DataError(f"{source}: line 1 is no header with the names of the columns; is this a CSV extract?")
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise DataError(f"{source}: the header names {', '.join(twice)} more than once; rename or drop the others")
+    if not names or not all(_is_name(name) or name in (declared or frozenset()) for name in names):
+        raise DataError(
+            f"{source}: line 1 is no header with the names of the columns; is this a CSV extract? If so, put a header "
+            "before its first row"
+        )
+    if declared is not None and not any(name in declared for name in names):
+        raise DataError(
+            f"{source}: the codebook declares no name of line 1; put a header before the first row, its names in upper "
+            "and lower case as in the codebook, or name the right codebook with --codebook"
+        )
+    if len(names) > LARGEST_DECLARATION:
+        raise DataError(f"{source}: the header names more than {LARGEST_DECLARATION} columns; write fewer of them")
+    places: dict[str, int] = {}
+    for place, name in enumerate(names):
+        if (first_place := places.setdefault(name.lower(), place)) != place:
+            raise DataError(
+                f"{source}: columns {first_place + 1} and {place + 1} have the same name in line 1 (upper and lower "
+                "case do not count); rename or drop one"
+            )
     return tuple(names)
+
+
+def _is_name(text: str) -> bool:
+    return text.strip() != "" and len(text) <= LONGEST_NAME and is_printable(text) and not NUMBER.fullmatch(text)
 
 
 def read_delimited(stream: IO[bytes], source: str, schema: pa.Schema, encoding: str) -> Generator[pa.RecordBatch]:
@@ -71,17 +105,18 @@ def read_text(stream: IO[bytes], source: str, names: Sequence[str], encoding: st
     """The wanted columns as text without blanks behind it, null where blank.
 
     Raises:
-        DataError: A row has more or fewer fields than the header, or is not of the encoding.
+        DataError: A row has more or fewer fields than the header, does not close a quote, or is not of the encoding.
     """
     damaged: list[int | None] = []
+    lines = ClosedQuotes(stream)
 
     def note(row: pyarrow.csv.InvalidRow) -> str:
         damaged.append(row.number)
         return "error"
 
-    with _reported(source, encoding, damaged):
+    with _reported(source, encoding, damaged, lines):
         reader = pyarrow.csv.open_csv(
-            stream,
+            lines,
             read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=BLOCK_BYTES, encoding=encoding),
             parse_options=pyarrow.csv.ParseOptions(invalid_row_handler=note),
             convert_options=pyarrow.csv.ConvertOptions(
@@ -99,17 +134,25 @@ def read_text(stream: IO[bytes], source: str, names: Sequence[str], encoding: st
 
 
 @contextmanager
-def _reported(source: str, encoding: str, damaged: Sequence[int | None]) -> Iterator[None]:
+def _reported(source: str, encoding: str, damaged: Sequence[int | None], lines: ClosedQuotes) -> Iterator[None]:
     """What Arrow says of a file that is no CSV, without what stands in it."""
     try:
         yield
-    except (pa.ArrowInvalid, UnicodeError):
+        problem = None
+    except (pa.ArrowInvalid, UnicodeError) as error:
+        problem = error
+    if lines.unclosed is not None:
+        raise DataError(
+            f"{source}, line {lines.unclosed}: has a quote that is not closed on that line; the file is damaged, or a "
+            "field holds a line break: get it again, or write it without line breaks in its fields"
+        )
+    if problem is not None:
         if damaged:
             raise DataError(
                 f"{source}, row {damaged[0]}: has more or fewer fields than the header; the file is damaged: get it "
                 "again"
-            ) from None
-        raise DataError(f"{source}: is not CSV in {encoding}; get it again, or convert it to UTF-8") from None
+            )
+        raise DataError(f"{source}: is not CSV in {encoding}; get it again, or convert it to UTF-8")
 
 
 def _wanted(type_: pa.DataType) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.codebooks.codebook import Codebook, Variable
+from dpnb_columnar.domain.fields import named
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ingest.delimited import read_delimited, read_header
 from dpnb_columnar.ingest.extracts import Extract, Progress, opened
 from dpnb_columnar.ingest.fixed_width import read_fixed_width
-from dpnb_columnar.ingest.variables import column_names, home
+from dpnb_columnar.ingest.variables import column_names, homes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_ENCODING = "utf-8"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Described:
     """An extract of which is known what it holds, before a row is read.
 
@@ -40,9 +42,14 @@ class Described:
 
     def variable(self, name: str) -> Variable | None:
         """What the codebook declares of a column; None where it does not."""
-        if self.codebook is None or name not in column_names(self.codebook):
-            return None
-        return home(self.codebook, name)[1]
+        return self._variables.get(name)
+
+    @cached_property
+    def _variables(self) -> Mapping[str, Variable]:
+        """What the codebook declares, by column."""
+        if self.codebook is None:
+            return {}
+        return {name: variable for name, (_, variable) in homes(self.codebook).items()}
 
 
 def describe(extract: Extract, codebook: Codebook | None) -> Described:
@@ -50,16 +57,19 @@ def describe(extract: Extract, codebook: Codebook | None) -> Described:
 
     Raises:
         ConfigurationError: The codebook is missing, or is none of such an extract.
-        DataError: There is no header.
+        DataError: There is no header, or one of another codebook.
     """
     if extract.delimited:
         if codebook is not None and codebook.record_types:
             raise ConfigurationError(
-                f"{extract}: {codebook.source} describes lines of the record types {', '.join(codebook.record_types)}, "
+                f"{extract}: {codebook.source} describes lines of the record types {named(codebook.record_types)}, "
                 "which a CSV file does not have; give the .dat file, or the codebook of the CSV file"
             )
         with opened(extract) as stream:
-            names = read_header(stream, str(extract), DEFAULT_ENCODING if codebook is None else codebook.encoding)
+            if codebook is None:
+                names = read_header(stream, str(extract), DEFAULT_ENCODING)
+            else:
+                names = read_header(stream, str(extract), codebook.encoding, frozenset(column_names(codebook)))
         return Described(extract, codebook, names)
     if codebook is None:
         raise ConfigurationError(

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
+from dpnb_columnar.domain.fields import named
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
 
 Progress = Callable[[int], None]
@@ -22,6 +23,12 @@ ACS_PERSONS = "psam_p*.csv"
 """The persons' files inside one of the Census Bureau's archives."""
 
 GZIP_MAGIC = b"\x1f\x8b"
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""How archives may be packed: these ask for no memory of a size that the archive names."""
+
+MOST_MEMBERS = 10_000
+"""Files in an archive."""
+
 BUFFER = 2**20
 """Bytes read from disk at a time."""
 
@@ -41,7 +48,7 @@ class Extract:
     delimited: bool
 
     def __str__(self) -> str:
-        return f"{self.path}" if self.member is None else f"{self.path} ({self.member})"
+        return f"{self.path}" if self.member is None else f"{self.path} ({named([self.member])})"
 
 
 def find_extracts(paths: Sequence[Path]) -> tuple[Extract, ...]:
@@ -89,12 +96,19 @@ def _members(path: Path) -> Iterator[Extract]:
 def _persons(path: Path) -> list[str]:
     """The persons' files in an archive, seen to be of a kind that can be unpacked."""
     with _reported(path), zipfile.ZipFile(path) as archive:
+        if len(archive.filelist) > MOST_MEMBERS:
+            raise DataError(f"{path}: holds more than {MOST_MEMBERS} files; unpack it and give the .csv")
         members = sorted(fnmatch.filter(archive.namelist(), ACS_PERSONS))
+        if len(set(members)) < len(members):
+            raise DataError(f"{path}: holds two files of one name, so people might count twice; get it again")
         try:
             for member in members:
                 archive.open(member).close()
+            unknown = any(archive.getinfo(member).compress_type not in METHODS for member in members)
         except RuntimeError:  # what zipfile says of passwords and of methods it does not know
-            raise DataError(f"{path}: is encrypted or packed in an unknown way; unpack it and give the .csv") from None
+            unknown = True
+        if unknown:
+            raise DataError(f"{path}: is encrypted or packed in an unknown way; unpack it and give the .csv")
     if not members:
         raise DataError(f"{path}: holds no {ACS_PERSONS}; give an ACS archive of persons, such as csv_pvt.zip")
     return members

@@ -14,7 +14,7 @@ from dpnb_columnar.ingest.columns import column_type
 from dpnb_columnar.ingest.hierarchy import Hierarchy
 from dpnb_columnar.ingest.lines import read_lines
 from dpnb_columnar.ingest.records import RecordLayout, line_width
-from dpnb_columnar.ingest.variables import home
+from dpnb_columnar.ingest.variables import homes
 
 LINES_AHEAD = 4
 """Blocks of lines decompressed while one is decoded."""
@@ -34,15 +34,16 @@ def read_fixed_width(
     Raises:
         DataError: A line is not as the codebook says.
     """
-    homes = [home(codebook, name) for name in names]
-    schema = pa.schema([(name, column_type(variable)) for name, (_, variable) in zip(names, homes, strict=True)])
+    known = homes(codebook)
+    found = [known[name] for name in names]
+    schema = pa.schema([(name, column_type(variable)) for name, (_, variable) in zip(names, found, strict=True)])
     layouts = [
         RecordLayout(
             source,
             codebook,
             record_type,
             line_width([v for v in codebook.variables if not record_type or record_type in v.record_types]),
-            tuple(variable for owner, variable in homes if owner == record_type),
+            tuple(variable for owner, variable in found if owner == record_type),
         )
         for record_type in codebook.record_types or ("",)
     ]

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dpnb_columnar.codebooks.codebook import Codebook
+from dpnb_columnar.domain.fields import named
 from dpnb_columnar.errors import ConfigurationError, DataError
 from dpnb_columnar.ingest.columns import arrow
 from dpnb_columnar.ingest.lines import Lines
@@ -97,7 +98,7 @@ class Hierarchy:
             line = lines.first + int((kinds < 0).argmax())
             raise DataError(
                 f"{self.source}, line {line}: has no record type of {self.codebook.source}, which has "
-                f"{', '.join(self.codebook.record_types)}, at characters {start + 1} to {end}; name the codebook of "
+                f"{named(self.codebook.record_types)}, at characters {start + 1} to {end}; name the codebook of "
                 "this extract with --codebook, or get the file again"
             )
         return kinds

@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 
 import pyarrow as pa
 
+from dpnb_columnar.domain.fields import named
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.ingest.columns import column_type
 from dpnb_columnar.ingest.delimited import read_text
@@ -28,7 +29,7 @@ def check_alike(extracts: Sequence[Described], names: Sequence[str]) -> None:
     for other in others:
         if absent := [name for name in names if name not in other.names]:
             raise DataError(
-                f"{other.extract}: has no column {', '.join(absent)}, as {first.extract} has; choose columns that all "
+                f"{other.extract}: has no column {named(absent)}, as {first.extract} has; choose columns that all "
                 "extracts have with --columns, or ingest them apart"
             )
         for name in names:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.codebooks.adult_like import adult_like
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.domain.fields import named
+from dpnb_columnar.errors import UsageError, shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -78,7 +79,7 @@ def check_condition(condition: Condition, schema: pa.Schema) -> None:
     for comparison in comparisons(condition.root):
         kind, constant = _kinds(schema)[comparison.column], comparison.constant
         if not (keys([constant], kind) if isinstance(constant, str) else kind in NUMBERS):
-            problems.append(f"{comparison.column} is {kind} and cannot be compared with {constant!r}")
+            problems.append(f"{comparison.column} is {kind} and cannot be compared with {shown(constant)}")
     if problems:
         raise UsageError(f"--where: {'; '.join(problems)}; write numbers without quotes, and text with them")
 
@@ -133,5 +134,5 @@ def _check_known(option: str, names: Sequence[str], available: Sequence[str]) ->
     for name in names:
         if name not in available:
             close = difflib.get_close_matches(name, available, n=1)
-            hint = f"is it {close[0]}?" if close else f"it has {', '.join(available)}"
+            hint = f"is it {close[0]}?" if close else f"it has {named(available)}"
             raise UsageError(f"{option}: the extract has no column {name!r}; {hint}")

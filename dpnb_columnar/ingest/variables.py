@@ -10,21 +10,23 @@ def column_names(codebook: Codebook) -> tuple[str, ...]:
     return tuple(dict.fromkeys(variable.name for variable in codebook.variables))
 
 
-def home(codebook: Codebook, name: str) -> tuple[str, Variable]:
-    """The record type whose lines a column is read from, and its variable there.
+def homes(codebook: Codebook) -> dict[str, tuple[str, Variable]]:
+    """Per column, the record type whose lines it is read from, empty in a rectangular extract, and its variable there.
 
     Of a name that several record types have, the innermost counts: it is what the row's own line says.
+    """
+    found = {variable.name: ("", variable) for variable in reversed(codebook.variables)}
+    for record_type in codebook.record_types:
+        on_it = {v.name: (record_type, v) for v in reversed(codebook.variables) if record_type in v.record_types}
+        found |= on_it
+    return found
+
+
+def home(codebook: Codebook, name: str) -> tuple[str, Variable]:
+    """The record type and the variable of one column, as ``homes`` finds them.
 
     Args:
         codebook: Has a variable of this name.
         name: The column.
-
-    Returns:
-        The record type, empty in a rectangular extract, and the variable.
     """
-    named = [variable for variable in codebook.variables if variable.name == name]
-    for record_type in reversed(codebook.record_types):
-        for variable in named:
-            if record_type in variable.record_types:
-                return record_type, variable
-    return "", named[0]
+    return homes(codebook)[name]

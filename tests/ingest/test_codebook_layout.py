@@ -73,6 +73,7 @@ def test_a_delimited_extract_has_no_columns(tmp_path: Path) -> None:
         ('"Male"', '"\\u001b[31m"', "the label of a code holds a control character"),
         ('name = "SEX"', "name = 3", "3.name: expected text, found 3"),
         ('name = "SEX"', 'name = "SEX"\ndecimals = true', "'SEX'.decimals: expected a whole number, found True"),
+        ('name = "SEX"', 'name = "SEX"\ndecimals = 3000000000', "'SEX': it has more than 18 implied decimals"),
         ('name = "SEX"', 'name = "SEX"\ndecimals = 1e999999999999999999999', "not a TOML file: a number in it is out"),
         ("[[variable]]", "[variable]", "not a TOML file"),
         ('record_type_variable = "KIND"', "variable = 3", "not a TOML file"),

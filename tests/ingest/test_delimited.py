@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 from collections.abc import Sequence
 
@@ -64,15 +65,61 @@ def test_damaged_rows(row: bytes, message: str, block: int, monkeypatch: pytest.
     assert str(caught.value).startswith("town.csv")
 
 
-@pytest.mark.parametrize("content", [b"", b"\n1,2\n", b"A,,C\n", b"\xff\xfe\n", b'"A\n'])
+@pytest.mark.parametrize("content", [b"", b"\n1,2\n", b"A,,C\n", b"A, ,C\n", b"\xff\xfe\n", b'"A\n', b"A,B\x1b[2J\n"])
 def test_no_header(content: bytes) -> None:
     with pytest.raises(DataError, match=r"^town.csv: line 1 is no header"):
         read_header(io.BytesIO(content), "town.csv", "utf-8")
 
 
-def test_a_repeated_name() -> None:
-    with pytest.raises(DataError, match=r"names A more than once"):
-        read_header(io.BytesIO(b"A,B,A\n"), "town.csv", "utf-8")
+@pytest.mark.parametrize("value", ["35", " 35 ", "-7", "1.5", ".5", "1e6", "1,475", "+9", "1978-05-01", "10:30", "2-3"])
+@pytest.mark.parametrize("declared", [None, frozenset({"A", "NAME"})])
+def test_a_person_in_the_place_of_the_header_is_not_told(value: str, declared: frozenset[str] | None) -> None:
+    with pytest.raises(DataError, match=r"^town.csv: line 1 is no header") as caught:
+        read_header(io.BytesIO(f'NAME,SECRET,"{value}",SECRET\n'.encode()), "town.csv", "utf-8", declared)
+    assert "SECRET" not in str(caught.value)
+    assert value not in str(caught.value)
+
+
+def test_a_header_of_another_codebook() -> None:
+    declared = frozenset({"AGE", "SEX", "1940"})
+    with pytest.raises(DataError, match=r"declares no name of line 1.*--codebook") as caught:
+        read_header(io.BytesIO(b"Smith,age\n"), "town.csv", "utf-8", declared)
+    assert "Smith" not in str(caught.value)
+    for header in ("1940,AGE", "other,AGE", "SEX", "1940"):
+        assert read_header(io.BytesIO(f"{header}\n".encode()), "town.csv", "utf-8", declared) == (*header.split(","),)
+
+
+@pytest.mark.parametrize("header", [b"A,B,A\n", b"AGE,B,age\n"])
+def test_a_repeated_name(header: bytes) -> None:
+    with pytest.raises(DataError, match="columns 1 and 3 have the same name in line 1"):
+        read_header(io.BytesIO(header), "town.csv", "utf-8")
+
+
+@pytest.mark.parametrize("wanted", ["A", "C"])
+@pytest.mark.parametrize("block", [16, 2**20])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b""])
+def test_an_unclosed_quote_swallows_no_row(
+    end: bytes, block: int, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever column is wanted, and whether or not another quote follows."""
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", block)
+    for later in (b"", b'6,1,"z"\n' * 20, b'6,1,z"\n'):
+        content = b'A,B,C\n1,1,"x"\n2,1,"y""y"\n3,1,"z' + (end or b"") + (later if end else b"")
+        with pytest.raises(DataError, match=r"^town.csv, line 4: has a quote that is not closed on that line"):
+            read(content, pa.schema([(wanted, pa.string())]))
+
+
+@given(
+    st.lists(st.lists(st.text("a\"', 1é", max_size=6), min_size=2, max_size=2), max_size=30),
+    st.sampled_from([64, 256, 2**20]),
+)
+def test_quoted_fields_are_read_as_they_are(fields: list[list[str]], block: int) -> None:
+    file = io.StringIO(newline="")
+    csv.writer(file, quoting=csv.QUOTE_ALL).writerows([["A", "B"], *fields])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delimited, "BLOCK_BYTES", block)
+        rows = read(file.getvalue().encode(), pa.schema([("A", pa.string()), ("B", pa.string())]))
+    assert rows == [{"A": first.rstrip(" ") or None, "B": second.rstrip(" ") or None} for first, second in fields]
 
 
 def settled(values: Sequence[str], block: int = 2**20) -> pa.DataType:

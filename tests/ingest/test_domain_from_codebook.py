@@ -8,6 +8,7 @@ import pytest
 from codebook_cases import codebook, codebooks, codes, labelled, variable
 from hypothesis import HealthCheck, given, settings
 
+from dpnb_columnar.codebooks import amounts
 from dpnb_columnar.codebooks.adult_like import adult_like
 from dpnb_columnar.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 from dpnb_columnar.codebooks.domains import LeftOut, domain_of
@@ -117,6 +118,26 @@ def test_ranges_of_codes() -> None:
 )
 def test_what_is_left_out(one: Variable, reason: str) -> None:
     assert made(one) == reason
+
+
+def test_ranges_of_missing_codes_are_not_written_out_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    written_out: list[Fraction] = []
+
+    def noted(code: Code, unit: Fraction) -> list[Fraction]:
+        members = [*amounts_members(code, unit)]
+        written_out.extend(members)
+        return members
+
+    amounts_members = amounts._members
+    monkeypatch.setattr(amounts, "_members", noted)
+    ranges = [Code(str(first), "Unknown", str(first + 3999)) for first in range(0, 4_000_000, 4000)]
+    assert made(amount("HUGE", 9, 0, *ranges)) == "more than 10000 of its codes mean that the value is missing"
+    assert len(written_out) == 8000
+    assert (
+        made(amount("WIDE", 9, 0, Code("0", "Unknown", "99999999"))) == "more than 10000 of its codes mean that "
+        "the value is missing"
+    )
+    assert len(written_out) == 8000
 
 
 def test_amounts_take_their_bounds_from_width_and_decimals() -> None:
