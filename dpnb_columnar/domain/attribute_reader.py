@@ -38,7 +38,7 @@ class AttributeReader(Fields):
         if not name:
             self.fault(place, "an attribute needs a name")
             return None
-        self.printable(name, place)
+        self.name(name, place)
         if not isinstance(document, Mapping):
             self.fault(place, f"expected a table, found {shown(document)}")
             return None
@@ -100,22 +100,26 @@ class AttributeReader(Fields):
             if name not in values:
                 close = difflib.get_close_matches(name, values, n=1)
                 self.fault(here, "not in values" + (f"; did you mean {shown(close[0])}?" if close else ""))
-            members = self.members(body, here)
+            room = LARGEST_DECLARATION - sum(map(len, found.values()))
+            members = self.members(body, here, room)
+            if len(members) > room:
+                self.fault(place, f"more than {LARGEST_DECLARATION} values, ranges written out; merge fewer")
+                return ()
             for where in dict.fromkeys(taken[member] for member in members if member in taken and member != name):
                 clash = [member for member in members if member != name and taken.get(member) == where]
                 self.fault(here, f"{listed(clash)} stands in {where} as well; a value has one category")
             taken |= dict.fromkeys((member for member in members if member != name), f"group {shown(name)}")
             found[name] = members
-        if sum(map(len, found.values())) > LARGEST_DECLARATION:
-            self.fault(place, f"more than {LARGEST_DECLARATION} values, ranges written out; merge fewer")
         return tuple(Group(value, found[value]) for value in values if found.get(value))
 
-    def members(self, document: object, place: str) -> tuple[str, ...]:
-        """The values of the data that a group stands for, ranges written out."""
-        found: list[str] = []
+    def members(self, document: object, place: str, room: int) -> tuple[str, ...]:
+        """The values of the data that a group stands for, ranges written out; some of them if more than ``room``."""
+        found: set[str] = set()
         for member in self.texts(document, place, 'a list of values and ranges such as ["10-19", 25]', least=1):
+            if len(found) > room:
+                break
             try:
-                found += expanded(member, LARGEST_DECLARATION)
+                found.update(expanded(member, LARGEST_DECLARATION))
             except ValueError as error:
                 self.fault(place, str(error))
         return in_order(found)

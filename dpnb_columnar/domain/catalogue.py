@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -15,14 +13,22 @@ from typing import Any
 
 from dpnb_columnar.domain.attributes import Domain
 from dpnb_columnar.domain.declaration import Declaration, read_declaration
+from dpnb_columnar.domain.fields import LONGEST_NAME, is_printable, named, quoted
 from dpnb_columnar.domain.labelling import no_label
 from dpnb_columnar.domain.numbers import exact
+from dpnb_columnar.domain.toml_reading import parsed_toml
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, shown
 from dpnb_columnar.resources import resource
 
 CATALOGUE_NAME = "datasets.toml"
 ENTRY_KEYS = ("title", "source", "files", "epsilon", "rows", "raw")
 """Keys of an entry that stand beside its domain."""
+
+LARGEST_CATALOGUE = 16 * 2**20
+"""Bytes."""
+
+LONGEST_LINE = 1000
+"""Characters of a title or a source."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +51,21 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """One line for people."""
-        return str(self.table.get("title", self.name))
+        """One line for people.
+
+        Raises:
+            ConfigurationError: It is none.
+        """
+        return self._line("title", self.name)
 
     @property
     def source(self) -> str:
-        """Where the data comes from and where its domain is documented."""
-        return str(self.table.get("source", ""))
+        """Where the data comes from and where its domain is documented.
+
+        Raises:
+            ConfigurationError: It is not a line of text.
+        """
+        return self._line("source", "")
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -128,8 +142,14 @@ class Entry:
         """Whether a file of this name belongs to the entry."""
         return path.stem == self.name or any(fnmatch.fnmatchcase(path.name, pattern) for pattern in self.files)
 
+    def _line(self, key: str, default: str) -> str:
+        text = self.table.get(key, default)
+        if not isinstance(text, str) or not is_printable(text) or len(text) > LONGEST_LINE:
+            raise self._fault(key, f"expected one line of at most {LONGEST_LINE} characters, found {shown(text)}")
+        return text
+
     def _fault(self, key: str, problem: str) -> ConfigurationError:
-        return ConfigurationError(f"{self.catalogue}: {Fault(f'{self.name}.{key}', problem)}")
+        return ConfigurationError(f"{self.catalogue}: {Fault(f'{quoted(self.name)}.{key}', problem)}")
 
 
 def read_catalogue(path: Path) -> tuple[Entry, ...]:
@@ -140,16 +160,22 @@ def read_catalogue(path: Path) -> tuple[Entry, ...]:
         ConfigurationError: It is not TOML, or an entry is not a table.
     """
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+        if path.stat().st_size > LARGEST_CATALOGUE:
+            raise ConfigurationError(f"{path}: larger than {LARGEST_CATALOGUE >> 20} MiB; it is no catalogue")
+        document = parsed_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from None
-    except InvalidOperation:  # an exponent beyond what even a Decimal holds
-        raise ConfigurationError(f"{path}: not a TOML file: a number in it is out of every range") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ConfigurationError(f"{path}: not a TOML file: {error}") from None
     for name, table in document.items():
+        if not is_printable(name) or len(name) > LONGEST_NAME:
+            raise ConfigurationError(
+                f"{path}: {shown(name)}: an entry's name is printable and no longer than a column's"
+            )
         if not isinstance(table, dict):
-            raise ConfigurationError(f"{path}: {name}: expected a table such as [{name}] with label and attributes")
+            raise ConfigurationError(
+                f"{path}: {name}: expected a table such as [{quoted(name)}] with label and attributes"
+            )
     return tuple(Entry(name, path, table) for name, table in document.items())
 
 
@@ -179,8 +205,8 @@ def entry_named(name: str) -> Entry:
     if name in known:
         return known[name]
     close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"known names: {', '.join(known)}"
-    raise UsageError(f"no data set named {name!r}; {hint}")
+    hint = f"did you mean {close[0]}?" if close else f"known names: {named(known)}"
+    raise UsageError(f"no data set named {shown(name)}; {hint}")
 
 
 def entry_declaring(domain: Declaration) -> Entry | None:

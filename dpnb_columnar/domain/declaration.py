@@ -13,7 +13,7 @@ from typing import Any
 from dpnb_columnar.domain.attribute_reader import AttributeReader
 from dpnb_columnar.domain.attributes import DEFAULT_CELLS, Attribute, Domain, Group, Label, Missing, Numeric, Transform
 from dpnb_columnar.domain.condition import Condition, parse_condition
-from dpnb_columnar.domain.fields import LARGEST_DECLARATION, listed, quoted
+from dpnb_columnar.domain.fields import LARGEST_DECLARATION, listed, quoted, reported
 from dpnb_columnar.domain.groups import compressed
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.domain.unlabelled import UnlabelledDomain
@@ -56,7 +56,7 @@ def _read(name: str, document: object, source: str, beside: Sequence[str], *, la
     reader = _Reader(name)
     domain = (reader.domain if labelled else reader.unlabelled)(document, (*DOMAIN_KEYS, *beside))
     if reader.faults:
-        raise DomainError(source, reader.faults)
+        raise DomainError(source, reported(reader.faults))
     assert domain is not None
     return domain
 
@@ -127,14 +127,14 @@ class _Reader(AttributeReader):
 
     def __init__(self, name: str) -> None:
         super().__init__()
-        self.name = name
+        self.data_set = name
         self.place = quoted(name)
 
     def domain(self, document: object, keys: Sequence[str]) -> Domain | None:
         table = self.table(document, self.place, keys)
         if table is None:
             return None
-        self.printable(self.name, self.place)
+        self.name(self.data_set, self.place)
         label = self.label(table.get("label"), f"{self.place}.label")
         attributes = self.attributes(table.get("attributes"), f"{self.place}.attributes")
         if label is not None:
@@ -144,14 +144,16 @@ class _Reader(AttributeReader):
                     self.fault(place, "the label is read from this column, so it cannot be an attribute as well")
         if label is None or self.faults:
             return None
-        return Domain(self.name, label, tuple(attributes))
+        return Domain(self.data_set, label, tuple(attributes))
 
     def unlabelled(self, document: object, keys: Sequence[str]) -> UnlabelledDomain | None:
         table = self.table(document, self.place, keys)
         if table is None:
             return None
-        self.printable(self.name, self.place)
-        return UnlabelledDomain(self.name, tuple(self.attributes(table.get("attributes"), f"{self.place}.attributes")))
+        self.name(self.data_set, self.place)
+        return UnlabelledDomain(
+            self.data_set, tuple(self.attributes(table.get("attributes"), f"{self.place}.attributes"))
+        )
 
     def label(self, document: object, place: str) -> Label | None:
         if document is None:
@@ -180,7 +182,7 @@ class _Reader(AttributeReader):
 
     def column(self, value: object, place: str) -> str | None:
         if isinstance(value, str) and value:
-            self.printable(value, place)
+            self.name(value, place)
             return value
         self.fault(place, f"expected a column name, found {shown(value)}")
         return None

@@ -58,6 +58,9 @@ def edited(domain: Declaration, edits: Edits, source: str, name: str | None = No
     """
     document = document_of(domain, defaults=False)
     faults = [*_merge(domain, edits, document["attributes"])]
+    for column in edits.values:
+        if column in edits.bounds:
+            faults.append(Fault(f"--values {column}", "goes with no --bounds of the column; give one of them"))
     if isinstance(domain, Domain):
         for column in set(domain.label.columns) & set(edits.missing_values):
             document["label"]["missing_values"] = list(edits.missing_values[column])

@@ -7,9 +7,10 @@ import json
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
+from itertools import islice
 from typing import Any, TypeVar
 
 from dpnb_columnar.domain.numbers import exact
@@ -20,6 +21,21 @@ LARGEST_DECLARATION = 10_000
 
 UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
 """Unicode categories: control characters, surrogates, line and paragraph separators."""
+
+LONGEST_NAME = 256
+"""Characters of the name of a column or a data set."""
+
+LONGEST_VALUE = 8192
+"""Characters of a category or a class, which may be named after a condition."""
+
+MOST_FAULTS = 20
+"""Faults that are reported together."""
+
+LONGEST_SHOWN = 80
+"""Characters of a name in a message."""
+
+MOST_NAMED = 20
+"""Names that one message lists."""
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -91,9 +107,17 @@ class Fields:
             self.fault(place, f"{listed(repeated)} appear more than once")
         return tuple(found)
 
+    def name(self, value: str, place: str) -> None:
+        """Note a name of a column or a data set that cannot be printed, or is longer than any is."""
+        self.printable(value, place)
+        if len(value) > LONGEST_NAME:
+            self.fault(place, f"a name of {len(value)} characters; at most {LONGEST_NAME} are accepted")
+
     def printable(self, value: str, place: str) -> None:
         """Note control characters and lone surrogates: they could forge lines of output, or not be written at all."""
-        if any(unicodedata.category(letter) in UNPRINTABLE for letter in value):
+        if len(value) > LONGEST_VALUE:
+            self.fault(place, f"a text of {len(value)} characters; at most {LONGEST_VALUE} are accepted")
+        if not is_printable(value):
             self.fault(place, f"{shown(value)} holds a control character or is not valid Unicode")
 
     def choice(self, table: Mapping[str, Any], key: str, kind: type[Choice], default: Choice, place: str) -> Choice:
@@ -112,6 +136,29 @@ def listed(values: Sequence[str]) -> str:
     return f"{first} and {len(values) - 5} more" if len(values) > 5 else first
 
 
+def reported(faults: Sequence[Fault]) -> list[Fault]:
+    """The first faults, and how many more there are: a file from elsewhere may have a fault at every key."""
+    more = len(faults) - MOST_FAULTS
+    return [*faults[:MOST_FAULTS], *([Fault("...", f"and {more} more")] if more > 0 else [])]
+
+
 def quoted(key: str) -> str:
-    """A key as TOML writes it, what cannot be printed escaped."""
-    return key if re.fullmatch(r"[\w-]+", key) else json.dumps(key, ensure_ascii=not key.isprintable())
+    """A key as TOML writes it, what cannot be printed escaped, and cut where it is longer than any name."""
+    written = key if re.fullmatch(r"[\w-]+", key) else json.dumps(key, ensure_ascii=not key.isprintable())
+    return written if len(written) <= LONGEST_SHOWN else f"{written[:LONGEST_SHOWN]}..."
+
+
+def is_printable(text: str) -> bool:
+    """Whether a text stays on one line, and can be written at all."""
+    return text.isprintable() or not any(unicodedata.category(letter) in UNPRINTABLE for letter in text)
+
+
+def named(names: Collection[str]) -> str:
+    """Names from a file as a message lists them: without quotes, on one line, and not all where there are many."""
+    first = ", ".join(_name(name) for name in islice(names, MOST_NAMED))
+    return f"{first} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else first
+
+
+def _name(name: str) -> str:
+    """A name; what cannot be printed escaped, what is longer than any name cut."""
+    return name if is_printable(name) and len(name) <= LONGEST_SHOWN else shown(name)

@@ -13,6 +13,9 @@ from dpnb_columnar.errors import ConfigurationError, shown
 DOMAIN_KEY = "dpnb_columnar.domain"
 """Key of the declaration in a Parquet file's key-value metadata; the value is JSON text."""
 
+LARGEST_VALUE = 16 * 2**20
+"""Characters of a declaration."""
+
 
 def domain_metadata(domain: Declaration) -> dict[str, str]:
     """The key-value pair that carries a domain: its name and its canonical declaration, as JSON."""
@@ -44,12 +47,14 @@ def domain_from_metadata(metadata: Mapping[str, str], source: str) -> Declaratio
 
 def _parsed(text: str, place: str) -> Any:
     """JSON with exact decimals; whatever TOML would refuse (a repeated key, NaN) is refused here as well."""
+    if len(text) > LARGEST_VALUE:
+        raise ConfigurationError(f"{place}: not a JSON declaration: larger than {LARGEST_VALUE >> 20} MiB")
     try:
-        return json.loads(text, parse_float=Decimal, parse_constant=_refused, object_pairs_hook=_distinct)
+        return json.loads(text, parse_float=Decimal, parse_constant=_refused, object_pairs_hook=distinct)
     except InvalidOperation:  # an exponent beyond what even a Decimal holds
         raise ConfigurationError(f"{place}: not a JSON declaration: a number in it is out of every range") from None
     except ValueError as error:
-        raise ConfigurationError(f"{place}: not a JSON declaration: {error}") from None
+        raise ConfigurationError(f"{place}: not a JSON declaration: {error!s:.200}") from None
     except RecursionError:
         raise ConfigurationError(f"{place}: not a JSON declaration: it is nested too deep") from None
 
@@ -58,7 +63,7 @@ def _refused(constant: str) -> Any:
     raise ValueError(f"{constant} is not a number")
 
 
-def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """An object as a mapping; with a repeated key two readers could see two different domains."""
     found: dict[str, Any] = {}
     for key, value in pairs:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 from dpnb_columnar.domain import Domain, Numeric
+from dpnb_columnar.domain.fields import listed
 from dpnb_columnar.rows.frames import in_polars
 
 
@@ -23,7 +25,7 @@ def table_of(X: Any) -> Any:
 
     Raises:
         TypeError: X is sparse, or a query.
-        ValueError: X has not two dimensions, or no column, or holds complex numbers.
+        ValueError: X has not two dimensions, no column, or two of one name, or holds complex numbers.
         dpnb_columnar.errors.DataError: X is an Arrow table that Polars does not read.
     """
     if isinstance(X, pl.LazyFrame):
@@ -33,6 +35,8 @@ def table_of(X: Any) -> Any:
         table = in_polars(X)
     elif _is_pandas(X, "DataFrame"):
         table = X
+        if twice := [str(name) for name, times in Counter(X.columns).items() if times > 1]:
+            raise ValueError(f"X: expected unique column names; drop all but one of those named {listed(twice)}")
     else:
         table = array_of(X, "X")
         if table.ndim != 2:

@@ -7,12 +7,17 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from dpnb_columnar.domain.fields import is_printable
 from dpnb_columnar.domain.numbers import exact
 from dpnb_columnar.errors import DataError, shown
 from dpnb_columnar.model.parameters import LARGEST_COUNT
 
 PROBABILITY_TOLERANCE = 1e-9
 """How far the sum of a list of probabilities may be from 1."""
+
+
+LONGEST_TEXT = 1000
+"""Characters of a text for people."""
 
 
 class Fields:
@@ -58,6 +63,10 @@ class Fields:
         value = self.get(table, key, place)
         if not isinstance(value, str):
             raise self.wrong(f"{place}.{key}", f"expected text, found {shown(value)}")
+        if len(value) > LONGEST_TEXT or not is_printable(value):
+            raise self.wrong(
+                f"{place}.{key}", f"expected one line of at most {LONGEST_TEXT} characters, found {shown(value)}"
+            )
         return value
 
     def optional_text(self, table: Mapping[str, Any], key: str, place: str) -> str | None:

@@ -6,13 +6,18 @@ import copy
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from dpnb_columnar.domain.metadata import distinct
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
 from dpnb_columnar.files import atomic_output
 from dpnb_columnar.model.document import leaves, to_document, to_json
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.reading import from_document
+from dpnb_columnar.plain_types import is_plain
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 MODEL_KEY = "dpnb_columnar.model"
 """Key-value metadata of a Parquet model: the document without its numbers, which are in the rows."""
@@ -20,6 +25,15 @@ MODEL_KEY = "dpnb_columnar.model"
 SUFFIXES = (".json", ".parquet")
 LARGEST_MODEL_FILE = 2**28
 """Bytes; a larger file is not opened."""
+
+MOST_CONTAINERS = 2**21
+"""Objects and lists of a document."""
+
+MOST_PARAMETERS = 2**22
+"""Rows of a Parquet model."""
+
+BATCH_ROWS = 2**16
+PARAMETER_COLUMNS = ("attribute", "class", "cell", "parameter", "released", "value")
 
 
 def check_suffix(path: Path) -> None:
@@ -81,9 +95,12 @@ def _parsed(content: bytes) -> Any:
     """A JSON document whose every text can be written again.
 
     Raises:
-        ValueError, RecursionError: Not JSON, nested too deeply, or with half a surrogate pair.
+        ValueError, RecursionError: Not JSON, nested too deeply, with more objects and lists than a model has, a
+            repeated key, or half a surrogate pair.
     """
-    document = json.loads(content.decode("utf-8"))
+    if content.count(b"[") + content.count(b"{") > MOST_CONTAINERS:  # each takes many times its two bytes in memory
+        raise ValueError("too many lists")
+    document = json.loads(content.decode("utf-8"), object_pairs_hook=distinct)
     json.dumps(document, ensure_ascii=False).encode("utf-8")
     return document
 
@@ -119,13 +136,29 @@ def _read_parquet(content: bytes, path: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(pa.BufferReader(content))
-        document = _parsed((table.schema.metadata or {})[MODEL_KEY.encode()])
-        for leaf, row in zip(leaves(document), table.to_pylist(), strict=True):
-            named = (row["attribute"], row["class"], row["cell"], row["parameter"])
-            if named != (leaf.attribute, leaf.klass, leaf.cell, leaf.parameter):
-                raise DataError(f"{path}: not a valid model: its rows do not follow its metadata")
-            leaf.released[leaf.position], leaf.values[leaf.position] = row["released"], row["value"]
+        with pq.ParquetFile(pa.BufferReader(content), read_dictionary=list(PARAMETER_COLUMNS[:4])) as file:
+            _check_table(file, path)
+            document = _parsed((file.schema_arrow.metadata or {})[MODEL_KEY.encode()])
+            batches = file.iter_batches(BATCH_ROWS, columns=list(PARAMETER_COLUMNS))
+            rows = (row for batch in batches for row in batch.to_pylist())
+            for leaf, row in zip(leaves(document), rows, strict=True):
+                named = (row["attribute"], row["class"], row["cell"], row["parameter"])
+                if named != (leaf.attribute, leaf.klass, leaf.cell, leaf.parameter):
+                    raise DataError(f"{path}: not a valid model: its rows do not follow its metadata")
+                leaf.released[leaf.position], leaf.values[leaf.position] = row["released"], row["value"]
     except (pa.ArrowException, OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
         raise DataError(f"{path}: not a model: not a Parquet file written by this program") from None
     return document
+
+
+def _check_table(file: pq.ParquetFile, path: Path) -> None:
+    """Refuse, before a row is read, what cannot be the parameters of a model.
+
+    Raises:
+        DataError: Too many rows, or columns of other types.
+    """
+    if file.metadata.num_rows > MOST_PARAMETERS:
+        raise DataError(f"{path}: not a model: more than {MOST_PARAMETERS} rows")
+    for field in file.schema_arrow:
+        if field.name in PARAMETER_COLUMNS and not is_plain(field.type):
+            raise DataError(f"{path}: not a valid model: a {field.name} of its type is not a possible value")

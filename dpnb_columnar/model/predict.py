@@ -10,7 +10,8 @@ from operator import add
 import polars as pl
 
 from dpnb_columnar.domain import Attribute, Numeric
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.domain.fields import listed, named
+from dpnb_columnar.errors import DataError, shown
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.terms import prepared, terms
 from dpnb_columnar.rows.expressions import column
@@ -117,10 +118,10 @@ def _kinds(model: Model, schema: Mapping[str, pl.DataType], keep: Sequence[str])
     wanted = [parameters.attribute for parameters in model.attributes]
     missing = [name for name in dict.fromkeys([*keep, *wanted]) if name not in schema]
     if missing:
-        raise DataError(f"missing column {', '.join(map(repr, missing))}; the columns are {', '.join(schema)}")
+        raise DataError(f"missing column {listed(missing)}; the columns are {named([*schema])}")
     results = {PREDICTED, SKIPPED, *(probability_column(name) for name in model.domain.classes)}
     if clash := results.intersection(keep):
-        raise DataError(f"column {', '.join(sorted(clash))} would stand beside a result of that name; rename it first")
+        raise DataError(f"column {named(sorted(clash))} would stand beside a result of that name; rename it first")
     return {name: _kind(model.domain[name], schema[name]) for name in wanted}
 
 
@@ -130,5 +131,5 @@ def _kind(attribute: Attribute, type_: pl.DataType) -> Kind:
         kind in NUMBERS if isinstance(attribute, Numeric) else bool(category_keys(attribute, kind))
     ):
         return kind
-    found = f"column {attribute.name!r} has type {type_name(type_)}"
+    found = f"column {shown(attribute.name)} has type {type_name(type_)}"
     raise DataError(f"{found}, which does not fit the model's attribute; cast it first")

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from dpnb_columnar.domain import Categorical, Domain, Numeric, read_domain
+from dpnb_columnar.domain.fields import LONGEST_NAME, is_printable, quoted
 from dpnb_columnar.errors import DataError, shown
 from dpnb_columnar.model.document import FORMAT, VERSION
 from dpnb_columnar.model.fields import Fields
@@ -48,8 +49,15 @@ def from_document(document: object, source: str) -> Model:
         attributes=tuple(
             _parameters(fields, domain, name, body) for name, body in fields.table(table, "attributes").items()
         ),
-        software={name: fields.text(software, name, "software") for name in software},
+        software={_known(fields, name): fields.text(software, name, "software") for name in software},
     )
+
+
+def _known(fields: Fields, name: str) -> str:
+    """The name of a piece of software, if it can be one."""
+    if len(name) > LONGEST_NAME or not is_printable(name):
+        raise fields.wrong("software", f"{shown(name)} is not the name of any")
+    return name
 
 
 def _classes(fields: Fields, table: Mapping[str, Any], size: int) -> ClassCounts:
@@ -60,7 +68,7 @@ def _classes(fields: Fields, table: Mapping[str, Any], size: int) -> ClassCounts
 
 
 def _parameters(fields: Fields, domain: Domain, name: str, value: object) -> AttributeParameters:
-    place = f"attributes.{name}"
+    place = f"attributes.{quoted(name)}"
     table = fields.mapping(value, place)
     try:
         attribute = domain[name]

@@ -14,7 +14,8 @@ import polars as pl
 
 from dpnb_columnar.domain import Categorical, Domain, Label, Numeric
 from dpnb_columnar.domain.condition import comparisons
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.domain.fields import MOST_FAULTS, named
+from dpnb_columnar.errors import DataError, shown
 
 Key = int | bool | str | date
 
@@ -103,7 +104,7 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> 
         DataError: With every column that does not fit, and what to do about each.
     """
     kinds = {column: kind_of(type_) for column, type_ in types.items()}
-    found = {column: f"column {column!r} has type {type_name(type_)}" for column, type_ in types.items()}
+    found = {column: f"column {shown(column)} has type {type_name(type_)}" for column, type_ in types.items()}
     problems = []
     for column, kind in kinds.items():
         if kind is None:
@@ -121,6 +122,8 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> 
             )
     problems += _label_problems(domain.label, kinds, found)
     if problems:
+        if (more := len(problems) - MOST_FAULTS) > 0:
+            problems[MOST_FAULTS:] = [f"and {more} more"]
         raise DataError("\n  ".join([f"{name}: does not fit the domain {domain.name!r}", *problems]))
 
 
@@ -141,6 +144,6 @@ def _label_problems(label: Label, kinds: Mapping[str, Kind | None], found: Mappi
         kind, constant = kinds[comparison.column], comparison.constant
         if kind is None or (keys([constant], kind) if isinstance(constant, str) else kind in NUMBERS):
             continue
-        reason = f"cannot be compared with {'text' if isinstance(constant, str) else 'number'} {constant}"
+        reason = f"cannot be compared with {'text' if isinstance(constant, str) else 'number'} {named([str(constant)])}"
         problems.append(f"label condition: {found[comparison.column]} and {reason}: cast it, or correct the condition")
     return problems

@@ -13,7 +13,8 @@ from pathlib import Path
 import polars as pl
 
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.domain.fields import MOST_NAMED, listed, named
+from dpnb_columnar.errors import DataError, MissingInputError, shown
 from dpnb_columnar.rows.kinds import Kind, check_kinds, kind_of, type_name
 
 
@@ -121,15 +122,16 @@ def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) 
     """
     missing = [column for column in domain.columns if column not in schema]
     if missing:
-        hints = [f"{column!r}{_hint(column, list(schema))}" for column in missing]
+        hints = [f"{shown(column)}{_hint(column, list(schema))}" for column in missing[:MOST_NAMED]]
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         raise DataError(
-            f"{name}: missing column {', '.join(hints)}; its columns are {', '.join(schema)}; "
+            f"{name}: missing column {', '.join(hints)}{more}; its columns are {named([*schema])}; "
             "add or rename columns, or correct the domain"
         )
     spellings = Counter(column.lower() for column in schema)
     for column in domain.columns:
         if spellings[column.lower()] > 1:  # DuckDB would read either for the other
-            alike = ", ".join(repr(other) for other in schema if other.lower() == column.lower())
+            alike = listed([other for other in schema if other.lower() == column.lower()])
             raise DataError(f"{name}: columns {alike} differ in upper and lower case only; rename or drop all but one")
     types = {column: schema[column] for column in domain.columns}
     check_kinds(domain, types, name)
@@ -144,7 +146,7 @@ def _form(type_: pl.DataType) -> str:
 
 def _hint(column: str, candidates: list[str]) -> str:
     close = difflib.get_close_matches(column, candidates, n=1)
-    return f" (is it {close[0]!r}?)" if close else ""
+    return f" (is it {shown(close[0])}?)" if close else ""
 
 
 @contextmanager

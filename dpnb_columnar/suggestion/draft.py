@@ -8,8 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from dpnb_columnar.domain import Attribute, Categorical, Numeric
-from dpnb_columnar.domain.attribute_reader import LARGEST_BOUND
+from dpnb_columnar.domain.attribute_reader import LARGEST_BOUND, AttributeReader
 from dpnb_columnar.domain.attributes import DEFAULT_CELLS, MAXIMUM_CELLS
+from dpnb_columnar.domain.declaration import attribute_document
 from dpnb_columnar.rows.kinds import Kind
 from dpnb_columnar.suggestion.missing_codes import likely, stray
 from dpnb_columnar.suggestion.profile import MEASURED, ColumnProfile, Number
@@ -41,21 +42,24 @@ def draft(columns: Sequence[ColumnProfile]) -> Draft:
     for column in columns:
         if reason := _unfit(column):
             left_out[column.name] = reason
-        elif column.values is not None:
-            attributes.append(Categorical(column.name, column.values))
+            continue
+        made = _numeric(column, column.largest) if column.values is None else Categorical(column.name, column.values)
+        if reason := _refused(made):
+            left_out[column.name] = reason
+            continue
+        attributes.append(made)
+        if column.values is not None:
             code = stray(column.values) if column.kind in MEASURED else None
             if code is not None:
                 remarks[column.name] = [
                     f'{code} may be a code for "missing": if so, move it from values to missing_values = [{code}]'
                 ]
-        else:
-            attributes.append(_numeric(column, column.largest))
-            if likely(column.nines, column.ordinary):
-                codes = ", ".join(map(str, column.nines))
-                upper = _numeric(column, column.ordinary).upper
-                remarks[column.name] = [
-                    f'{codes} may mean "missing": if so, add missing_values = [{codes}], and upper = {upper} or so'
-                ]
+        elif likely(column.nines, column.ordinary):
+            codes = ", ".join(map(str, column.nines))
+            upper = _numeric(column, column.ordinary).upper
+            remarks[column.name] = [
+                f'{codes} may mean "missing": if so, add missing_values = [{codes}], and upper = {upper} or so'
+            ]
     return Draft(tuple(attributes), remarks, left_out)
 
 
@@ -76,6 +80,13 @@ def _unfit(column: ColumnProfile) -> str | None:
     if column.smallest is None or max(abs(column.smallest), abs(column.largest or 0)) > LARGEST_BOUND:
         return "numbers beyond every sensible range"
     return "one value only" if column.smallest == column.largest else None
+
+
+def _refused(attribute: Attribute) -> str | None:
+    """Why a declaration of the attribute would not be read, if so: one that is not spoils all others of its entry."""
+    reader = AttributeReader()
+    reader.attribute(attribute.name, attribute_document(attribute, defaults=False), "")
+    return "; ".join(fault.problem for fault in reader.faults) or None
 
 
 def _numeric(column: ColumnProfile, largest: Number | None) -> Numeric:
