@@ -1,0 +1,85 @@
+"""What is fuzzed: a reader is one line here, with a valid file in ``seed_files.py``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A file that the command line reads.
+
+    Attributes:
+        file: Name of the valid file, which is changed.
+        commands: Command lines that read it; each input is given to one of them. They write to ``out.*``.
+    """
+
+    file: str
+    commands: tuple[str, ...]
+
+
+PREDICT = "predict {} people.parquet --output out.parquet"
+RELEASE = "release {} --output out.json"
+INGEST = "ingest {} --output out.parquet"
+
+READERS = (
+    Reader(
+        "model.json",
+        (
+            "show model.json",
+            PREDICT,
+            "evaluate model.json people.parquet",
+            "sql score model.json --dialect duckdb --table t",
+        ),
+    ),
+    Reader("histogram.json", ("show histogram.json --json", PREDICT)),
+    Reader("gaussian.json", ("show gaussian.json", PREDICT)),
+    Reader("model.parquet", ("show model.parquet", PREDICT)),
+    Reader("people.statistics.parquet", (RELEASE, RELEASE + " --mechanism histogram", RELEASE + " --dataset people")),
+    Reader("counts.csv", (RELEASE + " --dataset people", RELEASE + " --domain people.parquet")),
+    Reader("counts.csv.gz", (RELEASE + " --dataset people",)),
+    Reader("counts.parquet", (RELEASE + " --dataset people",)),
+    Reader(
+        "people.parquet",
+        (
+            "train {} --output out.json",
+            "check {}",
+            "plan {}",
+            "predict model.json {} --output out.parquet --key age",
+            "domain show {}",
+            "suggest-domain {}",
+            "aggregate {} --output out.parquet",
+            "release counts.csv --domain {} --output out.json",
+            "evaluate model.json {}",
+        ),
+    ),
+    Reader(
+        "datasets.toml",
+        ("train plain.parquet --output out.json", "datasets list", "domain show plain.parquet", "plan people.parquet"),
+    ),
+    Reader(
+        "town.xml",
+        (
+            "ingest town.dat --output out.parquet",
+            "domain show {}",
+            "ingest town.csv --codebook {} --output out.parquet",
+        ),
+    ),
+    Reader("houses.xml", ("ingest houses.dat --output out.parquet",)),
+    Reader("book.xml.gz", ("ingest town.dat --codebook {} --output out.parquet",)),
+    Reader("layout.toml", ("ingest town.dat --codebook {} --output out.parquet", "domain show {}")),
+    Reader("houses.toml", ("ingest houses.dat --codebook {} --output out.parquet",)),
+    Reader("dictionary.csv", ("ingest csv_pde.zip --codebook {} --output out.parquet", "domain show {}")),
+    Reader("town.dat", (INGEST, INGEST + " --columns AGE,TOWN")),
+    Reader("houses.dat", (INGEST,)),
+    Reader("packed.dat.gz", (INGEST,)),
+    Reader("town.csv", (INGEST, INGEST + " --codebook town.xml")),
+    Reader("csv_pde.zip", (INGEST, INGEST + " --codebook dictionary.csv")),
+    Reader(
+        "rows.duckdb",
+        (
+            "predict model.json {} --table person --output out.parquet",
+            "release {} --table person --dataset people --output out.json",
+        ),
+    ),
+)

@@ -1,0 +1,45 @@
+"""From a valid file to one that is not, in a way that its kind of file suggests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+from mutated_archives import mutated_gzip, mutated_zip
+from mutated_bytes import mutated_bytes
+from mutated_documents import mutated_json, mutated_toml
+from mutated_duckdb import mutated_duckdb
+from mutated_lines import mutated_lines
+from mutated_parquet import mutated_parquet
+from mutated_xml import mutated_xml
+
+BY_SUFFIX = {
+    "json": mutated_json,
+    "toml": mutated_toml,
+    "xml": mutated_xml,
+    "csv": mutated_lines,
+    "dat": mutated_lines,
+    "parquet": mutated_parquet,
+    "duckdb": mutated_duckdb,
+}
+BLIND = 0.35
+"""Share of inputs whose bytes are changed without regard to what they mean."""
+
+
+def mutated(random: Random, name: str, content: bytes, others: Sequence[bytes]) -> bytes:
+    """A file that is almost the valid one.
+
+    Args:
+        random: Decides everything: the same state gives the same file.
+        name: Its name, whose suffix tells what it is.
+        content: Of the valid file.
+        others: Contents of valid files to take pieces from.
+    """
+    if random.random() < BLIND:
+        return mutated_bytes(random, content, others)
+    suffixes = name.split(".")[1:]
+    if suffixes[-1] == "gz":
+        return mutated_gzip(random, content, BY_SUFFIX[suffixes[-2]])
+    if suffixes[-1] == "zip":
+        return mutated_zip(random, content, mutated_lines)
+    return BY_SUFFIX.get(suffixes[-1], lambda random, content: mutated_bytes(random, content, others))(random, content)

@@ -1,0 +1,69 @@
+"""Valid files of every kind that a reader takes, in one folder; fuzzing begins with them."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from pathlib import Path
+
+import duckdb
+import polars as pl
+from codebook_cases import ddi_of, layout_of
+from extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE, write_extract
+from people import DECLARATION, people, people_domain, write_people
+
+from dpnb_columnar.commands.main import exit_code
+from dpnb_columnar.domain import digest
+
+DICTIONARY = """NAME,SERIALNO,C,13,"Housing unit/GQ person serial number"
+NAME,AGEP,N,2,"Age"
+VAL,AGEP,N,2,"0","0","Under 1 year"
+VAL,AGEP,N,2,"1","99","1 to 99 years"
+NAME,SEX,C,1,"Sex"
+VAL,SEX,C,1,"1","1","Male"
+VAL,SEX,C,1,"2","2","Female"
+"""
+PERSONS = "SERIALNO,AGEP,SEX\n2018GQ0000001,40,1\n2018GQ0000002,7,2\n"
+
+
+def write_seed_files(folder: Path) -> None:
+    """Write them into a folder, which is the working directory as well: several are what our own commands write."""
+    write_people(folder / "people.parquet", people(300))
+    write_people(folder / "plain.parquet", people(50), document=None)
+    (folder / "datasets.toml").write_text(
+        DECLARATION.replace('["people*.parquet"]', '["p*.parquet"]\nepsilon = 0.5\nrows = 500')
+    )
+    _command("train people.parquet --seed 7 --output model.json")
+    _command("release people.statistics.parquet --output model.parquet", "aggregate people.parquet")
+    _command("train people.parquet --mechanism histogram --output histogram.json")
+    _command("train people.parquet --noise gaussian --delta 1e-6 --output gaussian.json")
+    counted = pl.read_parquet(folder / "people.statistics.parquet").with_columns(
+        pl.col("attribute").cast(pl.String), domain=pl.lit(digest(people_domain()))
+    )
+    counted.write_csv(folder / "counts.csv")
+    counted.write_parquet(folder / "counts.parquet")
+    (folder / "counts.csv.gz").write_bytes(gzip.compress((folder / "counts.csv").read_bytes(), mtime=0))
+    _write_extracts(folder)
+    with duckdb.connect(folder / "rows.duckdb") as connection:
+        connection.register("given", people(100))
+        connection.execute("CREATE TABLE person AS SELECT * FROM given")
+
+
+def _write_extracts(folder: Path) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    write_extract(folder / "packed.dat.gz", TOWNSPEOPLE, PEOPLE * 20)
+    write_extract(folder / "houses.dat", HOUSEHOLDS, HOUSES)
+    (folder / "town.csv").write_text("YEAR,SEX,AGE,PERWT,TOWN\n2020,1,34,12.5,Ulm\n2020,2,,0.99,\n")
+    (folder / "layout.toml").write_text(layout_of(TOWNSPEOPLE))
+    (folder / "houses.toml").write_text(layout_of(HOUSEHOLDS))
+    (folder / "book.xml.gz").write_bytes(gzip.compress(ddi_of(TOWNSPEOPLE).encode(), mtime=0))
+    (folder / "dictionary.csv").write_text(DICTIONARY)
+    with zipfile.ZipFile(folder / "csv_pde.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("psam_p10.csv"), PERSONS)
+        archive.writestr(zipfile.ZipInfo("ACS_README.pdf"), b"%PDF")
+
+
+def _command(line: str, *before: str) -> None:
+    for each in (*before, line):
+        if code := exit_code(each.split()):
+            raise RuntimeError(f"{each}: exit code {code}")
