@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
@@ -19,6 +19,7 @@ from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, rea
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.model.files import load_model as read_model
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.payment import Payment, payment_for
 from dpnb_columnar.rows.domains import find_domain
 from dpnb_columnar.rows.frames import Frame, is_frame
 from dpnb_columnar.rows.source import open_source, resolve
@@ -57,6 +58,8 @@ def release(
     mechanism: str = "smooth",
     noise: str | None = None,
     neighbours: str = Neighbours.ADD_REMOVE,
+    ledger: str | PathLike[str] | None = None,
+    account: str | None = None,
 ) -> Model:
     """Release a differentially private model from statistics.
 
@@ -71,11 +74,15 @@ def release(
             ``histogram``, ``majority``, or ``none`` (not private).
         noise: Noise family for smooth sensitivity, such as ``polyplace``; None for the mechanism's default.
         neighbours: ``add-remove`` or ``replace-one``.
+        ledger: File of the ledger that pays, made by ``dpnb-columnar ledger init``; None where nobody accounts.
+        account: Data set of the ledger that is charged; None for the domain's name.
 
     Raises:
         dpnb_columnar.errors.Error: As the command line.
     """
-    return release_statistics(statistics, budget_of(epsilon, delta, neighbours, rows), mechanism, noise)
+    budget = budget_of(epsilon, delta, neighbours, rows)
+    payment = _payment(ledger, account, None, statistics.domain, (), budget, mechanism, noise)
+    return _paid(payment, lambda: statistics, budget, mechanism, noise)
 
 
 def train(
@@ -90,15 +97,26 @@ def train(
     mechanism: str = "smooth",
     noise: str | None = None,
     neighbours: str = Neighbours.ADD_REMOVE,
+    ledger: str | PathLike[str] | None = None,
+    account: str | None = None,
+    run_id: str | None = None,
 ) -> Model:
     """Train a differentially private model on Parquet files or a frame: ``aggregate``, then ``release``.
 
-    Args, raises: as those two. Whatever is wrong with the release is found before a row is read.
+    Args, raises: as those two, and
+
+    Args:
+        run_id: Name of this release in the ledger: the same name with the same files and arguments releases once and is
+            charged once, however often it is called. None for a new one.
+
+    Whatever is wrong with the release is found before a row is read.
     """
     budget = budget_of(epsilon, delta, neighbours, rows)
     found, declared = _found(data, domain, dataset, label)
     plan(declared, budget, mechanism, noise)
-    return release_statistics(_counted(found, declared), budget, mechanism, noise)
+    names = () if is_frame(found) else [str(file.resolve()) for file in found]
+    payment = _payment(ledger, account, run_id, declared, names, budget, mechanism, noise)
+    return _paid(payment, lambda: _counted(found, declared), budget, mechanism, noise)
 
 
 def load_model(path: str | PathLike[str]) -> Model:
@@ -108,6 +126,38 @@ def load_model(path: str | PathLike[str]) -> Model:
         dpnb_columnar.errors.Error: The file is missing, or not a model this program reads.
     """
     return read_model(Path(path))
+
+
+def _payment(
+    ledger: str | PathLike[str] | None,
+    account: str | None,
+    run_id: str | None,
+    domain: Domain,
+    data: Sequence[str],
+    budget: Budget,
+    mechanism: str,
+    noise: str | None,
+) -> Payment | None:
+    """What pays for a release, if anything does."""
+    if ledger is None:
+        if account is not None or run_id is not None:
+            raise UsageError("account and run_id are for a ledger; name its file with ledger")
+        return None
+    if run_id is not None and not data:
+        raise UsageError(
+            "run_id: what is held in memory has no name by which a ledger could tell it from other data; leave run_id "
+            "out, or give files"
+        )
+    return payment_for(Path(ledger), domain, data, budget, mechanism, noise, account, run_id)
+
+
+def _paid(
+    payment: Payment | None, count: Callable[[], Statistics], budget: Budget, mechanism: str, noise: str | None
+) -> Model:
+    """Count and release; only what this run has released before, if it has."""
+    if payment is None:
+        return release_statistics(count(), budget, mechanism, noise)
+    return payment.admitted() or payment.release(count(), budget, mechanism, noise)
 
 
 def _found(

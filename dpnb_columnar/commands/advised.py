@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dpnb_columnar.advice.recommendation import WIDE, Advice
 from dpnb_columnar.advice.rehearsal import Outcome
-from dpnb_columnar.commands.options import say, table
+from dpnb_columnar.commands.terminal import say, table
 
 FIGURES = ("mean error", "variance error", "ratio error", "accuracy lost")
 OTHERS = 2

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say, stage
+from dpnb_columnar.commands import batch_options, options
+from dpnb_columnar.commands.configuration import Config
 from dpnb_columnar.commands.outputs import check_parquet, check_target, default_name
+from dpnb_columnar.commands.terminal import LogFormat, say, stage
+from dpnb_columnar.locks import output_lock
 
 
 def command(
@@ -20,6 +22,17 @@ def command(
     dataset: options.Dataset = None,
     label: options.Label = None,
     overwrite: options.Overwrite = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that keeps each file's statistics: a run that was cut short goes on from there. CONFIDENTIAL; "
+            "readable by you alone.",
+            metavar="FOLDER",
+            show_default="none: all files in one pass",
+        ),
+    ] = None,
+    config: Config = None,
+    log_format: batch_options.Log = LogFormat.TEXT,
 ) -> None:
     """CONFIDENTIAL: count every cell of the domain into a file.
 
@@ -30,6 +43,8 @@ def command(
     Examples:
       dpnb-columnar aggregate census.parquet
       dpnb-columnar aggregate oregon.parquet --output oregon.statistics.parquet
+      dpnb-columnar aggregate "county-*.parquet" --output state.statistics.parquet \\
+          --checkpoint counted
     """
     from dpnb_columnar.aggregation.files import save_statistics
     from dpnb_columnar.aggregation.local import aggregate
@@ -41,9 +56,15 @@ def command(
     target = output or default_name(data, found.domain.name, ".statistics.parquet")
     check_parquet(target)
     check_target(target, overwrite, files)
-    source = open_source(files, found.domain)
-    say(f"domain {found.domain.name}, from {found.origin}")
-    with stage("counting"):
-        statistics = aggregate(source, found.domain)
-    save_statistics(statistics, target, overwrite=overwrite)
-    say(f"wrote {target}: CONFIDENTIAL, exact counts")
+    with output_lock(target):
+        source = open_source(files, found.domain)
+        options.tell_domain(found)
+        with stage("counting"):
+            if checkpoint is None:
+                statistics = aggregate(source, found.domain)
+            else:
+                from dpnb_columnar.aggregation.checkpoints import aggregate_by_file
+
+                statistics = aggregate_by_file(source, found.domain, checkpoint)
+        save_statistics(statistics, target, overwrite=overwrite)
+    say(f"wrote {target}: CONFIDENTIAL, exact counts", "written", output=str(target))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say, stage, table
+from dpnb_columnar.commands.terminal import say, stage, table
 from dpnb_columnar.domain.numbers import text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import typer
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say, stage, table, warn
+from dpnb_columnar.commands.terminal import CONFIDENTIAL, say, stage, table, warn
 from dpnb_columnar.errors import DataError, shown
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def command(
     edit = f"dpnb-columnar domain edit {shlex.quote(str(files[0]))}{named} --output datasets.toml"
     notes = list(advice(result, found.domain, edit, least_rows))
     amiss = list(faults(result, found.domain, edit))
-    warn(options.CONFIDENTIAL)
+    warn(CONFIDENTIAL)
     if json:
         _print_json(found, result, notes, amiss)
     else:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dpnb_columnar.budget import Share, total
 from dpnb_columnar.budget.losses import numbers
-from dpnb_columnar.commands.options import say, table
+from dpnb_columnar.commands.terminal import say, table
 from dpnb_columnar.domain.numbers import text
 
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say, stage, table
 from dpnb_columnar.commands.outputs import check_parquet
+from dpnb_columnar.commands.terminal import say, stage, table
 
 app = typer.Typer(
     help="Data sets of datasets.toml: list, prepare raw files.", no_args_is_help=True, rich_markup_mode=None

@@ -10,7 +10,7 @@ import typer
 
 from dpnb_columnar.budget import parse_epsilon
 from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say
+from dpnb_columnar.commands.terminal import say
 from dpnb_columnar.errors import OutputError
 
 

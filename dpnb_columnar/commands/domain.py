@@ -9,8 +9,8 @@ import typer
 
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.assignments import assigned, bounds_of, listed
-from dpnb_columnar.commands.options import say, stage, warn
 from dpnb_columnar.commands.outputs import check_target
+from dpnb_columnar.commands.terminal import say, stage, warn
 from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from dpnb_columnar.rows.domains import FoundDeclaration
 
 app = typer.Typer(
-    help="The declared domain: show it, edit it. Reads no row.", no_args_is_help=True, rich_markup_mode=None
+    help="The declared domain: show it, edit it. Rows are read only to copy them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 ADULT_LIKE = "adult-like"
@@ -107,7 +109,7 @@ def edit(
     attributes: Annotated[
         str | None,
         typer.Option(
-            help="Attributes to keep, in this order; adult-like for those that the Adult data set has.",
+            help="Attributes to keep, in this order; adult-like among them for those that the Adult data set has.",
             metavar="A,B,...",
             show_default="all",
         ),
@@ -139,6 +141,8 @@ def edit(
         raise UsageError(f"{output}: end its name in .toml (an entry) or .parquet (a copy of the file)")
     if rest is not None and not merge:
         raise UsageError("--rest: names the rest of a map; give --merge as well, or leave it out")
+    if name is not None and not name.strip():
+        raise UsageError("--name: is empty; give the name of the data set, or leave it out")
     found = _found(source, dataset)
     check_target(output, overwrite, [] if source is None else [source])
     edits = Edits(
@@ -172,8 +176,9 @@ def _found(source: Path | None, dataset: str | None) -> FoundDeclaration:
 def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) -> Declaration:
     from dpnb_columnar.domain.editing import restricted
 
-    if attributes != ADULT_LIKE:
-        return restricted(domain, None if attributes is None else listed(attributes), drop)
+    named = [] if attributes is None else listed(attributes)
+    if ADULT_LIKE not in named:
+        return restricted(domain, None if attributes is None else named, drop)
     from dpnb_columnar.codebooks.adult_like import adult_like
 
     chosen, absent = adult_like([attribute.name for attribute in domain.attributes])
@@ -181,7 +186,8 @@ def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) ->
         raise UsageError(f"--attributes {ADULT_LIKE}: the domain has none of them; name the attributes to keep")
     if absent:
         warn(f"note: no attribute of the domain serves as {', '.join(absent)}")
-    return restricted(domain, list(chosen), drop)
+    place = named.index(ADULT_LIKE)
+    return restricted(domain, [*named[:place], *chosen, *named[place + 1 :]], drop)
 
 
 def _write(domain: Declaration, found: FoundDeclaration, source: Path | None, output: Path, overwrite: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dpnb_columnar.commands.options import say, table
+from dpnb_columnar.commands.terminal import say, table
 from dpnb_columnar.domain import Attribute, Categorical, Declaration, Domain, Group, Missing, Transform
 from dpnb_columnar.domain.groups import RANGE
 from dpnb_columnar.domain.numbers import text

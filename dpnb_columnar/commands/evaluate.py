@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say, stage, table, warn
+from dpnb_columnar.commands.terminal import CONFIDENTIAL, say, stage, table, warn
 
 
 def command(
@@ -36,7 +36,7 @@ def command(
     loaded = load_model(model)
     with stage("scoring"):
         found = evaluate(loaded, files)
-    warn(options.CONFIDENTIAL)
+    warn(CONFIDENTIAL)
     if as_json:
         say(json.dumps(asdict(found), indent=2))
         return

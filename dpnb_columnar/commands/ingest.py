@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say
+from dpnb_columnar.commands import batch_options, options
+from dpnb_columnar.commands.configuration import Config
 from dpnb_columnar.commands.outputs import check_parquet, check_target
+from dpnb_columnar.commands.terminal import LogFormat, say, shows_progress
+from dpnb_columnar.locks import output_lock
 
 if TYPE_CHECKING:
     from dpnb_columnar.ingest.conversion import Conversion
@@ -54,6 +55,8 @@ def command(
         ),
     ] = None,
     overwrite: options.Overwrite = False,
+    config: Config = None,
+    log_format: batch_options.Log = LogFormat.TEXT,
 ) -> None:
     """Turn census extracts into a Parquet file with its domain.
 
@@ -81,7 +84,8 @@ def command(
     check_target(output, overwrite, extract)
     extracts = find_extracts(extract)
     conversion = plan_conversion(extracts, output, codebook, columns, where)
-    with _progress(bytes_on_disk(extracts) * (2 if conversion.undeclared else 1)) as progress:
+    size = bytes_on_disk(extracts)
+    with output_lock(output), _progress(size * (2 if conversion.undeclared else 1)) as progress:
         convert(conversion, output, overwrite=overwrite, progress=progress)
     _tell(conversion, output)
 
@@ -89,7 +93,7 @@ def command(
 @contextmanager
 def _progress(total: int) -> Iterator[Progress | None]:
     """Share of the bytes read and the time left, on a terminal; silent in a pipe."""
-    if not sys.stderr.isatty():
+    if not shows_progress():
         yield None
         return
     from rich.console import Console
@@ -104,7 +108,7 @@ def _tell(conversion: Conversion, output: Path) -> None:
     """What was written and what comes next: public facts alone."""
     written = len(conversion.selection.columns)
     domain = f"domain {conversion.domain.name}" if conversion.domain else "no domain"
-    say(f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}")
+    say(f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}", "written", output=str(output))
     if conversion.selection.absent_roles:
         say(f"no column for: {', '.join(conversion.selection.absent_roles)}")
     reasons: dict[str, list[str]] = {}

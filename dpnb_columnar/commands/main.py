@@ -6,7 +6,6 @@ import os
 import signal
 import sys
 import warnings
-from types import FrameType
 from typing import NoReturn
 
 import typer
@@ -20,6 +19,7 @@ from dpnb_columnar.commands import (
     domain,
     evaluate,
     ingest,
+    ledger,
     plan,
     predict,
     release,
@@ -28,20 +28,32 @@ from dpnb_columnar.commands import (
     simulate,
     sql,
     suggest_domain,
+    terminal,
     train,
 )
+from dpnb_columnar.commands.configuration import PREFIX
+from dpnb_columnar.commands.termination import SIGNALLED, end_on_signals, honoured
 from dpnb_columnar.errors import Error, UsageError
+from dpnb_columnar.leftovers import remove_leftovers
+from dpnb_columnar.native_output import silence_native_output
+from dpnb_columnar.spilling import keep_rows_in_memory
 from dpnb_columnar.version import __version__
 
 EXIT_CODES = """\b
 Exit codes: 0 done; 64 usage; 65 data does not fit the domain; 66 input
 missing; 69 software not installed; 70 internal error; 73 output exists or
-cannot be created; 78 bad configuration."""
+cannot be created; 75 busy, try again; 77 budget refused; 78 bad configuration;
+129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM."""
 
 INTERNAL_ERROR = 70
-SIGNALLED = 128
 INTERRUPTED = SIGNALLED + signal.SIGINT
 CLICK_USAGE = 2
+
+TRACEBACK, CONFIDENTIAL = "DPNB_TRACEBACK", "confidential"
+"""The variable, and its value, with which a curator asks for what libraries say, which may quote rows."""
+
+BATCH = (ingest, train, aggregate, release, predict)
+"""Verbs of scheduled jobs: they take --config, and what is not typed from variables such as DPNB_EPSILON."""
 
 app = typer.Typer(
     name="dpnb-columnar",
@@ -70,10 +82,12 @@ for verb in (
     audit,
     reproduce,
 ):
-    app.command(verb.__name__.rpartition(".")[2].replace("_", "-"))(verb.command)
+    name = verb.__name__.rpartition(".")[2].replace("_", "-")
+    app.command(name, context_settings={"auto_envvar_prefix": PREFIX} if verb in BATCH else None)(verb.command)
 app.add_typer(datasets.app, name="datasets")
 app.add_typer(domain.app, name="domain")
 app.add_typer(sql.app, name="sql")
+app.add_typer(ledger.app, name="ledger")
 
 
 def _version(wanted: bool) -> None:
@@ -91,37 +105,48 @@ def options(
 
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
-    signal.signal(signal.SIGTERM, _terminated)
+    end_on_signals(terminal.last_event)
+    keep_rows_in_memory()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # whether a library warns may depend on the rows
-    sys.exit(exit_code(arguments))
-
-
-def _terminated(number: int, frame: FrameType | None) -> NoReturn:
-    """End as after Ctrl-C: outputs that are not finished are taken away. A second signal ends at once."""
-    signal.signal(number, signal.SIG_DFL)
-    sys.exit(SIGNALLED + number)
+    if os.environ.get(TRACEBACK) != CONFIDENTIAL:
+        silence_native_output()
+    try:
+        code = exit_code(arguments)
+    finally:
+        remove_leftovers()  # a signal may have come between a block's end and its tidying up
+    sys.exit(code)
 
 
 def exit_code(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code that tells how it ended."""
+    terminal.begin_log()
+    code = _ended(arguments)
+    terminal.record("finished", exit_code=code)
+    return code
+
+
+def _ended(arguments: list[str] | None) -> int:
     try:
-        app(arguments, prog_name=app.info.name)
+        with honoured():
+            app(arguments, prog_name=app.info.name)
     except SystemExit as end:
         return UsageError.exit_code if end.code == CLICK_USAGE else int(end.code or 0)
     except Error as error:
-        print(f"dpnb-columnar: {error}", file=sys.stderr)  # noqa: T201
+        terminal.warn(str(error), "failed", exit_code=error.exit_code, error=type(error).__name__)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BaseException as error:  # a panic of Polars is no Exception
         # Whatever a library says may quote rows, so only the kind of failure is told.
-        if os.environ.get("DPNB_TRACEBACK") == "confidential":
+        if os.environ.get(TRACEBACK) == CONFIDENTIAL:
             raise
-        print(  # noqa: T201
-            f"dpnb-columnar: internal error ({type(error).__name__}). Set DPNB_TRACEBACK=confidential to see where; "
-            "what it shows may hold values from the data.",
-            file=sys.stderr,
+        terminal.warn(
+            f"internal error ({type(error).__name__}). Set DPNB_TRACEBACK=confidential to see where; what it shows may "
+            "hold values from the data.",
+            "failed",
+            exit_code=INTERNAL_ERROR,
+            error="InternalError",
         )
         return INTERNAL_ERROR
     return 0

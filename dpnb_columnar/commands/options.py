@@ -1,10 +1,7 @@
-"""Options that several verbs share, and the terminal: what goes to standard output, and progress for people."""
+"""Options that several verbs share."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows, parse_weights
+from dpnb_columnar.commands.terminal import say
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.errors import ConfigurationError, UsageError
 
@@ -103,7 +101,6 @@ Seed = Annotated[
 ]
 
 DEFAULT_EPSILON = "1"
-CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +144,16 @@ def epsilon_for(found: FoundDomain, typed: str | None) -> str:
     return declared
 
 
+def settled(found: FoundDomain, rows: DeclaredNumber | None) -> dict[str, tuple[object, str]]:
+    """What the domain's entry settles of the options that were not typed, and where it says so."""
+    entry = str(found.entry)
+    values: dict[str, tuple[object, str]] = {"--account": (found.domain.name, found.origin)}
+    values["--epsilon"] = (DEFAULT_EPSILON, "default") if found.epsilon is None else (text(found.epsilon), entry)
+    if rows is not None:
+        values["--declared-rows"] = (rows.rows, rows.origin)
+    return values
+
+
 def declared(found: FoundDomain, typed: int | None) -> DeclaredNumber | None:
     """The number of rows that was typed; where none was, the one declared beside the domain, if any.
 
@@ -180,49 +187,19 @@ def rows_for(found: FoundDomain, delta: str, typed: int | None) -> DeclaredNumbe
     return None
 
 
+def tell_domain(found: FoundDomain) -> None:
+    """Say which domain rows are counted in."""
+    name = found.domain.name
+    say(f"domain {name}, from {found.origin}", "domain", domain=name, origin=str(found.origin))
+
+
 def tell_rule(delta: str, rows: DeclaredNumber | None) -> None:
     """Say where the n of a rule comes from."""
     if is_rule(delta) and rows is not None:
         say(f"delta {delta.strip()}, n = {rows.rows} from {rows.origin}")
 
 
-def say(line: str = "") -> None:
-    """A line of the verb's result, on standard output."""
-    typer.echo(line)
-
-
-def warn(line: str) -> None:
-    """A line for people, on standard error."""
-    typer.echo(f"dpnb-columnar: {line}", err=True)
-
-
 def released_under(spent: Budget, mechanism: str) -> str:
     """One line on what a release costs."""
     delta = f", delta {text(spent.delta)}" if spent.delta else ""
     return f"epsilon {text(spent.epsilon)}{delta} ({spent.neighbours} neighbours), mechanism {mechanism}"
-
-
-@contextmanager
-def stage(name: str) -> Iterator[None]:
-    """Show on a terminal that something long is under way; silent in a pipe. Tells no number."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(name):
-        yield
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print an aligned table; numbers to the right."""
-    cells = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
-    right = [all(isinstance(row[index], int | float) for row in rows) for index in range(len(header))]
-
-    def line(row: Sequence[str]) -> str:
-        parts = zip(row, widths, right, strict=True)
-        return "  " + "  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in parts)
-
-    for row in (list(header), ["-" * width for width in widths], *cells):
-        say(line(row).rstrip())

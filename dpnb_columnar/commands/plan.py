@@ -9,7 +9,7 @@ import typer
 from dpnb_columnar.budget import Neighbours, is_rule
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.composition import composition_table
-from dpnb_columnar.commands.options import say
+from dpnb_columnar.commands.terminal import say, stage
 from dpnb_columnar.errors import UsageError
 
 LARGEST_CLASS = 10**12
@@ -97,7 +97,7 @@ def command(
     if no_advice:
         return
     say()
-    with options.stage("rehearsing"):
+    with stage("rehearsing"):
         assumed = known or options.DeclaredNumber(sizes[0] * len(found.domain.classes), "--rows in each class")
         advice = advise(found.domain, spent, assumed.rows)
     tell(advice, assumed.origin)

@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.commands import database_options, options
-from dpnb_columnar.commands.options import say, stage
+from dpnb_columnar.commands import batch_options, database_options, options
+from dpnb_columnar.commands.configuration import Config
 from dpnb_columnar.commands.outputs import check_parquet, check_target
+from dpnb_columnar.commands.terminal import LogFormat, say, stage
+from dpnb_columnar.locks import output_lock
 
 
 def command(
@@ -31,6 +33,8 @@ def command(
     table: database_options.Table = None,
     query: database_options.Query = None,
     overwrite: options.Overwrite = False,
+    config: Config = None,
+    log_format: batch_options.Log = LogFormat.TEXT,
 ) -> None:
     """Write every row's class, and the probability of each.
 
@@ -59,11 +63,11 @@ def command(
     files = () if database else resolve(data)
     check_target(output, overwrite, [model, *files])
     loaded, keep = load_model(model), key or []
-    with stage("scoring"):
+    with output_lock(output), stage("scoring"):
         if database is None:
-            rows, skipped = write_scores(loaded, files, output, keep, overwrite=overwrite)
+            write_scores(loaded, files, output, keep, overwrite=overwrite)
         else:
             columns = [*dict.fromkeys([*keep, *(parameters.attribute for parameters in loaded.attributes)])]
             selection = query_for(database, table, query, columns)
-            rows, skipped = write_result_scores(loaded, database, selection, output, keep, overwrite=overwrite)
-    say(f"wrote {output}: {rows} rows, {skipped} attribute values skipped (column {SKIPPED})")
+            write_result_scores(loaded, database, selection, output, keep, overwrite=overwrite)
+    say(f"wrote {output}; its column {SKIPPED} counts what a row's likelihood left out", "written", output=str(output))

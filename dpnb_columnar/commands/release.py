@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.commands import database_options, options
-from dpnb_columnar.commands.options import say, stage
-from dpnb_columnar.commands.outputs import check_target
+from dpnb_columnar.commands import batch_options, database_options, options
+from dpnb_columnar.commands.configuration import Config
+from dpnb_columnar.commands.terminal import LogFormat
 from dpnb_columnar.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 
 def command(
+    context: typer.Context,
     statistics: Annotated[
         list[str],
         typer.Argument(
@@ -54,6 +55,12 @@ def command(
     weights: options.SplitWeights = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
+    ledger: batch_options.LedgerFile = None,
+    account: batch_options.Account = None,
+    run_id: batch_options.RunId = None,
+    config: Config = None,
+    dry_run: batch_options.DryRun = False,
+    log_format: batch_options.Log = LogFormat.TEXT,
 ) -> None:
     """Release a model from statistics, the other half of train.
 
@@ -74,14 +81,12 @@ def command(
       dpnb-columnar release postgresql://curator@db/census --table person \\
           --dataset census --output census.model.json
     """
-    from dpnb_columnar.boundary.release import plan
-    from dpnb_columnar.commands.releasing import announce, release_to
+    from dpnb_columnar.commands.releasing import Job, carry_out, payer, planned, rehearse
     from dpnb_columnar.model.files import check_suffix
 
     check_suffix(output)
     database = database_options.database_in(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
-    check_target(output, overwrite, files)
     named = _named(dataset, domain, label)
     counted: Callable[[], Statistics]
     if database is None:
@@ -93,13 +98,29 @@ def command(
         found, counted = named, _counter(database, table, query, named.domain)
     rows = options.rows_for(found, delta, declared_rows)
     spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, rows)
-    shares = plan(found.domain, spent, mechanism, noise)
-    say(f"domain {found.domain.name}, from {found.origin}")
-    options.tell_rule(delta, rows)
-    announce(spent, mechanism, shares)
-    with stage("counting"):
-        everything = counted()
-    release_to(output, everything, spent, mechanism, noise, seed, overwrite)
+    asked = planned(found, spent, mechanism, noise)
+    payment = payer(asked, _names(files, database, table, query), seed, ledger, account, run_id)
+    read = [*files, *(file for file in (domain, query) if file is not None)]
+    job = Job(asked, read, output, overwrite, seed, payment)
+
+    def prepare() -> Callable[[], Statistics]:
+        options.tell_domain(found)
+        options.tell_rule(delta, rows)
+        return counted
+
+    if dry_run:
+        batch_options.show_settings(context, options.settled(found, rows))
+        prepare()
+        rehearse(job)
+    else:
+        carry_out(job, prepare)
+
+
+def _names(files: Sequence[Path], database: Database | None, table: str | None, query: Path | None) -> list[str]:
+    """Names of what is released from, for the ledger."""
+    if database is None:
+        return [str(file.resolve()) for file in files]
+    return [str(database), f"table {table}" if query is None else f"query {query.resolve()}"]
 
 
 def _named(dataset: str | None, domain: Path | None, label: str | None) -> FoundDomain | None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.commands.options import say, stage, table, warn
 from dpnb_columnar.commands.outputs import check_parquet
+from dpnb_columnar.commands.terminal import say, stage, table, warn
 
 if TYPE_CHECKING:
     from dpnb_columnar.study.reproduce.run import Evaluation

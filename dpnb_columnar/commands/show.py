@@ -8,7 +8,7 @@ import typer
 
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.composition import composition_table
-from dpnb_columnar.commands.options import say, table
+from dpnb_columnar.commands.terminal import say, table
 
 
 def command(

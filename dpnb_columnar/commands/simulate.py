@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say
 from dpnb_columnar.commands.outputs import check_parquet
+from dpnb_columnar.commands.terminal import say, shows_progress
+from dpnb_columnar.files import check_output
+from dpnb_columnar.locks import output_lock
 
 
 def command(
@@ -33,15 +36,21 @@ def command(
     from dpnb_columnar.simulate import simulate_census
 
     check_parquet(output)
-    if not sys.stderr.isatty():
-        simulate_census(output, rows=rows, seed=seed, overwrite=overwrite)
-    else:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        with Progress(console=Console(stderr=True), transient=True) as progress:
-            task = progress.add_task("simulating", total=rows)
-            simulate_census(
-                output, rows=rows, seed=seed, overwrite=overwrite, progress=lambda done: progress.advance(task, done)
-            )
+    check_output(output, overwrite)
+    with output_lock(output), _progress(rows) as progress:
+        simulate_census(output, rows=rows, seed=seed, overwrite=overwrite, progress=progress)
     say(f"wrote {output}: {rows} rows")
+
+
+@contextmanager
+def _progress(rows: int) -> Iterator[Callable[[int], None] | None]:
+    """Share of the rows written and the time left, on a terminal; silent in a pipe."""
+    if not shows_progress():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("simulating", total=rows)
+        yield lambda count: bar.advance(task, count)

@@ -10,8 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say
 from dpnb_columnar.commands.outputs import check_target
+from dpnb_columnar.commands.terminal import say
 from dpnb_columnar.dialects.names import Dialect
 from dpnb_columnar.errors import DataError, UsageError
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say, stage, warn
 from dpnb_columnar.commands.outputs import check_target
+from dpnb_columnar.commands.terminal import say, stage, warn
 from dpnb_columnar.errors import DataError, UsageError
 
 if TYPE_CHECKING:

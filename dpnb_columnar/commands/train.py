@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.commands import options
-from dpnb_columnar.commands.options import say, stage
-from dpnb_columnar.commands.outputs import check_target, default_name
+from dpnb_columnar.commands import batch_options, options
+from dpnb_columnar.commands.configuration import Config
+from dpnb_columnar.commands.outputs import default_name
+from dpnb_columnar.commands.terminal import LogFormat
+
+if TYPE_CHECKING:
+    from dpnb_columnar.aggregation.statistics import Statistics
 
 
 def command(
+    context: typer.Context,
     data: options.Data,
     dataset: options.Dataset = None,
     label: options.Label = None,
@@ -29,6 +35,12 @@ def command(
     ] = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
+    ledger: batch_options.LedgerFile = None,
+    account: batch_options.Account = None,
+    run_id: batch_options.RunId = None,
+    config: Config = None,
+    dry_run: batch_options.DryRun = False,
+    log_format: batch_options.Log = LogFormat.TEXT,
 ) -> None:
     """Train a classifier, and write it with its guarantee.
 
@@ -43,10 +55,11 @@ def command(
       dpnb-columnar train "state-*.parquet" --epsilon 0.5 --output model.parquet
       dpnb-columnar train adult.parquet --mechanism histogram --weights 1:1:1
       dpnb-columnar train census.parquet --noise gaussian --delta 1/n^2 --declared-rows 250000
+      dpnb-columnar train census.parquet --ledger census.ledger --run-id 2026-11-21
+      dpnb-columnar train --config job.toml --dry-run
     """
     from dpnb_columnar.aggregation.local import aggregate
-    from dpnb_columnar.boundary.release import plan
-    from dpnb_columnar.commands.releasing import announce, release_to
+    from dpnb_columnar.commands.releasing import Job, carry_out, payer, planned, rehearse
     from dpnb_columnar.model.files import check_suffix
     from dpnb_columnar.rows.domains import find_domain
     from dpnb_columnar.rows.source import open_source, resolve
@@ -57,13 +70,19 @@ def command(
     spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, rows)
     target = output or default_name(data, found.domain.name, ".model.json")
     check_suffix(target)
-    shares = plan(found.domain, spent, mechanism, noise)
-    check_target(target, overwrite, files)
-    source = open_source(files, found.domain)
+    asked = planned(found, spent, mechanism, noise)
+    payment = payer(asked, [str(file.resolve()) for file in files], seed, ledger, account, run_id)
+    job = Job(asked, files, target, overwrite, seed, payment)
 
-    say(f"domain {found.domain.name}, from {found.origin}")
-    options.tell_rule(delta, rows)
-    announce(spent, mechanism, shares)
-    with stage("counting"):
-        statistics = aggregate(source, found.domain)
-    release_to(target, statistics, spent, mechanism, noise, seed, overwrite)
+    def prepare() -> Callable[[], Statistics]:
+        source = open_source(files, found.domain)
+        options.tell_domain(found)
+        options.tell_rule(delta, rows)
+        return lambda: aggregate(source, found.domain)
+
+    if dry_run:
+        batch_options.show_settings(context, options.settled(found, rows) | {"--output": (target, "the data's name")})
+        prepare()
+        rehearse(job)
+    else:
+        carry_out(job, prepare)
