@@ -38,8 +38,8 @@ def test_proofs_name_living_functions_and_each_section_its_attack() -> None:
     for path in re.findall(r"`(dpnb_columnar/[\w/]+\.py)`", text):
         assert (ROOT / path).is_file()
     sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
-    assert [section.split(".")[0] for section in sections] == [str(number) for number in range(1, 9)]
-    for section in sections[:6]:
+    assert [section.split(".")[0] for section in sections] == [str(number) for number in range(1, 10)]
+    for section in [*sections[:6], sections[7]]:
         assert "`test_" in section, section.splitlines()[0]
 
 
@@ -60,7 +60,7 @@ def test_docstrings_refer_to_sections_that_exist() -> None:
     code = "\n".join(file.read_text() for file in (ROOT / "dpnb_columnar").rglob("*.py"))
     referred = {int(number) for number in re.findall(r"docs/privacy\.md, sections? (\d)", code)}
     assert referred
-    assert referred <= set(range(1, 9))
+    assert referred <= set(range(1, 10))
 
 
 def test_the_readme_names_every_command_and_no_other(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,7 @@ from dpnb_columnar.domain import (
     Categorical,
     Declaration,
     Group,
+    attribute_reader,
     digest,
     document_of,
     labelled,
@@ -95,6 +96,25 @@ def test_a_group_may_hold_a_value_of_its_own_name() -> None:
 )
 def test_faults_have_their_place(groups: object, place: str, problem: str) -> None:
     assert problem in faults(groups=groups, missing_values=[99])[place]
+
+
+@pytest.mark.parametrize("names", [1, 50])
+def test_ranges_are_not_written_out_for_nothing(names: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many ranges there are, in one group or in many."""
+    made: list[str] = []
+
+    def noted(member: str, most: int) -> list[str]:
+        values = expanded(member, most)
+        made.extend(values)
+        return values
+
+    monkeypatch.setattr(attribute_reader, "expanded", noted)
+    ranges = [f"{first}-{first + 3999}" for first in range(0, 4_000_000, 4000)]
+    groups = {f"group {place}": ranges[place::names] for place in range(names)}
+    assert faults(values=[*groups], groups=groups) == {
+        "groups": "more than 10000 values, ranges written out; merge fewer"
+    }
+    assert len(made) < 50_000
 
 
 def test_all_faults_of_groups_are_told_together() -> None:

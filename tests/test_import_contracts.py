@@ -70,6 +70,7 @@ def test_contracts_are_kept() -> None:
         ("dialects/trees.py", "import dpnb_columnar.noise"),
         ("codebooks/ddi.py", "import dpnb_columnar.boundary.counts"),
         ("ingest/lines.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
+        ("ledger/ledger.py", "import dpnb_columnar.model.model"),
         ("databases/reading.py", "import dpnb_columnar.model.model"),
         ("sensitivity/column.py", "import dpnb_columnar.domain"),
         ("noise/sampler.py", "import dpnb_columnar.boundary.release"),

@@ -163,3 +163,14 @@ def test_another_label(people_file: Path, run: Run) -> None:
     report = json.loads(run("check", people_file, "--label", "hours > 40", "--json").out)
     assert list(report["class_rows"]) == ["<=40", ">40"]
     assert [column["name"] for column in report["columns"]] == ["(label)", "age", "sex", "income"]
+
+
+def test_remedies_can_be_pasted_whatever_a_column_is_called(folder: Path, run: Run) -> None:
+    name = "age; rm -rf x"
+    document = {**PEOPLE, "attributes": {name: PEOPLE["attributes"]["age"]}}
+    write_people(
+        folder / "people.parquet", people(50).rename({"age": name}).with_columns(pl.lit(101).alias(name)), document
+    )
+    ended = run("check", "people.parquet")
+    assert "--drop 'age; rm -rf x'" in ended.out
+    assert "--bounds 'age; rm -rf x=LOWER:UPPER'" in ended.out

@@ -121,6 +121,18 @@ def test_adult_like_attributes(census: Path, folder: Path, run: Run) -> None:
     assert "serves as" in ended.err
 
 
+def test_adult_like_attributes_among_others(census: Path, folder: Path, run: Run) -> None:
+    def kept(names: str) -> list[str]:
+        run("domain", "edit", census, "--output", "kept.toml", "--attributes", names, "--overwrite")
+        (entry,) = read_catalogue(Path("kept.toml"))
+        return [attribute.name for attribute in entry.declared.attributes]
+
+    like = kept("adult-like")
+    assert kept("SEX, adult-like,AGE") == ["SEX", *(name for name in like if name != "SEX")]
+    unknown = ("domain", "edit", census, "--output", "x.toml", "--attributes", "adult-like,NOBODY")
+    assert "--attributes NOBODY: the domain has no attribute" in run(*unknown, expected=64).err
+
+
 def test_a_copy_carries_the_new_domain_and_the_same_rows(folder: Path, run: Run) -> None:
     table = people(1000).with_columns(
         sex=pl.col("sex").cast(pl.Categorical), more=pl.lit(7, pl.UInt32), day=pl.lit("2020-02-02").str.to_date()
@@ -193,6 +205,9 @@ def test_faults_of_the_domain_are_told_together(people_file: Path, run: Run) -> 
         (64, "give --merge as well", ["--rest", "x"]),
         (64, "has no attribute of this name; did you mean hours?", ["--drop", "hour"]),
         (64, "has none of them", ["--attributes", "adult-like"]),
+        (64, "--values sex: goes with no --bounds of the column", ["--values", "sex=1,2", "--bounds", "sex=0:2"]),
+        (64, "--name: is empty", ["--name", ""]),
+        (64, "--name: is empty", ["--name", " "]),
         (64, "declares no column 'wage'", ["--label", "wage > 3"]),
         (66, "map.csv: cannot be read", ["--merge", "sex=map.csv"]),
         (73, "is an input as well", ["--output", FILE, "--overwrite"]),

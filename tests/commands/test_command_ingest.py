@@ -149,7 +149,7 @@ def test_undeclared_columns_beside_declared_ones(folder: Path, run: Run) -> None
         (["--where", "AG > 1"], 64, "--where: the extract has no column 'AG'; is it AGE?"),
         (["--where", "AGE >"], 64, "--where: "),
         (["--where", "AGE = 'x'"], 64, "--where: AGE is integer and cannot be compared with 'x'"),
-        (["--where", "TOWN > 1"], 64, "--where: TOWN is text and cannot be compared with Decimal('1')"),
+        (["--where", "TOWN > 1"], 64, "--where: TOWN is text and cannot be compared with 1; write"),
         (["--codebook", "gone.xml"], 66, "gone.xml"),
         (["--output", "out.csv"], 64, "end its name in .parquet"),
     ],
@@ -192,7 +192,8 @@ def test_damage_leaves_nothing_half_written(folder: Path, run: Run) -> None:
     (folder / "cut.dat.gz").write_bytes(whole[:-100])
     (folder / "flipped.dat.gz").write_bytes(damaged)
     for name in ("cut.dat.gz", "flipped.dat.gz", "csv_pxx.zip"):
-        ended = run("ingest", name, "--codebook", "town.xml", "--output", "out.parquet", expected=65)
+        codebook = () if name.endswith(".zip") else ("--codebook", "town.xml")
+        ended = run("ingest", name, *codebook, "--output", "out.parquet", expected=65)
         assert ended.err.startswith(f"dpnb-columnar: {name}: cannot be read to the end (damaged or cut short)")
         assert not [path for path in folder.iterdir() if "out" in path.name]
 
@@ -220,3 +221,55 @@ def test_what_is_printed_does_not_depend_on_the_rows(folder: Path, run: Run) -> 
         write_extract(folder / "town.dat", TOWNSPEOPLE, lines, last_end="\n" if lines else "")
         said.append(run("ingest", "town.dat", "--output", "out.parquet", "--overwrite").out)
     assert len(set(said)) == 1
+
+
+@pytest.mark.parametrize(
+    "content", ["35,SECRETNAME,999123\n40,Other,5\n", "35,SECRET,35\n", "SECRET,SECRET\n1,2\n", "SECRET,secret\n1,2\n"]
+)
+@pytest.mark.parametrize(
+    "options", [(), ("--columns", "AGE"), ("--where", "AGE > 3"), ("--codebook", "town.xml")], ids=" ".join
+)
+def test_first_row_of_a_csv_without_header_is_not_told(
+    content: str, options: tuple[str, ...], folder: Path, run: Run
+) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    (folder / "people.csv").write_text(content)
+    ended = run("ingest", "people.csv", *options, "--output", "out.parquet", expected=65)
+    assert "line 1" in ended.err
+    assert not any(value in ended.out + ended.err for value in ("SECRET", "secret", "999123", "35"))
+    assert not (folder / "out.parquet").exists()
+
+
+def test_an_unclosed_quote_is_refused_by_its_line(folder: Path, run: Run) -> None:
+    (folder / "town.csv").write_text('AGE,SEX\n35,"1\n40,2\n41,1\n')
+    assert "town.csv, line 2: has a quote" in run("ingest", "town.csv", "--output", "out.parquet", expected=65).err
+    assert not (folder / "out.parquet").exists()
+
+
+def test_archive_with_two_files_of_one_name(folder: Path, run: Run) -> None:
+    with zipfile.ZipFile(folder / "csv_pxx.zip", "w") as target:
+        target.writestr("psam_pxx.csv", PERSONS)
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            target.writestr("psam_pxx.csv", PERSONS)
+    ended = run("ingest", "csv_pxx.zip", "--output", "out.parquet", expected=65)
+    assert "csv_pxx.zip: holds two files of one name" in ended.err
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_members_packed_in_other_ways_are_refused(method: int, folder: Path, run: Run) -> None:
+    """Whole or damaged."""
+    with zipfile.ZipFile(folder / "csv_pxx.zip", "w", method) as target:
+        target.writestr("psam_pxx.csv", PERSONS * 50)
+    content = bytearray((folder / "csv_pxx.zip").read_bytes())
+    for damage in (False, True):
+        if damage:
+            content[60:70] = b"\xff" * 10
+            (folder / "csv_pxx.zip").write_bytes(content)
+        assert "csv_pxx.zip: " in run("ingest", "csv_pxx.zip", "--output", "out.parquet", expected=65).err
+
+
+def test_name_of_a_member_is_told_on_one_line(folder: Path, run: Run) -> None:
+    archive(folder / "csv_pxx.zip", **{"psam_p\x1b[2J\nx": b"A,B\n1\n"})
+    ended = run("ingest", "csv_pxx.zip", "--output", "out.parquet", expected=65)
+    assert "\x1b" not in ended.err
+    assert len(ended.err.splitlines()) == 1

@@ -25,7 +25,12 @@ VERBS = (
     *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),
     "reproduce",
 )
-PATHS = [*((verb,) for verb in VERBS), ("datasets", "list"), ("datasets", "prepare")]
+LEDGER_VERBS = ("init", "show", "verify", "export")
+PATHS = [
+    *((verb,) for verb in VERBS),
+    *(("datasets", "list"), ("datasets", "prepare")),
+    *(("ledger", verb) for verb in LEDGER_VERBS),
+]
 HEAVY = ("polars", "duckdb", "numpy", "pyarrow", "scipy", "flint")
 SECRET = "secret 42"
 
@@ -67,7 +72,8 @@ def test_help_explains_every_option_and_gives_examples(path: tuple[str, ...], ru
 
 
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
-def test_examples_in_the_help_can_be_typed(path: tuple[str, ...], run: Run) -> None:
+def test_examples_in_the_help_can_be_typed(path: tuple[str, ...], folder: Path, run: Run) -> None:
+    (folder / "job.toml").write_text('[train]\ndata = "census.parquet"\n')
     for program, *arguments in examples(run(*path, "--help").out):
         assert program == "dpnb-columnar"
         assert tuple(arguments[: len(path)]) == path
@@ -77,10 +83,10 @@ def test_examples_in_the_help_can_be_typed(path: tuple[str, ...], run: Run) -> N
 def test_help_names_every_verb_in_one_whole_line_and_the_exit_codes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     text = run("--help").out
-    for verb in (*VERBS, "datasets"):
+    for verb in (*VERBS, "datasets", "domain", "sql", "ledger"):
         assert f"\n  {verb} " in text
     assert "..." not in text.partition("Commands:")[2]
-    for code in (0, 64, 65, 66, 70, 73, 78):
+    for code in (0, 64, 65, 66, 69, 70, 73, 75, 77, 78):
         assert f" {code} " in text
 
 
@@ -179,6 +185,20 @@ def test_stopped_command_leaves_nothing_behind(number: signal.Signals, tmp_path:
     assert process.returncode in (128 + number, -signal.SIGINT)
     assert (out, err) == (b"", b"")
     assert not list(tmp_path.iterdir())
+
+
+def test_interrupt_while_modules_are_loaded_shows_no_traceback(tmp_path: Path) -> None:
+    for delay in (0.02, 0.05, 0.1, 0.2):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", "100000000"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert b"dpnb_columnar" not in err  # before any line of ours is run, the interpreter may have its own say
 
 
 def test_warnings_of_libraries_are_not_shown(tmp_path: Path) -> None:

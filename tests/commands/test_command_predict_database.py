@@ -48,7 +48,7 @@ def test_table_of_a_duckdb_file(expected: pl.DataFrame, model_file: Path, run: R
     into_duckdb(Path("rows.duckdb"))
     options = ("--table", "person", "--key", "id", "--output", "scored.parquet")
     ended = run("predict", model_file, "rows.duckdb", *options)
-    assert "303 rows" in ended.out
+    assert "wrote scored.parquet" in ended.out
     assert_frame_equal(pl.read_parquet("scored.parquet"), expected, check_exact=True)
     run("predict", model_file, "duckdb:rows.duckdb", *options, "--overwrite")
 
@@ -58,6 +58,54 @@ def test_query_of_a_duckdb_file(expected: pl.DataFrame, model_file: Path, run: R
     Path("some.sql").write_text('SELECT id, age, hours, sex FROM "person" WHERE id < 10 ORDER BY id;\n')
     run("predict", model_file, "rows.duckdb", "--query", "some.sql", "--key", "id", "--output", "scored.parquet")
     assert_frame_equal(pl.read_parquet("scored.parquet"), expected.head(10), check_exact=True)
+
+
+NO_QUERIES = [
+    "",
+    " \n ;",
+    "-- SELECT 1",
+    "/* SELECT 1 */",
+    "copy (select 42) to 'leak.csv'",
+    "SELECT * FROM \"person\"; COPY (SELECT 1) TO 'leak.csv'",
+    'SELECT * FROM "person"; SELECT * FROM "person"',
+    "SET threads = 1",
+    "ATTACH 'other.duckdb'",
+]
+
+
+@pytest.mark.parametrize("query", NO_QUERIES)
+def test_only_one_select_is_run_in_a_duckdb_file(query: str, model_file: Path, run: Run) -> None:
+    into_duckdb(Path("rows.duckdb"))
+    Path("some.sql").write_text(query)
+    before = sorted(Path().iterdir())
+    arguments = ("rows.duckdb", "--query", "some.sql")
+    ended = run("predict", model_file, *arguments, "--output", "scored.parquet", expected=65)
+    assert "give a file with one SELECT" in ended.err
+    named = ("--domain", "people.parquet", "--output", "released.json")
+    assert "give a file with one SELECT" in run("release", *arguments, *named, expected=65).err
+    assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("query", NO_QUERIES)
+def test_only_one_select_is_run_by_a_postgresql_server(
+    query: str, model_file: Path, run: Run, postgres: PostgresServer
+) -> None:
+    into_postgres(postgres, "person")
+    Path("some.sql").write_text(query)
+    ended = run("predict", model_file, postgres.uri, "--query", "some.sql", "--output", "scored.parquet", expected=65)
+    assert "holds no query" in ended.err or "SQLSTATE" in ended.err or "not valid there" in ended.err
+    assert not Path("scored.parquet").exists()
+
+
+@pytest.mark.parametrize("made", ["sex + 1", "abs(sex)", "sex[1].x"])
+def test_types_made_of_values_are_not_told(made: str, model_file: Path, run: Run) -> None:
+    with duckdb.connect("rows.duckdb") as connection:
+        connection.execute("CREATE TYPE sexes AS ENUM ('SECRET-A', 'SECRET\nB', 'SECRET'')C')")
+        connection.execute("CREATE TABLE person (age INTEGER, hours INTEGER, sex sexes)")
+    Path("some.sql").write_text(f"SELECT {made} FROM person")
+    ended = run("predict", model_file, "rows.duckdb", "--query", "some.sql", "--output", "s.parquet", expected=65)
+    assert "SECRET" not in ended.err
 
 
 @pytest.mark.xdist_group("postgres")
@@ -129,6 +177,9 @@ def test_duckdb_failures_name_the_remedy(model_file: Path, run: Run) -> None:
         (("rows.parquet", "--table", "a"), "database"),
         (("postgresql://u:secret@h/db", "--table", "a"), "PGPASSWORD"),
         (("postgresql://u@h/db?password=secret", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://u@h/db?sslpassword=secret", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://u@h/db?oauth_client_secret=secret", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://u@h/db?%70assword=secret", "--table", "a"), "PGPASSWORD"),
         (("rows.duckdb", "--table", "a; DROP TABLE b"), "expected the name of a table"),
         (("rows.duckdb", "--table", "read_csv('/etc/passwd')"), "expected the name of a table"),
     ],

@@ -19,7 +19,11 @@ from running import Run
 
 from dpnb_columnar.domain import read_declaration
 from dpnb_columnar.domain.catalogue import read_catalogue
-from dpnb_columnar.suggestion.draft import outward
+from dpnb_columnar.domain.toml import entry_toml
+from dpnb_columnar.domain.unlabelled import UnlabelledDomain
+from dpnb_columnar.rows.kinds import Kind
+from dpnb_columnar.suggestion.draft import draft, outward
+from dpnb_columnar.suggestion.profile import ColumnProfile
 
 ROWS = 1000
 NUMBERS = st.integers(-(10**15), 10**15) | st.floats(-1e15, 1e15)
@@ -87,6 +91,35 @@ def test_what_is_left_out_has_its_reason(folder: Path, run: Run) -> None:
         "rooms: type List",
     ):
         assert f"# left out: {line}" in out
+
+
+def test_columns_that_no_declaration_holds_are_left_out(folder: Path, run: Run) -> None:
+    """One that the reader refused would spoil the whole entry."""
+    write(
+        sex=lambda row: row % 2,
+        far=lambda row: 1e15 + row / 7,
+        tiny=lambda row: 1e-300 * (row + 1),
+        **{"n" * 300: lambda row: row % 50 * 1.5},
+        long=lambda row: "x" * 9000 if row % 2 else "y",
+    )
+    out = run("suggest-domain", "survey.parquet", "--output", "datasets.toml", "--most-values", 20).out
+    assert "wrote datasets.toml" in out
+    text = Path("datasets.toml").read_text()
+    assert list(attributes(text)) == ["sex"]
+    assert "# left out: far: 64-bit floats around these bounds are wider apart than the step" in text
+    assert "# left out: tiny: " in text
+    run("domain", "show", "--dataset", "survey")
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2, unique=True))
+def test_every_draft_can_be_read(ends: list[float]) -> None:
+    smallest, largest = sorted(ends)
+    column = ColumnProfile("x", Kind.FLOAT, "Float64", 1000, 900, None, smallest, largest, None, ())
+    found = draft([column])
+    assert len(found.attributes) + len(found.left_out) == 1
+    if found.attributes:
+        toml = tomllib.loads(entry_toml(UnlabelledDomain("survey", found.attributes)), parse_float=Decimal)
+        assert read_declaration("survey", toml["survey"], "x").attributes == found.attributes
 
 
 def test_codes_for_missing_are_guessed_in_comments(folder: Path, run: Run) -> None:

@@ -5,28 +5,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-import polars as pl
 import pytest
 from mechanisms import MECHANISMS
-from people import TYPES, people, write_people
+from odd_rows import ROWS
+from people import people, write_people
 from running import Run
 
 FILE = Path("people.parquet")
-
-ROWS: Mapping[str, pl.DataFrame] = {
-    "none": pl.DataFrame(schema=TYPES),
-    "one": people(1),
-    "many": people(10_000),
-    "all null": pl.DataFrame({name: [None] * 100 for name in TYPES}, schema=TYPES),
-    "one class only": people(1000).with_columns(income=pl.lit("low")),
-    "one value only": people(1000).with_columns(age=pl.lit(40), hours=pl.lit(40), sex=pl.lit("f")),
-    "no declared class": people(1000).with_columns(income=pl.lit("middling")),
-    "no declared category": people(1000).with_columns(sex=pl.lit("x")),
-    "far outside the bounds": people(1000).with_columns(age=pl.lit(2**62), hours=pl.lit(-(2**62))),
-}
 
 TRAINED = """\
 domain people, from the metadata of the data

@@ -1,0 +1,35 @@
+"""A working directory in which the examples of docs/batch.md run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from examples import EXAMPLES, shell
+
+from dpnb_columnar.simulate import simulate_census
+
+
+@pytest.fixture
+def program(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``dpnb-columnar`` is the one under test, whatever else is installed."""
+    binaries = tmp_path_factory.mktemp("bin")
+    launcher = binaries / "dpnb-columnar"
+    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dpnb_columnar "$@"\n')
+    launcher.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{binaries}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.fixture
+def place(folder: Path, program: None) -> Path:
+    """A working directory with the examples, the rows, and a ledger that pays for two runs of the job."""
+    if os.name != "posix":
+        pytest.skip("the examples are written for POSIX shells")
+    shutil.copytree(EXAMPLES, folder, dirs_exist_ok=True)
+    simulate_census(folder / "census.parquet", rows=500, seed=1)
+    simulate_census(folder / "new.parquet", rows=100, seed=2)
+    shell("dpnb-columnar ledger init census.ledger --dataset census_simulated --epsilon 0.2")
+    return folder

@@ -1,0 +1,205 @@
+"""``train --ledger``: charged once however often it is begun again, and always the same model."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from people import people, write_people
+from running import Run
+
+from dpnb_columnar.aggregation.parts import parts_of
+from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.ledger import Ledger
+
+LEDGER = Path("people.ledger")
+TARGET = Path("people.model.json")
+ID = "nightly-2026-11-21"
+
+
+@pytest.fixture
+def ledger(people_file: Path) -> Path:
+    """A ledger that admits epsilon 1 for the people."""
+    with Ledger.create(LEDGER) as opened:
+        opened.open_account("people", Approximate(Fraction(1), Fraction(0)), Neighbours.ADD_REMOVE)
+    return LEDGER
+
+
+def spent() -> tuple[str, int]:
+    """Epsilon spent, and the number of releases."""
+    with Ledger(LEDGER) as opened:
+        return str(opened.account("people").spent.epsilon), len(list(opened.releases()))
+
+
+def test_a_release_is_charged_and_its_model_noted(ledger: Path, people_file: Path, run: Run) -> None:
+    ended = run("train", people_file, "--epsilon", "0.3", "--ledger", ledger, "--run-id", ID)
+    assert f"run {ID}, charged to people in people.ledger" in ended.out
+    assert spent() == ("3/10", 1)
+    with Ledger(LEDGER) as opened:
+        [(entry, model)] = opened.releases()
+        assert (entry.run, entry.mechanism, entry.noise) == (ID, "smooth", "polyplace")
+        kept = opened.run(ID)
+        assert kept is not None
+        assert kept.document == TARGET.read_text()
+        assert model == kept.digest
+
+
+@pytest.mark.parametrize("suffix", [".json", ".parquet"])
+def test_the_same_run_again_gives_the_same_model_and_is_not_charged(
+    suffix: str, ledger: Path, people_file: Path, run: Run
+) -> None:
+    target = Path(f"model{suffix}")
+    command = ("train", people_file, "--epsilon", "0.3", "--ledger", ledger, "--run-id", ID, "--output", target)
+    run(*command)
+    first = target.read_bytes()
+    assert "nothing is spent again" in run(*command).out
+    target.unlink()
+    assert "nothing is spent again" in run(*command).out
+    assert target.read_bytes() == first
+    target.write_bytes(b"something else")
+    assert "is not what run" in run(*command, expected=73).err
+    run(*command, "--overwrite")
+    assert target.read_bytes() == first
+    assert spent() == ("3/10", 1)
+
+
+def test_runs_without_an_id_are_charged_each(ledger: Path, people_file: Path, run: Run) -> None:
+    models = set()
+    for _ in range(3):
+        run("train", people_file, "--epsilon", "0.3", "--ledger", ledger, "--overwrite")
+        models.add(TARGET.read_text())
+    assert len(models) == 3
+    assert spent() == ("9/10", 3)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        ("--epsilon", "0.4"),
+        ("--epsilon", "0.3", "--mechanism", "histogram"),
+        ("--epsilon", "0.3", "--noise", "cauchy"),
+        ("--epsilon", "0.3", "--weights", "1:1:1"),
+        ("--epsilon", "0.3", "--label", "age > 40"),
+    ],
+    ids=" ".join,
+)
+def test_a_run_id_belongs_to_one_release(other: tuple[str, ...], ledger: Path, people_file: Path, run: Run) -> None:
+    run("train", people_file, "--epsilon", "0.3", "--ledger", ledger, "--run-id", ID)
+    TARGET.unlink()
+    told = run("train", people_file, *other, "--ledger", ledger, "--run-id", ID, "--account", "people", expected=64).err
+    assert ID in told
+    write_people(Path("others.parquet"))
+    others = ("others.parquet", "--epsilon", "0.3", "--account", "people")
+    assert ID in run("train", *others, "--ledger", ledger, "--run-id", ID, expected=64).err
+    assert spent() == ("3/10", 1)
+    assert not TARGET.exists()
+
+
+def test_a_run_that_would_pass_the_limit_opens_no_row(
+    ledger: Path, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("train", people_file, "--epsilon", "0.7", "--ledger", ledger)
+
+    def never(*_: object) -> None:
+        raise AssertionError("rows were counted")
+
+    monkeypatch.setattr("dpnb_columnar.aggregation.local.aggregate", never)
+    command = ("train", people_file, "--epsilon", "0.31", "--ledger", ledger, "--output", "more.json")
+    for more in ((), ("--dry-run",)):
+        told = run(*command, *more, expected=77).err
+        assert all(amount in told for amount in ("0.31", "limit epsilon 1", "0.7", "0.3"))
+    assert spent() == ("7/10", 1)
+    assert not Path("more.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("place", "drawn_again"),
+    [("dpnb_columnar.boundary.release.release", True), ("dpnb_columnar.commands.releasing.save_model", False)],
+)
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, SystemExit(143), OSError("secret 42")], ids=repr)
+def test_a_run_that_was_cut_short_is_finished_without_a_second_charge(
+    place: str,
+    drawn_again: bool,
+    failure: BaseException,
+    ledger: Path,
+    people_file: Path,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    command = ("train", people_file, "--epsilon", "0.6", "--ledger", ledger, "--run-id", ID)
+
+    def fail(*_: object, **__: object) -> None:
+        raise failure
+
+    with monkeypatch.context() as patched:
+        patched.setattr(place, fail)
+        code = {KeyboardInterrupt: 130}.get(failure, 143 if isinstance(failure, SystemExit) else 70)  # type: ignore[call-overload]
+        run(*command, expected=code)
+    assert not TARGET.exists()
+    assert spent() == ("3/5", 1)
+    with Ledger(LEDGER) as opened:
+        begun = opened.run(ID)
+        assert begun is not None
+        assert (begun.document is None) is drawn_again
+    run(*command)
+    assert spent() == ("3/5", 1)
+    if begun.document is not None:
+        assert TARGET.read_text() == begun.document
+
+
+def test_statistics_are_charged_like_the_rows_they_count(ledger: Path, people_file: Path, run: Run) -> None:
+    run("aggregate", people_file)
+    command = ("release", "people.statistics.parquet", "--output", TARGET, "--epsilon", "0.6", "--ledger", ledger)
+    run(*command, "--run-id", ID)
+    run(*command, "--run-id", ID)
+    run(*command, "--overwrite", expected=77)
+    assert spent() == ("3/5", 1)
+
+
+def test_an_account_bound_to_files_pays_for_no_others(people_file: Path, run: Run) -> None:
+    with Ledger.create(LEDGER) as opened:
+        limit = Approximate(Fraction(1), Fraction(0))
+        opened.open_account("people", limit, Neighbours.ADD_REMOVE, parts_of([people_file]))
+    write_people(Path("others.parquet"), people(500, seed=3))
+    told = run("train", "others.parquet", "--account", "people", "--ledger", LEDGER, expected=65).err
+    assert "bound to other files" in told
+    assert spent() == ("0", 0)
+    run("train", people_file, "--ledger", LEDGER)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "told"),
+    [
+        (("--seed", 1, "--ledger", LEDGER), 64, "--seed"),
+        (("--mechanism", "none", "--ledger", LEDGER), 64, "none protects nobody"),
+        (("--run-id", ID), 64, "--run-id is for a ledger"),
+        (("--account", "people"), 64, "--account is for a ledger"),
+        (("--ledger", "absent.ledger"), 66, "ledger init"),
+        (("--ledger", LEDGER, "--account", "peopel"), 78, "people"),
+        (("--ledger", LEDGER, "--neighbours", "replace-one"), 78, "add-remove"),
+        (("--ledger", LEDGER, "--run-id", "a b"), 64, "run"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_charged_is_refused_before_anything_else(
+    options: tuple[object, ...], code: int, told: str, ledger: Path, people_file: Path, run: Run
+) -> None:
+    assert told in run("train", people_file, *options, expected=code).err
+    assert spent() == ("0", 0)
+    assert not TARGET.exists()
+
+
+def test_a_released_model_does_not_tell_who_paid(ledger: Path, people_file: Path, run: Run) -> None:
+    run("train", people_file, "--ledger", ledger, "--run-id", ID)
+    assert ID not in TARGET.read_text()
+    assert str(LEDGER) not in TARGET.read_text()
+
+
+def test_events_name_the_run_and_what_it_is_charged_to(ledger: Path, people_file: Path, run: Run) -> None:
+    ended = run("train", people_file, "--ledger", ledger, "--run-id", ID, "--log-format", "json")
+    events = [json.loads(line) for line in ended.out.splitlines()]
+    [charged] = [event for event in events if event["event"] == "charge"]
+    assert (charged["run"], charged["dataset"], charged["ledger"]) == (ID, "people", str(LEDGER))
+    assert events[-1] == {**events[-1], "event": "finished", "exit_code": 0, "run": ID, "verb": "train"}
