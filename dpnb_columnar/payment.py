@@ -5,8 +5,11 @@ Proof that a run which is cut short and begun again costs what it was charged on
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,12 +17,16 @@ from typing import TYPE_CHECKING, Any
 from dpnb_columnar.budget import Budget, total
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.numbers import text
-from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.ledger import Charge, Ledger, fresh_run
+from dpnb_columnar.errors import BusyError, DataError, UsageError
+from dpnb_columnar.ledger import Charge, Ledger, check_dataset, check_run, fresh_run
+from dpnb_columnar.locks import output_lock
 
 if TYPE_CHECKING:
     from dpnb_columnar.aggregation.statistics import Statistics
     from dpnb_columnar.model.model import Model
+
+PATIENCE = 60.0
+"""Seconds to wait for another attempt of the same run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ class Payment:
         return None if known is None or known.document is None else self._model(known.document)
 
     def release(self, statistics: Statistics, budget: Budget, mechanism: str, noise: str | None) -> Model:
-        """Spend, then release, then keep.
+        """Spend, then release, then keep. Of several attempts of one run only one does this at a time.
 
         Args:
             statistics: Exact counts. Confidential.
@@ -58,11 +65,12 @@ class Payment:
         Raises:
             BudgetError: Another run has spent meanwhile what this one needs.
             DataError: The account is bound to other files than these.
+            BusyError: Another attempt of this run does not come to an end.
         """
         from dpnb_columnar.boundary.release import release
         from dpnb_columnar.model.document import to_document, to_json
 
-        with Ledger(self.ledger) as ledger:
+        with self._alone(), Ledger(self.ledger) as ledger:
             bound = ledger.account(self.charge.dataset).parts
             if bound is not None and not statistics.parts <= bound:
                 raise DataError(
@@ -74,6 +82,30 @@ class Payment:
                 model = release(statistics, budget, mechanism, noise)
                 document = ledger.keep(self.charge.run, to_json(to_document(model)))
         return self._model(document)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other attempts of this run from drawing meanwhile.
+
+        Were two to draw at once, the one that drew faster would be kept, and how long a draw takes depends on what is
+        drawn (docs/privacy.md, Lemma 8.3).
+
+        Raises:
+            BusyError: Another one has not come to an end in a minute.
+        """
+        file = self.ledger.resolve()
+        name = file.with_name(f"{file.name}.{hashlib.sha256(self.charge.run.encode()).hexdigest()[:16]}")
+        deadline = time.monotonic() + PATIENCE
+        with ExitStack() as stack:
+            while True:
+                try:
+                    stack.enter_context(output_lock(name, self.charge.run))
+                    break
+                except BusyError:
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.05)
+            yield
 
     def _model(self, document: str) -> Model:
         from dpnb_columnar.model.reading import from_document
@@ -109,7 +141,15 @@ def payment_for(
     loss = total(plan(domain, budget, mechanism, noise))
     family = noise_named(chosen, noise) if chosen.smooth else None
     inputs = _inputs(domain, data, budget, mechanism, family)
-    charge = Charge(account or domain.name, run or fresh_run(), loss, budget.neighbours, mechanism, family, inputs)
+    charge = Charge(
+        domain.name if account is None else check_dataset(account),
+        fresh_run() if run is None else check_run(run),
+        loss,
+        budget.neighbours,
+        mechanism,
+        family,
+        inputs,
+    )
     return Payment(ledger, charge)
 
 

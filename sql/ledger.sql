@@ -85,6 +85,10 @@ total_epsilon, total_delta, total_rho, parts, model_digest, digest
 -- Returns the entry of a number. Parameter: number.
 SELECT @columns FROM entry WHERE number = :number
 
+-- name: first
+-- Returns the entry of the lowest number, which is 1 unless somebody forged one.
+SELECT @columns FROM entry ORDER BY number LIMIT 1
+
 -- name: last
 -- Returns the last entry.
 SELECT @columns FROM entry ORDER BY number DESC LIMIT 1

@@ -55,7 +55,7 @@ def command(
     found = find_domain(files, dataset, label)
     target = output or default_name(data, found.domain.name, ".statistics.parquet")
     check_parquet(target)
-    check_target(target, overwrite, files)
+    check_target(target, overwrite, [*files, *([] if config is None else [config])])
     with output_lock(target):
         source = open_source(files, found.domain)
         options.tell_domain(found)

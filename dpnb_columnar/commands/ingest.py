@@ -81,7 +81,7 @@ def command(
     from dpnb_columnar.ingest.extracts import bytes_on_disk, find_extracts
 
     check_parquet(output)
-    check_target(output, overwrite, extract)
+    check_target(output, overwrite, [*extract, *([] if config is None else [config])])
     extracts = find_extracts(extract)
     conversion = plan_conversion(extracts, output, codebook, columns, where)
     size = bytes_on_disk(extracts)

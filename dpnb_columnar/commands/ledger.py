@@ -73,11 +73,9 @@ def init(
       dpnb-columnar ledger init census.ledger --dataset oregon --epsilon 1 \\
           --neighbours replace-one --bind oregon.parquet
     """
-    import os
-
     from dpnb_columnar.budget import Approximate, is_rule, parse_delta, parse_epsilon
     from dpnb_columnar.errors import UsageError
-    from dpnb_columnar.ledger import Ledger, check_dataset
+    from dpnb_columnar.ledger import check_dataset
     from dpnb_columnar.ledger.refusals import stated
 
     if is_rule(delta):
@@ -85,7 +83,7 @@ def init(
     limit = Approximate(parse_epsilon(epsilon), parse_delta(delta))
     check_dataset(dataset)
     parts = _parts(bind)
-    with Ledger(file) if os.path.lexists(file) else Ledger.create(file) as ledger:
+    with _opened(file) as ledger:
         account = ledger.open_account(dataset, limit, neighbours, parts)
     bound = "" if parts is None else ", bound to files"
     say(f"{file}: data set {account.dataset}, limit {stated(account.limit)} ({neighbours} neighbours{bound})")
@@ -181,6 +179,23 @@ def export(
     with Ledger(file) as ledger:
         write_releases(ledger, output, overwrite=overwrite)
     say(f"wrote {output}")
+
+
+def _opened(file: Path) -> Ledger:
+    """The ledger of this name, which is made if it is not there; several processes may do so at the same time."""
+    from os.path import lexists
+
+    from dpnb_columnar.errors import OutputError
+    from dpnb_columnar.ledger import Ledger
+
+    if lexists(file):
+        return Ledger(file)
+    try:
+        return Ledger.create(file)
+    except OutputError:
+        if not lexists(file):
+            raise
+        return Ledger(file)
 
 
 def _parts(bind: list[str] | None) -> frozenset[str] | None:

@@ -34,5 +34,14 @@ def check_target(output: Path, overwrite: bool, inputs: Iterable[Path]) -> None:
         OutputError: With the remedy.
     """
     check_output(output, overwrite)
+    check_no_input(output, inputs)
+
+
+def check_no_input(output: Path, inputs: Iterable[Path]) -> None:
+    """Refuse an output that would replace a file the run is made of.
+
+    Raises:
+        OutputError: With the remedy.
+    """
     if output.exists() and any(output.samefile(file) for file in inputs if file.exists()):
         raise OutputError(f"{output}: is an input as well, and would be lost; choose another --output")

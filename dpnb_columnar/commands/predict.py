@@ -61,7 +61,7 @@ def command(
     check_parquet(output)
     database = database_options.database_in(data, table, query)
     files = () if database else resolve(data)
-    check_target(output, overwrite, [model, *files])
+    check_target(output, overwrite, [model, *files, *([] if config is None else [config])])
     loaded, keep = load_model(model), key or []
     with output_lock(output), stage("scoring"):
         if database is None:

@@ -13,6 +13,7 @@ from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.commands import batch_options, database_options, options
 from dpnb_columnar.commands.configuration import Config
 from dpnb_columnar.commands.terminal import LogFormat
+from dpnb_columnar.dialects.names import Dialect
 from dpnb_columnar.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def command(
     spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, rows)
     asked = planned(found, spent, mechanism, noise)
     payment = payer(asked, _names(files, database, table, query), seed, ledger, account, run_id)
-    read = [*files, *(file for file in (domain, query) if file is not None)]
+    read = [*files, *(file for file in (domain, query, ledger, config) if file is not None)]
     job = Job(asked, read, output, overwrite, seed, payment)
 
     def prepare() -> Callable[[], Statistics]:
@@ -120,7 +121,8 @@ def _names(files: Sequence[Path], database: Database | None, table: str | None, 
     """Names of what is released from, for the ledger."""
     if database is None:
         return [str(file.resolve()) for file in files]
-    return [str(database), f"table {table}" if query is None else f"query {query.resolve()}"]
+    address = str(Path(database.address).resolve()) if database.dialect is Dialect.DUCKDB else database.address
+    return [address, f"table {table}" if query is None else f"query {query.resolve()}"]
 
 
 def _named(dataset: str | None, domain: Path | None, label: str | None) -> FoundDomain | None:

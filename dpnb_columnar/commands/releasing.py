@@ -11,7 +11,7 @@ from dpnb_columnar.boundary.release import plan, release
 from dpnb_columnar.budget import Budget, Share
 from dpnb_columnar.commands.composition import composition_table
 from dpnb_columnar.commands.options import released_under
-from dpnb_columnar.commands.outputs import check_target
+from dpnb_columnar.commands.outputs import check_no_input, check_target
 from dpnb_columnar.commands.terminal import about, say, stage, warn
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.errors import Error, OutputError, UsageError
@@ -47,7 +47,7 @@ class Job:
 
     Attributes:
         planned: The release.
-        files: Inputs, which the output must not replace.
+        files: Inputs, the ledger and the file of settings among them, which the output must not replace.
         target: The model file.
         overwrite: Replace it.
         seed: For repeatable noise, which protects nobody.
@@ -102,9 +102,10 @@ def carry_out(job: Job, prepare: Callable[[], Callable[[], Statistics]]) -> None
         prepare: Checks the data without opening a row, and gives what counts it.
     """
     check_output(job.target, overwrite=True)
+    check_no_input(job.target, job.files)
     with output_lock(job.target, job.payment.charge.run if job.payment else None):
         if job.payment and (kept := job.payment.admitted()):
-            _write_kept(kept, job)
+            _write_kept(kept, job, job.payment.charge.run)
             return
         check_target(job.target, job.overwrite, job.files)
         count = prepare()
@@ -123,8 +124,10 @@ def rehearse(job: Job) -> None:
     """Say what a run would do, and refuse what it would be refused. Opens no row."""
     announce(job)
     composition_table(job.planned.shares, [], [() for _ in job.planned.shares])
-    if job.payment and job.payment.admitted():
-        say(f"run {job.payment.charge.run} has released its model: it would be written again, and nothing be spent")
+    if job.payment and (kept := job.payment.admitted()):
+        check_no_input(job.target, job.files)
+        there = _is_there(kept, job, job.payment.charge.run)
+        say(f"dry run: {job.target} {'is' if there else 'would be'} what this run released before; nothing is spent")
         return
     check_target(job.target, job.overwrite, job.files)
     admitted = "the ledger admits this release; " if job.payment else ""
@@ -159,24 +162,34 @@ def _released(job: Job, statistics: Statistics) -> Model:
     return release(statistics, asked.budget, asked.mechanism, asked.noise, draw)
 
 
-def _write_kept(kept: Model, job: Job) -> None:
+def _write_kept(kept: Model, job: Job, run: str) -> None:
     """Put in place what this run has released, unless it is there.
 
     Raises:
         OutputError: Something else is there.
     """
-    run = job.payment.charge.run if job.payment else ""
-    if job.target.exists() and not job.overwrite:
-        try:
-            same = load_model(job.target) == kept
-        except Error:
-            same = False
-        if not same:
-            raise OutputError(
-                f"{job.target}: exists already, and is not what run {run} released; choose another --output, or "
-                "replace it with --overwrite"
-            )
+    if _is_there(kept, job, run):
         say(f"{job.target} is what run {run} released; nothing is spent again", "already released")
         return
     save_model(kept, job.target, overwrite=job.overwrite)
     say(f"wrote {job.target}, as run {run} released it; nothing is spent again", "already released")
+
+
+def _is_there(kept: Model, job: Job, run: str) -> bool:
+    """Whether the output is what this run has released; False where it may be written.
+
+    Raises:
+        OutputError: Something else is there, and is not to be replaced.
+    """
+    if job.overwrite or not job.target.exists():
+        return False
+    try:
+        same = load_model(job.target) == kept
+    except Error:
+        same = False
+    if not same:
+        raise OutputError(
+            f"{job.target}: exists already, and is not what run {run} released; choose another --output, or replace it "
+            "with --overwrite"
+        )
+    return True

@@ -72,7 +72,8 @@ def command(
     check_suffix(target)
     asked = planned(found, spent, mechanism, noise)
     payment = payer(asked, [str(file.resolve()) for file in files], seed, ledger, account, run_id)
-    job = Job(asked, files, target, overwrite, seed, payment)
+    kept = [*files, *(file for file in (ledger, config) if file is not None)]
+    job = Job(asked, kept, target, overwrite, seed, payment)
 
     def prepare() -> Callable[[], Statistics]:
         source = open_source(files, found.domain)

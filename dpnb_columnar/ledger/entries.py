@@ -60,8 +60,10 @@ class Entries:
         """The entries that a query finds after a number, whether they follow from each other or not.
 
         Raises:
-            DataError: One is no entry, or they are out of order.
+            DataError: One is no entry, or they are out of order, or one stands before number 1.
         """
+        for row in self.rows("first"):
+            self._entry(row)
         while rows := self.rows(section, number=after, most=AT_ONCE):
             for row in rows:
                 entry = self._entry(row)
@@ -113,6 +115,10 @@ class Entries:
 
     def _entry(self, row: tuple[Any, ...]) -> Entry:
         entry = Entry(*row)
+        if entry.number < 1:
+            raise DataError(
+                f"{self.path}: entry {entry.number}: stands before entry 1; restore a backup whose head is known"
+            )
         head = (entry.kind, entry.time, entry.version, entry.digest)
         if not ({*map(type, head)} == {str} and {*map(type, row[1:])} <= {str, type(None)}):
             raise DataError(f"{self.path}: entry {entry.number}: is damaged; restore a backup whose head is known")

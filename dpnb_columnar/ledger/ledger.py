@@ -39,7 +39,7 @@ class Ledger:
 
         Raises:
             MissingInputError: It is not there.
-            ConfigurationError: Every user of the machine can write to it, or a later version has made it.
+            ConfigurationError: Others than its owner can change it, it has several names, or a later version made it.
             DataError: The file is no ledger.
         """
         self.path = path
@@ -53,7 +53,7 @@ class Ledger:
 
         Raises:
             OutputError: There is a file of this name, or it cannot be written.
-            ConfigurationError: Every user of the machine can replace files in its folder.
+            ConfigurationError: Every user of the machine can put files in its folder.
         """
         storage.create(path)
         return cls(path)
@@ -137,6 +137,7 @@ class Ledger:
         known = self._known(charge)
         if known is None:
             self._total_with(charge)
+            meaning.inputs_text(charge)
         return known
 
     def spend(self, charge: Charge) -> Run:
@@ -150,7 +151,8 @@ class Ledger:
         Raises:
             BudgetError: The limit does not admit it.
             ConfigurationError: The data set has no account, or one in another neighbouring relation.
-            UsageError: The run id belongs to another release, or accounting has no total for this one.
+            UsageError: The run id belongs to another release, accounting has no total for this one, or its inputs are
+                more than an entry holds.
         """
         with storage.writing(self.path, self._connection):
             known = self._known(charge)

@@ -39,7 +39,21 @@ def account_entry(account: Account, number: int) -> Entry:
         neighbours=account.neighbours.value,
         epsilon=text(account.limit.epsilon),
         delta=text(account.limit.delta),
-        parts=None if parts is None else _bounded(parts, "the files that an account is bound to"),
+        parts=None if parts is None else _bounded(parts, "the files that an account is bound to", "name fewer files"),
+    )
+
+
+def inputs_text(charge: Charge) -> str:
+    """The inputs of a release as its entry holds them: canonical JSON.
+
+    Raises:
+        UsageError: They are more than an entry holds.
+    """
+    return _bounded(
+        canonical(charge.inputs),
+        f"run id {charge.run}: the names of its files and its other inputs",
+        "a folder or pattern stands for every file in it, so name the files to dpnb-columnar aggregate, and give "
+        "the sum to dpnb-columnar release",
     )
 
 
@@ -49,7 +63,7 @@ def spend_entry(charge: Charge, total: Spent, number: int) -> Entry:
     Raises:
         UsageError: Its inputs are more than an entry holds.
     """
-    inputs = _bounded(canonical(charge.inputs), "the inputs of a run")
+    inputs = inputs_text(charge)
     stated = {name: text(amount) for name, amount in numbers(charge.loss).items()}
     return Entry(
         *_head(number, Kind.SPEND),
@@ -78,9 +92,9 @@ def _head(number: int, kind: Kind) -> tuple[int, str, str, str]:
     return number, kind.value, datetime.now(UTC).isoformat(timespec="seconds"), __version__
 
 
-def _bounded(written: str, what: str) -> str:
+def _bounded(written: str, what: str, remedy: str) -> str:
     if len(written) > LONGEST_TEXT:
-        raise UsageError(f"{what}: more than {LONGEST_TEXT} characters; name fewer files")
+        raise UsageError(f"{what}: more than the {LONGEST_TEXT} characters that an entry of a ledger holds; {remedy}")
     return written
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sqlite3
-import stat
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, Error, MissingInputError, OutputError
+from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, Error, OutputError
 from dpnb_columnar.files import atomic_output
+from dpnb_columnar.ledger.trust import check_file, check_folder
 from dpnb_columnar.sql import sections
 
 BUSY_SECONDS = 30
@@ -34,11 +33,11 @@ def create(path: Path) -> None:
 
     Raises:
         OutputError: There is a file of this name, or it cannot be written.
-        ConfigurationError: Everybody may replace files in its folder.
+        ConfigurationError: Everybody may put files in its folder.
     """
     if os.path.lexists(path):
         raise OutputError(f"{path}: exists already; name another ledger")
-    _check_folder(path, path.absolute().parent)
+    check_folder(path, path.absolute().parent)
     with (
         atomic_output(path, confidential=True) as partial,
         reported(path),
@@ -53,13 +52,13 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
     Raises:
         MissingInputError: It is not there.
-        ConfigurationError: Everybody may write to it, or a later version has made it.
+        ConfigurationError: Others than its owner may change it (``trust.check_file``), or a later version has made it.
         DataError: It is not a ledger.
         BusyError: Another run is writing to it.
         OutputError: Its folder cannot be used.
     """
-    _check_file(path)
-    with reported(path), closing(_connected(path)) as connection:
+    real = check_file(path)
+    with reported(path), closing(_connected(real)) as connection:
         connection.executescript(_query("session"))
         _check_identity(path, connection)
         yield connection
@@ -119,7 +118,8 @@ def reported(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (sqlite3.Error, UnicodeDecodeError) as error:  # the texts of SQLite quote what a damaged schema holds
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
+        # The texts of SQLite quote what a damaged schema holds; after its largest number there is no next one.
         raise _failure(path, error) from None
 
 
@@ -156,36 +156,3 @@ def _objects() -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(_query("schema"))
         return connection.execute(_query("objects")).fetchall()
-
-
-def _check_file(path: Path) -> None:
-    """Refuse what is no file of ours to trust."""
-    try:
-        status = path.stat()
-        folders = {path.absolute().parent, path.resolve(strict=True).parent}
-    except (OSError, RuntimeError):  # RuntimeError: a loop of links
-        raise MissingInputError(
-            f"{path}: no such ledger; make one: dpnb-columnar ledger init {shlex.quote(str(path))} "
-            "--dataset NAME --epsilon NUMBER"
-        ) from None
-    if not stat.S_ISREG(status.st_mode):
-        raise ConfigurationError(f"{path}: is not a regular file; name a ledger")
-    if os.name == "posix" and status.st_mode & stat.S_IWOTH:
-        raise ConfigurationError(
-            f"{path}: every user of this machine can write to it, so that its entries prove nothing; "
-            f"chmod o-w {shlex.quote(str(path))}"
-        )
-    for folder in sorted(folders):
-        _check_folder(path, folder)
-
-
-def _check_folder(path: Path, folder: Path) -> None:
-    try:
-        mode = folder.stat().st_mode
-    except OSError:
-        return  # whoever uses it will hear what is wrong with it
-    if os.name == "posix" and mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
-        raise ConfigurationError(
-            f"{path}: every user of this machine can replace it, since its folder is open to all; "
-            f"chmod o-w {shlex.quote(str(folder))}"
-        )

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 from people import people, write_people
 from running import Run
 
+import dpnb_columnar as dpnb
 from dpnb_columnar.aggregation.parts import parts_of
 from dpnb_columnar.budget import Approximate, Neighbours
 from dpnb_columnar.ledger import Ledger
@@ -203,3 +208,84 @@ def test_events_name_the_run_and_what_it_is_charged_to(ledger: Path, people_file
     [charged] = [event for event in events if event["event"] == "charge"]
     assert (charged["run"], charged["dataset"], charged["ledger"]) == (ID, "people", str(LEDGER))
     assert events[-1] == {**events[-1], "event": "finished", "exit_code": 0, "run": ID, "verb": "train"}
+
+
+def test_attempts_of_one_run_draw_one_after_the_other(
+    ledger: Path, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An attempt that begins while another draws waits for it, and takes what that one has released."""
+    from dpnb_columnar.boundary.release import release
+
+    draws = 0
+    attempts: list[threading.Thread] = []
+    found: list[object] = []
+
+    def attempt() -> None:
+        found.append(dpnb.train(people_file, epsilon="0.6", ledger=ledger, run_id=ID))
+
+    def slowly(*arguments: Any) -> Any:
+        nonlocal draws
+        draws += 1
+        attempts.append(threading.Thread(target=attempt))
+        attempts[-1].start()
+        time.sleep(1)
+        return release(*arguments)
+
+    monkeypatch.setattr("dpnb_columnar.boundary.release.release", slowly)
+    first = dpnb.train(people_file, epsilon="0.6", ledger=ledger, run_id=ID)
+    for thread in attempts:
+        thread.join()
+    assert (draws, found) == (1, [first])
+    assert spent() == ("3/5", 1)
+    assert not list(Path().glob(".people.ledger*"))
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["first", "again"])
+@pytest.mark.parametrize("lost", ["people.json", "job.toml", "copy.parquet"])
+def test_neither_ledger_nor_settings_nor_data_are_replaced(
+    lost: str, again: bool, ledger: Path, people_file: Path, run: Run
+) -> None:
+    ledger.rename("people.json")
+    Path("job.toml").write_text('[train]\nepsilon = "0.3"\n')
+    people_file.rename("copy.parquet")
+    before = Path(lost).read_bytes()
+    command = ("train", "copy.parquet", "--config", "job.toml", "--ledger", "people.json", "--run-id", ID)
+    if again:
+        run(*command)
+        before = Path(lost).read_bytes()
+    Path("link.parquet").symlink_to(lost)
+    for more in ((), ("--dry-run",)):
+        told = run(*command, "--output", "link.parquet", "--overwrite", *more, expected=73).err
+        assert "is an input as well, and would be lost" in told
+    assert Path(lost).read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["--run-id", "--account"])
+def test_an_empty_name_is_no_name(name: str, ledger: Path, people_file: Path, run: Run) -> None:
+    run("train", people_file, "--ledger", ledger, name, "", expected=64)
+    assert spent() == ("0", 0)
+
+
+def test_a_dry_run_of_a_finished_run_tells_what_is_there(ledger: Path, people_file: Path, run: Run) -> None:
+    command = ("train", people_file, "--ledger", ledger, "--run-id", ID)
+    run(*command)
+    assert "is what this run released before" in run(*command, "--dry-run").out
+    TARGET.write_text("something else")
+    assert "is not what run" in run(*command, "--dry-run", expected=73).err
+    TARGET.unlink()
+    assert "would be what this run released before" in run(*command, "--dry-run").out
+
+
+def test_databases_of_one_name_in_two_folders_are_two(
+    ledger: Path, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in (Path(), Path("other")):
+        folder.mkdir(exist_ok=True)
+        with duckdb.connect(folder / "people.duckdb") as connection:
+            connection.sql(f"CREATE TABLE person AS FROM '{people_file}'")
+    options = ("--table", "person", "--epsilon", "0.3", "--ledger", ledger.absolute(), "--run-id", ID)
+    domain = people_file.absolute()
+    run("release", "people.duckdb", *options, "--domain", domain, "--output", "first.json")
+    monkeypatch.chdir("other")
+    told = run("release", "people.duckdb", *options, "--domain", domain, "--output", "m.json", expected=64).err
+    assert ID in told

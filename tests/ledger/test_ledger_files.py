@@ -37,31 +37,6 @@ def test_a_new_ledger_is_its_owners_alone_and_nothing_lies_beside_it(tmp_path: P
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_ledger_that_everybody_can_write_is_refused(tmp_path: Path) -> None:
-    path = new_ledger(tmp_path / "x.ledger")
-    path.chmod(0o602)
-    with pytest.raises(ConfigurationError, match="chmod o-w"):
-        Ledger(path)
-    path.chmod(0o660)
-    Ledger(path).close()
-
-
-def test_a_folder_in_which_everybody_can_replace_the_ledger_is_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "open"
-    folder.mkdir()
-    path = new_ledger(folder / "x.ledger")
-    link = tmp_path / "link"
-    link.symlink_to(path)
-    folder.chmod(0o777)
-    for refused in (path, link):
-        with pytest.raises(ConfigurationError, match="its folder is open to all"):
-            Ledger(refused)
-    with pytest.raises(ConfigurationError, match="its folder is open to all"):
-        Ledger.create(folder / "y.ledger")
-    folder.chmod(0o1777)
-    Ledger(link).close()
-
-
 def test_a_ledger_is_made_once(tmp_path: Path) -> None:
     path = new_ledger(tmp_path / "x.ledger")
     content = path.read_bytes()

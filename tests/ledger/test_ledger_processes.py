@@ -73,6 +73,29 @@ def test_ten_processes_race_for_a_budget_that_admits_three(runs: str, tmp_path: 
             assert ledger.account("census").spent.epsilon == Fraction(9, 10)
 
 
+OPENER = """
+from dpnb_columnar.commands.main import exit_code
+print("ready", flush=True)
+while not Path(sys.argv[3]).exists():
+    time.sleep(0.001)
+sys.exit(exit_code(["ledger", "init", str(path), "--dataset", sys.argv[2], "--epsilon", "1"]))
+"""
+
+
+def test_processes_that_make_one_ledger_all_get_their_account(tmp_path: Path) -> None:
+    path, start = tmp_path / "x.ledger", tmp_path / "start"
+    processes = [started(OPENER, path, name, str(start)) for name in "abcd"]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    start.touch()
+    assert [process.communicate(timeout=120)[1] or process.returncode for process in processes] == [0] * 4
+    with Ledger(path) as ledger:
+        assert {account.dataset for account in ledger.accounts()} == {*"abcd"}
+        ledger.verify()
+    assert {*tmp_path.iterdir()} == {path, start}
+
+
 # "Inside" is after the statement that writes, before it is committed.
 MORTAL = """
 point = sys.argv[2]

@@ -119,6 +119,16 @@ def test_the_check_before_any_row_is_opened_agrees_and_spends_nothing(loss: Loss
         assert (outcome(ledger, "a", loss) == "refused") is refused
 
 
+def test_inputs_that_no_entry_holds_are_refused_before_any_row_is_opened(tmp_path: Path) -> None:
+    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
+        large = charge("a", data=[f"/census/part-{number:06}.parquet" for number in range(10_000)])
+        for act in (ledger.refuse_if_unaffordable, ledger.spend):
+            with pytest.raises(UsageError, match=r"run id a: .* dpnb-columnar aggregate, .* dpnb-columnar release"):
+                act(large)
+        assert len(list(ledger.entries())) == 1
+        assert ledger.refuse_if_unaffordable(charge("a", data=large.inputs["data"][:5000])) is None
+
+
 # --- runs that are begun again ------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from ledger_cases import change, charge, forge, full_ledger, relink, without_tri
 
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.ledger.chain import COLUMNS, ORIGIN
+from dpnb_columnar.ledger.chain import COLUMNS, ORIGIN, linked
 
 NUMBERS = range(1, 11)
 
@@ -131,6 +131,19 @@ def test_an_entry_taken_out_is_missed(number: int, tmp_path: Path) -> None:
     path = full_ledger(tmp_path / "x.ledger")
     take_out(path, number)
     refused(path, rf"entry {number}: is missing")
+
+
+@pytest.mark.parametrize("number", [0, -1, -(2**63)])
+def test_an_entry_before_the_first_one_is_found(number: int, tmp_path: Path) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    with Ledger(path) as ledger:
+        forged = next(ledger.entries(after=9))._replace(number=number, run="forged")
+    with without_triggers(path) as connection:
+        connection.execute(f"INSERT INTO entry VALUES ({', '.join('?' * len(COLUMNS))})", linked(ORIGIN, forged))
+    refused(path, rf"entry {number}: stands before entry 1")
+    for act in (lambda ledger: list(ledger.releases()), lambda ledger: ledger.spend(charge("forged"))):
+        with Ledger(path) as ledger, pytest.raises(DataError, match=f"entry {number}: stands before"):
+            act(ledger)
 
 
 def test_a_tail_that_was_taken_away_is_found_by_a_noted_head_and_only_so(tmp_path: Path) -> None:

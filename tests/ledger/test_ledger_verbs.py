@@ -11,13 +11,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from ledger_cases import change, charge, full_ledger, new_ledger
+from ledger_cases import change, charge, forge, full_ledger, new_ledger
 from people import people
 from running import Run
 
+from dpnb_columnar import files
 from dpnb_columnar.aggregation.parts import parts_of
 from dpnb_columnar.budget import Approximate, Neighbours
-from dpnb_columnar.ledger import Ledger
+from dpnb_columnar.ledger import Ledger, storage
 
 FILE = Path("x.ledger")
 
@@ -78,6 +79,31 @@ def test_a_limit_cannot_be_raised(folder: Path, run: Run) -> None:
     ended = run("ledger", "init", FILE, "--dataset", "census", "--epsilon", "9", expected=64)
     assert "data set census has an account, and its limit never changes" in ended.err
     assert FILE.read_bytes() == content
+
+
+@pytest.mark.parametrize("moment", ["before it is looked at again", "while it is made"])
+def test_a_ledger_that_another_process_makes_meanwhile_is_opened(
+    moment: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = (storage, "create") if moment == "before it is looked at again" else (files, "_take_name")
+    create = getattr(*place)
+
+    def late(*paths: Path) -> None:
+        monkeypatch.undo()
+        monkeypatch.chdir(folder)
+        new_ledger(FILE, dataset="oregon")
+        create(*paths)
+
+    monkeypatch.setattr(*place, late)
+    run("ledger", "init", FILE, "--dataset", "census", "--epsilon", "1")
+    with Ledger(FILE) as ledger:
+        assert [account.dataset for account in ledger.accounts()] == ["oregon", "census"]
+    assert list(folder.iterdir()) == [folder / FILE]
+
+
+def test_a_ledger_that_cannot_be_made_is_refused(folder: Path, run: Run) -> None:
+    ended = run("ledger", "init", "no/x.ledger", "--dataset", "census", "--epsilon", "1", expected=73)
+    assert "its folder does not exist" in ended.err
 
 
 # --- show ---------------------------------------------------------------------------------------------------------
@@ -152,6 +178,18 @@ def test_verify_names_the_first_broken_entry(folder: Path, run: Run) -> None:
     ended = run("ledger", "verify", FILE, expected=65)
     assert "x.ledger: entry 5 (spend, run b): its digest does not follow" in ended.err
     assert not ended.out
+
+
+@pytest.mark.parametrize("number", [-(2**63), 0, 2**63 - 1])
+def test_a_sole_entry_of_an_absurd_number_is_damage(number: int, people_file: Path, run: Run) -> None:
+    new_ledger(FILE, dataset="people")
+    forge(FILE, 1, number=number)
+    assert f"entry {number if number < 1 else 1}: " in run("ledger", "verify", FILE, expected=65).err
+    assert "restore" in run("train", people_file, "--ledger", FILE, "--epsilon", "0.1", expected=65).err
+    assert not list(Path().glob("*.json"))
+    if number < 1:
+        for verb in (["show"], ["export", "--output", "x.csv"]):
+            assert "stands before entry 1" in run("ledger", verb[0], FILE, *verb[1:], expected=65).err
 
 
 @pytest.mark.parametrize("verb", ["show", "verify", "export"])

@@ -1,0 +1,133 @@
+"""Who may change a ledger, and the files beside it that SQLite believes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from ledger_cases import charge, full_ledger, new_ledger
+
+from dpnb_columnar.errors import ConfigurationError
+from dpnb_columnar.ledger import Ledger, storage, trust
+
+
+def test_a_ledger_that_everybody_can_write_is_refused(tmp_path: Path) -> None:
+    path = new_ledger(tmp_path / "x.ledger")
+    path.chmod(0o602)
+    with pytest.raises(ConfigurationError, match="chmod o-w"):
+        Ledger(path)
+    path.chmod(0o660)
+    Ledger(path).close()
+
+
+@pytest.mark.parametrize(("mode", "remedy"), [(0o777, "chmod o-w"), (0o1777, "in a folder of your own")])
+def test_a_folder_in_which_everybody_can_put_a_journal_is_refused(mode: int, remedy: str, tmp_path: Path) -> None:
+    folder = tmp_path / "open"
+    folder.mkdir()
+    path = new_ledger(folder / "x.ledger")
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    folder.chmod(mode)
+    for refused in (path, link):
+        with pytest.raises(ConfigurationError, match=f"its folder is open to all.*{remedy}"):
+            Ledger(refused)
+    with pytest.raises(ConfigurationError, match=f"its folder is open to all.*{remedy}"):
+        Ledger.create(folder / "y.ledger")
+    folder.chmod(0o775)
+    Ledger(link).close()
+
+
+# --- files that SQLite reads with it ------------------------------------------------------------------------------
+
+
+def hot_journal(path: Path, copy: Path) -> Path:
+    """A copy of a ledger in the middle of a transaction, as a killed run leaves it; returns its journal."""
+    with storage.opened(path) as connection:
+        connection.execute("PRAGMA cache_size = 1")
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO document VALUES ('x', ?)", ("x" * 100_000,))
+        shutil.copy(path, copy)
+        journal = shutil.copy(path.with_name(path.name + "-journal"), copy.with_name(copy.name + "-journal"))
+        connection.execute("ROLLBACK")
+    return Path(journal)
+
+
+def test_the_journal_of_a_killed_run_of_its_owner_is_rolled_back(tmp_path: Path) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    journal = hot_journal(path, tmp_path / "y.ledger")
+    assert (tmp_path / "y.ledger").stat().st_size > path.stat().st_size
+    with Ledger(tmp_path / "y.ledger") as ledger:
+        ledger.verify()
+    assert not journal.exists()
+
+
+@pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm"])
+def test_a_link_beside_the_ledger_is_not_believed(suffix: str, tmp_path: Path) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    content = path.read_bytes()
+    companion = tmp_path / f"x.ledger{suffix}"
+    companion.symlink_to(hot_journal(path, tmp_path / "y.ledger"))
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    for name in (path, link):
+        with pytest.raises(ConfigurationError, match=rf"x\.ledger{suffix} is a link"):
+            Ledger(name)
+    assert path.read_bytes() == content
+    assert companion.is_symlink()
+
+
+@pytest.mark.parametrize("suffix", trust.COMPANIONS)
+def test_a_file_of_another_user_beside_the_ledger_is_not_believed(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = full_ledger(tmp_path / "x.ledger")
+    companion = tmp_path / f"x.ledger{suffix}"
+    companion.touch()
+    Ledger(path).close()
+    companion.touch()
+    genuine = Path.lstat
+
+    def foreign(self: Path) -> os.stat_result:
+        status = genuine(self)
+        return os.stat_result((*status[:4], status.st_uid + 1, *status[5:])) if self == companion else status
+
+    monkeypatch.setattr(Path, "lstat", foreign)
+    with pytest.raises(ConfigurationError, match=rf"x\.ledger{suffix} is .* not a file of the ledger's owner"):
+        Ledger(path)
+
+
+# --- names --------------------------------------------------------------------------------------------------------
+
+
+def test_a_ledger_with_two_names_is_refused_until_one_is_gone(tmp_path: Path) -> None:
+    path, other = new_ledger(tmp_path / "x.ledger"), tmp_path / "other.ledger"
+    other.hardlink_to(path)
+    for name in (path, other):
+        with pytest.raises(ConfigurationError, match="has other names"):
+            Ledger(name)
+    other.unlink()
+    Ledger(path).close()
+
+
+def test_the_name_that_a_new_ledger_had_before_is_taken_away(tmp_path: Path) -> None:
+    """A run that makes a ledger may be killed between giving it its name and taking the first one away."""
+    path = new_ledger(tmp_path / "x.ledger")
+    (tmp_path / ".x.ledger.0123456789ab.partial").hardlink_to(path)
+    Ledger(path).close()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_journal_of_a_ledger_opened_by_a_link_lies_beside_the_file(tmp_path: Path) -> None:
+    folder = tmp_path / "real"
+    folder.mkdir()
+    path, link = new_ledger(folder / "x.ledger"), tmp_path / "link"
+    link.symlink_to(path)
+    with storage.opened(link) as connection, storage.writing(link, connection):
+        connection.execute("INSERT INTO document VALUES ('a', 'b')")
+        assert {file.name for file in folder.iterdir()} == {"x.ledger", "x.ledger-journal"}
+        assert {file.name for file in tmp_path.iterdir()} == {"real", "link"}
+    with Ledger(link) as by_link, Ledger(path) as by_name:
+        by_link.spend(charge("a"))
+        assert by_name.run("a") is not None
