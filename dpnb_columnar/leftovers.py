@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -69,12 +70,14 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
 
 
 def _is_held(file: Path) -> bool:
-    """Whether somebody writes a file, or may do so where locks are not known."""
+    """Whether somebody writes a file, or may do so where locks are not known; what is no regular file is not ours."""
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW)
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a named pipe would block for ever
     except OSError:
         return True
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return True
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return True

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -80,7 +81,7 @@ def _taken(name: Path, path: Path) -> int:
 def _opened(name: Path, path: Path) -> int:
     """A lock file, open for writing and readable by everybody, whatever the umask."""
     try:
-        descriptor = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, LOCK_MODE)
+        descriptor = _open(name, path, os.O_RDWR | os.O_CREAT)
     except PermissionError as error:
         raise _refusal_of_another_user(name, path) or unwritable(path, error) from None
     except OSError as error:
@@ -90,6 +91,20 @@ def _opened(name: Path, path: Path) -> int:
     with suppress(OSError):
         os.fchmod(descriptor, LOCK_MODE)
     return descriptor
+
+
+def _open(name: Path, path: Path, flags: int) -> int:
+    """An open lock file; what else has its name is neither waited for nor written to.
+
+    Raises:
+        OutputError: It is not a regular file.
+        OSError: It cannot be opened.
+    """
+    descriptor = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, LOCK_MODE)  # a named pipe would block for ever
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OutputError(f"{path}: {name} is not a regular file, hence no lock; remove it")
 
 
 def _refusal(descriptor: int, name: Path, path: Path, error: OSError) -> BusyError | OutputError:
@@ -107,7 +122,7 @@ def _refusal(descriptor: int, name: Path, path: Path, error: OSError) -> BusyErr
 def _refusal_of_another_user(name: Path, path: Path) -> BusyError | OutputError | None:
     """Why the lock of another user's run is in the way; None where there is none."""
     try:
-        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW)
+        descriptor = _open(name, path, os.O_RDONLY)
     except OSError:
         return None
     try:

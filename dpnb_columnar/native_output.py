@@ -12,9 +12,14 @@ def silence_native_output() -> None:
     Polars prints a trace of its own for every panic, also for one that is caught and told in our words, and values from
     the data may stand in it. To be called once, before anything is read.
     """
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    if sys.stderr is None:  # closed before the program began: no file of ours must take its number
+        if nothing != 2:
+            os.dup2(nothing, 2)
+            os.close(nothing)
+        return
     sys.stderr.flush()
     kept = os.dup(2)
-    nothing = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nothing, 2)
     os.close(nothing)
     sys.stderr = os.fdopen(kept, "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import polars as pl
 import pytest
+from real_data import FOLDER as DATA
 
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.resources import resource
 
-DATA = Path(os.environ.get("DPNB_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 CATALOGUE = {entry.name: entry for entry in read_catalogue(resource("datasets.toml"))}
 
 CENSUS_1940 = (

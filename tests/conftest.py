@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,13 @@ from servers import PASSWORD, PostgresServer, postgres_server
 
 from dpnb_columnar.commands.main import exit_code
 from dpnb_columnar.simulate import simulate_census
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_settings_from_outside() -> None:
+    """The program refuses variables of its prefix that it does not know, such as the one that names the tests' data."""
+    for name in [name for name in os.environ if name.startswith("DPNB_")]:
+        del os.environ[name]
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from dpnb_columnar.datasets import prepare
 from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.resources import resource
 
-FOLDER = Path(os.environ.get("DPNB_DATA", Path(__file__).parents[1].parent / "shared" / "data"))
+FOLDER = Path(os.environ.get("DPNB_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 
 
 def prepared(name: str, folder: Path) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
@@ -20,7 +21,7 @@ import typer
 from dpnb_columnar.errors import ConfigurationError, MissingInputError, shown
 
 PREFIX = "DPNB"
-ELSEWHERE = frozenset({"DPNB_DATA", "DPNB_TRACEBACK"})
+ELSEWHERE = frozenset({"DPNB_TRACEBACK"})
 """Variables that are no option's."""
 
 LARGEST_CONFIGURATION = 2**20
@@ -28,6 +29,10 @@ LARGEST_CONFIGURATION = 2**20
 
 DEFAULT = "default"
 SOURCES = {"COMMANDLINE": "command line", "DEFAULT": DEFAULT}
+INTEGER = "INTEGER"
+"""What the help calls the value of an option that takes whole numbers only."""
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 NEVER_SET = frozenset({"config", "help"})
 
 
@@ -37,11 +42,7 @@ def _configure(context: typer.Context, path: Path | None) -> Path | None:
     _check_environment(context)
     if path is not None and not context.resilient_parsing:
         settings = read_configuration(path, str(context.info_name), _batch_verbs(context))
-        context.default_map = {
-            name: _value(value, known[name], f"{path}: [{context.info_name}] {key}")
-            for key, value in settings.items()
-            if (name := _known(key.replace("-", "_"), known, f"{path}: [{context.info_name}]"))
-        }
+        context.default_map = _defaults(settings, known, f"{path}: [{context.info_name}]")
     return path
 
 
@@ -127,12 +128,14 @@ def _batch_verbs(context: typer.Context) -> dict[str, Any]:
 
 
 def _check_environment(context: typer.Context) -> None:
-    """Refuse variables with our prefix that set no option of any verb that listens to them."""
+    """Refuse variables with our prefix that are empty, or set no option of any verb that listens to them."""
     options = (parameter for verb in _batch_verbs(context).values() for parameter in verb.params)
     known = {variable(str(option.name)) for option in options if option.opts[0].startswith("-")} | ELSEWHERE
     for name in sorted(os.environ):
         if name.startswith(f"{PREFIX}_"):
             _known(name, known, "environment")
+            if not os.environ[name].strip():  # the parser would pass over it, and release without the ledger it names
+                raise ConfigurationError(f"environment: {name} is empty; unset it or give it a value")
 
 
 def _known(name: str, known: Collection[str], place: str) -> str:
@@ -148,11 +151,26 @@ def _known(name: str, known: Collection[str], place: str) -> str:
     raise ConfigurationError(f"{place}: no setting is called {shown(name)}; {remedy}")
 
 
+def _defaults(settings: Mapping[str, Any], known: Mapping[str, Any], place: str) -> dict[str, Any]:
+    """Values for the parser, by the names of its parameters.
+
+    Raises:
+        ConfigurationError: As ``_known`` and ``_value``; or two keys set one option.
+    """
+    values: dict[str, Any] = {}
+    for key, value in settings.items():
+        name = _known(key.replace("-", "_"), known, place)
+        if name in values:
+            raise ConfigurationError(f"{place}: {key} is set twice, with a hyphen and with an underscore; keep one")
+        values[name] = _value(value, known[name], f"{place} {key}")
+    return values
+
+
 def _value(value: Any, parameter: Any, place: str) -> Any:
     """A value of the file as the option's parser takes it.
 
     Raises:
-        ConfigurationError: It is of a type that the option does not take.
+        ConfigurationError: It is nothing that the option takes.
     """
     several = parameter.nargs != 1 or parameter.multiple
     if getattr(parameter, "is_flag", False):
@@ -163,7 +181,36 @@ def _value(value: Any, parameter: Any, place: str) -> Any:
         listed = value if isinstance(value, list) else [value]
         if not all(isinstance(each, str) for each in listed):
             raise ConfigurationError(f"{place}: expected a list of texts, found {shown(value)}")
-        return listed
+        return [_text(each, place) for each in listed]
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         raise ConfigurationError(f"{place}: expected a text or a number, found {shown(value)}")
-    return str(value)
+    if parameter.metavar == INTEGER and not _is_integer(value):
+        raise ConfigurationError(f"{place}: expected a whole number, found {shown(value)}")
+    return _text(value, place)
+
+
+def _text(value: str | int | Decimal, place: str) -> str:
+    """What would have been typed.
+
+    Raises:
+        ConfigurationError: It cannot be typed.
+    """
+    try:
+        written = str(value)
+    except ValueError:  # Python writes out no whole number of thousands of digits
+        raise ConfigurationError(f"{place}: expected a moderate number, found {shown(value)}") from None
+    if not written.strip():
+        raise ConfigurationError(f"{place}: is empty; give it a value or leave it out")
+    if CONTROL.search(written):
+        raise ConfigurationError(f"{place}: holds a control character, found {shown(value)}; leave it out")
+    return written
+
+
+def _is_integer(value: str | int | Decimal) -> bool:
+    """Whether a value is a whole number, or a text that the parser takes for one."""
+    if isinstance(value, str):
+        try:
+            int(value)
+        except ValueError:
+            return False
+    return not isinstance(value, Decimal)

@@ -33,7 +33,7 @@ from dpnb_columnar.commands import (
 )
 from dpnb_columnar.commands.configuration import PREFIX
 from dpnb_columnar.commands.termination import SIGNALLED, end_on_signals, honoured
-from dpnb_columnar.errors import Error, UsageError
+from dpnb_columnar.errors import Error, OutputError, UsageError
 from dpnb_columnar.leftovers import remove_leftovers
 from dpnb_columnar.native_output import silence_native_output
 from dpnb_columnar.spilling import keep_rows_in_memory
@@ -115,14 +115,19 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         code = exit_code(arguments)
     finally:
         remove_leftovers()  # a signal may have come between a block's end and its tidying up
+        terminal.release_streams()
     sys.exit(code)
 
 
 def exit_code(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code that tells how it ended."""
     terminal.begin_log()
-    code = _ended(arguments)
-    terminal.record("finished", exit_code=code)
+    with terminal.checked_output():
+        code = _ended(arguments)
+        try:
+            terminal.record("finished", exit_code=code)
+        except OutputError as error:
+            return code or _failed(error)  # an earlier failure is what the scheduler must hear of
     return code
 
 
@@ -133,15 +138,14 @@ def _ended(arguments: list[str] | None) -> int:
     except SystemExit as end:
         return UsageError.exit_code if end.code == CLICK_USAGE else int(end.code or 0)
     except Error as error:
-        terminal.warn(str(error), "failed", exit_code=error.exit_code, error=type(error).__name__)
-        return error.exit_code
+        return _failed(error)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BaseException as error:  # a panic of Polars is no Exception
         # Whatever a library says may quote rows, so only the kind of failure is told.
         if os.environ.get(TRACEBACK) == CONFIDENTIAL:
             raise
-        terminal.warn(
+        terminal.warn_at_the_end(
             f"internal error ({type(error).__name__}). Set DPNB_TRACEBACK=confidential to see where; what it shows may "
             "hold values from the data.",
             "failed",
@@ -150,3 +154,9 @@ def _ended(arguments: list[str] | None) -> int:
         )
         return INTERNAL_ERROR
     return 0
+
+
+def _failed(error: Error) -> int:
+    """Tell an error; its exit code."""
+    terminal.warn_at_the_end(str(error), "failed", exit_code=error.exit_code, error=type(error).__name__)
+    return error.exit_code

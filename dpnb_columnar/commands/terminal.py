@@ -8,13 +8,17 @@ None holds a value that depends on a row, other than through a released model.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
+from typing import Any, TextIO, cast
 
 import typer
+
+from dpnb_columnar.errors import OutputError
 
 CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
 
@@ -75,11 +79,29 @@ def say(line: str = "", event: str = "note", **facts: object) -> None:
 
 
 def warn(line: str, event: str = "warning", **facts: object) -> None:
-    """A line for people, on standard error."""
+    """A line for people, on standard error.
+
+    Raises:
+        OutputError: It cannot be written.
+    """
     if is_json():
         print(_log.event(event, line, facts), flush=True)  # noqa: T201
     else:
-        typer.echo(f"dpnb-columnar: {line}", err=True)
+        with _reported("standard error"):
+            _complain(line)
+
+
+def warn_at_the_end(line: str, event: str, **facts: object) -> None:
+    """As ``warn``, for a run that has failed already: without a log on standard error, and silent where that fails."""
+    try:
+        warn(line, event, **facts)
+    except OutputError:
+        with suppress(OSError, ValueError):
+            _complain(line)
+
+
+def _complain(line: str) -> None:
+    typer.echo(f"dpnb-columnar: {line}", err=True)
 
 
 def record(event: str, line: str = "", **facts: object) -> None:
@@ -96,6 +118,61 @@ def shows_progress() -> bool:
 def last_event(code: int) -> str:
     """The line that says how a run ended, for one that must end at once; nothing where people are told."""
     return _log.event("finished", "", {"exit_code": code}) + "\n" if is_json() else ""
+
+
+class _StandardOutput:
+    """Standard output whose errors are those of an output."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with _reported("standard output"):
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with _reported("standard output"):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def checked_output() -> Iterator[None]:
+    """Within the block, whoever writes to standard output gets an ``OutputError`` where it cannot be written.
+
+    The parser of the command line would end with a code of its own, and nobody could tell the error from another one.
+    """
+    if sys.stdout is None:  # closed before the program began: what is printed is lost, as was asked for
+        yield
+        return
+    with redirect_stdout(cast(TextIO, _StandardOutput(sys.stdout))):
+        yield
+
+
+@contextmanager
+def _reported(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        reason = (error.strerror or "input/output error") if isinstance(error, OSError) else "closed, or of few letters"
+        raise OutputError(
+            f"{name} cannot be written: {reason}; send it elsewhere. An output that stands under its name is complete"
+        ) from None
+
+
+def release_streams() -> None:
+    """Flush what is left, and throw away what cannot be written: Python would end with a code of its own, 120."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                nothing = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nothing, stream.fileno())
+                os.close(nothing)
 
 
 @contextmanager

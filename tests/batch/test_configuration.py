@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
+import typer.main
 from hypothesis import given
 from hypothesis import strategies as st
 from running import Run
 
-from dpnb_columnar.commands.configuration import read_configuration
+from dpnb_columnar.commands.configuration import INTEGER, read_configuration
+from dpnb_columnar.commands.main import BATCH, app
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.model.files import load_model
 
@@ -97,8 +100,20 @@ def test_dry_run_refuses_what_the_run_would_be_refused(people_file: Path, run: R
         ("[train]\nepsilon = 1" + "0" * 5000 + "\n", "job.toml: not TOML"),
         ("[train]\nlabel = " + "[" * 100_000, "job.toml: not TOML"),
         ("#" * 2_000_000, "larger than"),
+        ("[train]\nepsilon = 0x" + "f" * 5000, "job.toml: [train] epsilon: expected a moderate number"),
+        ("[train]\ndata = [0x" + "f" * 5000 + "]", "[train] data: expected a list of texts"),
+        ("[train]\nseed = 0x" + "f" * 5000, "job.toml: [train] seed: expected a moderate number"),
+        ("[train]\nrun-id = 'x'\nrun_id = 'y'\n", "job.toml: [train]: run_id is set twice"),
+        ("[train]\nledger = ''\n", "job.toml: [train] ledger: is empty"),
+        ("[train]\nlabel = ' '\n", "job.toml: [train] label: is empty"),
+        ("[train]\ndata = ['people.parquet', '']\n", "job.toml: [train] data: is empty"),
+        ("[train]\nseed = ''\n", "job.toml: [train] seed: expected a whole number"),
+        ("[train]\ndeclared_rows = 1000.5\n", "job.toml: [train] declared_rows: expected a whole number, found 1000.5"),
+        ("[train]\nseed = 'soon'\n", "job.toml: [train] seed: expected a whole number, found 'soon'"),
+        ('[train]\noutput = "a\\u0000b.json"\n', "job.toml: [train] output: holds a control character"),
+        ('[train]\ndata = "a\\u001bb"\n', "job.toml: [train] data: holds a control character"),
     ],
-    ids=range(13),
+    ids=range(25),
 )
 def test_faulty_file_is_refused_by_its_place(text: str, told: str, people_file: Path, run: Run) -> None:
     assert told in run("train", people_file, "--config", job(text), expected=78).err
@@ -107,7 +122,12 @@ def test_faulty_file_is_refused_by_its_place(text: str, told: str, people_file: 
 
 def test_values_of_the_file_meet_the_checks_of_what_is_typed(people_file: Path, run: Run) -> None:
     assert "epsilon" in run("train", people_file, "--config", job("[train]\nepsilon = -1\n"), expected=64).err
-    assert "--seed" in run("train", people_file, "--config", job("[train]\nseed = 'soon'\n"), expected=64).err
+    assert "--seed" in run("train", people_file, "--config", job("[train]\nseed = -1\n"), expected=64).err
+
+
+@pytest.mark.parametrize("seed", ["7", "'7'"])
+def test_whole_numbers_may_be_numbers_or_texts(seed: str, people_file: Path, run: Run) -> None:
+    assert settings(run, people_file, "--config", job(f"[train]\nseed = {seed}\n"))["--seed"] == ("7", "job.toml")
 
 
 def test_missing_file(people_file: Path, run: Run) -> None:
@@ -120,6 +140,31 @@ def test_misspelt_variable_is_refused(verb: str, people_file: Path, run: Run, mo
     told = run(verb, people_file, expected=78).err
     assert "environment: no setting is called 'DPNB_EPSILN'; did you mean 'DPNB_EPSILON'?" in told
     run("plan", people_file)
+
+
+@pytest.mark.parametrize("value", ["", " "])
+@pytest.mark.parametrize("name", ["DPNB_LEDGER", "DPNB_EPSILON", "DPNB_OVERWRITE", "DPNB_CONFIG"])
+def test_empty_variable_is_refused(
+    name: str, value: str, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were it passed over, a release would be charged to no ledger."""
+    monkeypatch.setenv(name, value)
+    assert f"environment: {name} is empty; unset it or give it a value" in run("train", people_file, expected=78).err
+    assert not TARGET.exists()
+
+
+def test_variables_cannot_set_arguments(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DPNB_DATA", "other.parquet")
+    assert "no setting is called 'DPNB_DATA'" in run("train", people_file, expected=78).err
+
+
+def test_options_of_whole_numbers_are_known_by_what_the_help_calls_them() -> None:
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    for verb in BATCH:
+        parameters = {each.name: each for each in commands[verb.__name__.rpartition(".")[2]].params}
+        for name, annotation in get_type_hints(verb.command).items():
+            if annotation in (int, int | None):
+                assert parameters[name].metavar == INTEGER
 
 
 def test_password_in_a_configured_address_is_refused(

@@ -56,6 +56,18 @@ def names_of(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
+def refuse_to_create(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of others can be read, and none be created."""
+    open_file = os.open
+
+    def refused(path: str, flags: int, mode: int = 0o777) -> int:
+        if flags & os.O_CREAT:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return open_file(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", refused)
+
+
 @contextmanager
 def another_run(output: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that writes an output, and does not come to an end."""
@@ -215,6 +227,27 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "victim").read_text() == "theirs"
 
 
+@pytest.mark.parametrize("of_another_user", [False, True])
+def test_a_named_pipe_in_the_place_of_a_lock_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of_another_user: bool
+) -> None:
+    """It is not waited for until somebody writes to it, which may be never."""
+    if of_another_user:
+        refuse_to_create(monkeypatch)
+    os.mkfifo(tmp_path / ".out.lock")
+    with pytest.raises(OutputError, match="is not a regular file, hence no lock"), output_lock(tmp_path / "out"):
+        pytest.fail("the block must not run")
+    assert names_of(tmp_path) == {".out.lock"}
+
+
+def test_a_named_pipe_called_like_an_unfinished_output_is_left_alone(tmp_path: Path) -> None:
+    pipe = ".out.0123456789ab.partial"
+    os.mkfifo(tmp_path / pipe)
+    with output_lock(tmp_path / "out"):
+        assert names_of(tmp_path) == {".out.lock", pipe}
+    assert names_of(tmp_path) == {pipe}
+
+
 @pytest.mark.parametrize(("name", "reason"), [("missing/out", "No such file"), ("n" * 252, "File name too long")])
 def test_places_without_room_for_a_lock(tmp_path: Path, name: str, reason: str) -> None:
     with pytest.raises(OutputError, match=f"cannot be written: {reason}"), output_lock(tmp_path / name):
@@ -223,14 +256,8 @@ def test_places_without_room_for_a_lock(tmp_path: Path, name: str, reason: str) 
 
 def test_another_users_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It cannot be opened for writing, but it can be seen whether it is held."""
-    open_file, name = os.open, tmp_path / ".out.lock"
-
-    def refused(path: str, flags: int, mode: int = 0o777) -> int:
-        if flags & os.O_CREAT:
-            raise PermissionError(errno.EACCES, "Permission denied")
-        return open_file(path, flags, mode)
-
-    monkeypatch.setattr(os, "open", refused)
+    name = tmp_path / ".out.lock"
+    refuse_to_create(monkeypatch)
     with pytest.raises(OutputError, match="cannot be written: Permission denied"), output_lock(tmp_path / "out"):
         pytest.fail("there is no lock: the folder cannot be written to")
     name.write_text("{}")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import dpnb_columnar
 from dpnb_columnar.boundary.families import NOISE_FAMILIES
 from dpnb_columnar.boundary.release import MECHANISMS
 from dpnb_columnar.commands import main
+from dpnb_columnar.model.files import load_model
 
 VERBS = (
     *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),
@@ -198,7 +200,7 @@ def test_interrupt_while_modules_are_loaded_shows_no_traceback(tmp_path: Path) -
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-        assert b"dpnb_columnar" not in err  # before any line of ours is run, the interpreter may have its own say
+        assert b"commands" not in err  # before a line of ours has run, the interpreter may have its own say
 
 
 def test_warnings_of_libraries_are_not_shown(tmp_path: Path) -> None:
@@ -212,6 +214,74 @@ def test_warnings_of_libraries_are_not_shown(tmp_path: Path) -> None:
     assert in_a_process("train", "people.parquet", "--mechanism", "majority", folder=tmp_path).returncode == 0
     ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+NO_READER = "dpnb-columnar: standard output cannot be written: Broken pipe; send it elsewhere"
+NO_ROOM = "dpnb-columnar: standard output cannot be written: No space left on device; send it elsewhere"
+COMMANDS = ("train people.parquet", "train people.parquet --log-format json", "train --help", "--version")
+BREAKING = """
+import os
+import dpnb_columnar.aggregation.local as counting, dpnb_columnar.commands.releasing as releasing
+from dpnb_columnar.commands.main import run
+from dpnb_columnar.errors import BusyError
+def fill():
+    os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+"""
+needs_full_device = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+
+
+def without_reader() -> int:
+    """A pipe that nobody reads, to write to."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+@needs_full_device
+@pytest.mark.parametrize("arguments", COMMANDS)
+@pytest.mark.parametrize(
+    ("opened", "told"), [(without_reader, NO_READER), (lambda: os.open("/dev/full", os.O_WRONLY), NO_ROOM)]
+)
+def test_standard_output_that_cannot_be_written_ends_with_73(
+    arguments: str, opened: Callable[[], int], told: str, people_file: Path
+) -> None:
+    command = [sys.executable, "-m", "dpnb_columnar", *arguments.split()]
+    output = opened()
+    ended = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr.count("\n")) == (73, 1)
+    assert ended.stderr.startswith(told)
+    assert subprocess.run(command, stdout=output, stderr=output, check=False).returncode == 73
+    os.close(output)
+
+
+def run_that_breaks(meanwhile: str, form: str) -> subprocess.CompletedProcess[str]:
+    """A run whose standard output breaks where this code calls ``fill``."""
+    program = f"{BREAKING}{meanwhile}\nrun(['train', 'people.parquet', '--log-format', {form!r}])\n"
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+
+@needs_full_device
+@pytest.mark.parametrize(("failure", "code"), [(f"ValueError({SECRET!r})", 70), ("BusyError('wait')", 75)])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_failure_is_one_line_where_standard_output_breaks_meanwhile(
+    failure: str, code: int, form: str, people_file: Path
+) -> None:
+    ended = run_that_breaks(f"def fail(*_):\n    fill()\n    raise {failure}\ncounting.aggregate = fail", form)
+    assert (ended.returncode, ended.stderr.count("\n")) == (code, 1)
+    assert ended.stderr.startswith("dpnb-columnar: ")
+    assert "42" not in ended.stderr
+
+
+@needs_full_device
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_the_model_stands_where_the_last_lines_cannot_be_written(form: str, people_file: Path) -> None:
+    ended = run_that_breaks(
+        "save = releasing.save_model\nreleasing.save_model = lambda *args, **named: (save(*args, **named), fill())",
+        form,
+    )
+    assert ended.returncode == 73
+    assert ended.stderr == f"{NO_ROOM}. An output that stands under its name is complete\n"
+    load_model(Path("people.model.json"))
 
 
 def test_whole_way_in_processes_of_its_own(tmp_path: Path) -> None:
