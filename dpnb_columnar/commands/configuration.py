@@ -34,11 +34,13 @@ INTEGER = "INTEGER"
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 NEVER_SET = frozenset({"config", "help"})
+TYPED_ALONE = NEVER_SET | {"seed"}
+"""Options that no file and no variable sets: a job must not lose its guarantee by what is left lying about."""
 
 
 def _configure(context: typer.Context, path: Path | None) -> Path | None:
     """Take what is not typed from the file; called before any other option is looked at."""
-    known = {name: parameter for name, parameter in _parameters(context).items() if name not in NEVER_SET}
+    known = {name: parameter for name, parameter in _parameters(context).items() if name not in TYPED_ALONE}
     _check_environment(context)
     if path is not None and not context.resilient_parsing:
         settings = read_configuration(path, str(context.info_name), _batch_verbs(context))
@@ -129,8 +131,10 @@ def _batch_verbs(context: typer.Context) -> dict[str, Any]:
 
 def _check_environment(context: typer.Context) -> None:
     """Refuse variables with our prefix that are empty, or set no option of any verb that listens to them."""
-    options = (parameter for verb in _batch_verbs(context).values() for parameter in verb.params)
-    known = {variable(str(option.name)) for option in options if option.opts[0].startswith("-")} | ELSEWHERE
+    options = [option for verb in _batch_verbs(context).values() for option in verb.params if option.opts[0][0] == "-"]
+    known = {
+        variable(str(option.name)) for option in options if option.name not in TYPED_ALONE - {"config"}
+    } | ELSEWHERE
     for name in sorted(os.environ):
         if name.startswith(f"{PREFIX}_"):
             _known(name, known, "environment")

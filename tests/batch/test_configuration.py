@@ -102,14 +102,14 @@ def test_dry_run_refuses_what_the_run_would_be_refused(people_file: Path, run: R
         ("#" * 2_000_000, "larger than"),
         ("[train]\nepsilon = 0x" + "f" * 5000, "job.toml: [train] epsilon: expected a moderate number"),
         ("[train]\ndata = [0x" + "f" * 5000 + "]", "[train] data: expected a list of texts"),
-        ("[train]\nseed = 0x" + "f" * 5000, "job.toml: [train] seed: expected a moderate number"),
+        ("[train]\ndeclared_rows = 0x" + "f" * 5000, "job.toml: [train] declared_rows: expected a moderate number"),
         ("[train]\nrun-id = 'x'\nrun_id = 'y'\n", "job.toml: [train]: run_id is set twice"),
         ("[train]\nledger = ''\n", "job.toml: [train] ledger: is empty"),
         ("[train]\nlabel = ' '\n", "job.toml: [train] label: is empty"),
         ("[train]\ndata = ['people.parquet', '']\n", "job.toml: [train] data: is empty"),
-        ("[train]\nseed = ''\n", "job.toml: [train] seed: expected a whole number"),
+        ("[train]\ndeclared_rows = ''\n", "job.toml: [train] declared_rows: expected a whole number"),
         ("[train]\ndeclared_rows = 1000.5\n", "job.toml: [train] declared_rows: expected a whole number, found 1000.5"),
-        ("[train]\nseed = 'soon'\n", "job.toml: [train] seed: expected a whole number, found 'soon'"),
+        ("[train]\ndeclared_rows = 'soon'\n", "job.toml: [train] declared_rows: expected a whole number, found 'soon'"),
         ('[train]\noutput = "a\\u0000b.json"\n', "job.toml: [train] output: holds a control character"),
         ('[train]\ndata = "a\\u001bb"\n', "job.toml: [train] data: holds a control character"),
     ],
@@ -122,12 +122,21 @@ def test_faulty_file_is_refused_by_its_place(text: str, told: str, people_file: 
 
 def test_values_of_the_file_meet_the_checks_of_what_is_typed(people_file: Path, run: Run) -> None:
     assert "epsilon" in run("train", people_file, "--config", job("[train]\nepsilon = -1\n"), expected=64).err
-    assert "--seed" in run("train", people_file, "--config", job("[train]\nseed = -1\n"), expected=64).err
+    rows = job("[train]\ndelta = '1/n'\nnoise = 'gaussian'\ndeclared_rows = -1\n")
+    assert "declared rows" in run("train", people_file, "--config", rows, expected=64).err
 
 
-@pytest.mark.parametrize("seed", ["7", "'7'"])
-def test_whole_numbers_may_be_numbers_or_texts(seed: str, people_file: Path, run: Run) -> None:
-    assert settings(run, people_file, "--config", job(f"[train]\nseed = {seed}\n"))["--seed"] == ("7", "job.toml")
+@pytest.mark.parametrize("rows", ["700", "'700'"])
+def test_whole_numbers_may_be_numbers_or_texts(rows: str, people_file: Path, run: Run) -> None:
+    job(f"[train]\ndelta = '1/n'\nnoise = 'gaussian'\ndeclared_rows = {rows}\n")
+    assert settings(run, people_file, "--config", JOB)["--declared-rows"] == ("700", "job.toml")
+
+
+def test_a_seed_is_typed_or_not_at_all(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "'seed'" in run("train", people_file, "--config", job("[train]\nseed = 1\n"), expected=78).err
+    monkeypatch.setenv("DPNB_SEED", "1")
+    assert "'DPNB_SEED'" in run("train", people_file, expected=78).err
+    assert not TARGET.exists()
 
 
 def test_missing_file(people_file: Path, run: Run) -> None:

@@ -31,7 +31,8 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 
 SEED = 8_675_309_424_243
-VARIABLES = ("SEED", "DPNB_SEED", "DPNB_COLUMNAR_SEED", "PYTHONHASHSEED", "NUMPY_SEED", "POLARS_SEED")
+VARIABLES = ("SEED", "PYTHONHASHSEED", "NUMPY_SEED", "POLARS_SEED")
+REFUSED = ("DPNB_SEED", "DPNB_COLUMNAR_SEED")
 
 
 def repeats(make: Callable[[], str]) -> bool:
@@ -87,6 +88,14 @@ def test_bug_10_nothing_in_the_environment_sets_a_seed(folder: Path) -> None:
     models = [dpnb.load_model(name) for name in ("first.json", "second.json")]
     assert models[0].attributes != models[1].attributes
     assert not any(model.guarantee.seeded for model in models)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bug_10_a_seed_in_a_variable_of_ours_is_refused(
+    name: str, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "42")
+    assert name in run("train", people_file, expected=78).err
 
 
 def test_bug_10_a_catalogue_cannot_set_a_seed(folder: Path, run: Run) -> None:
