@@ -94,7 +94,7 @@ def test_domains_of_one_kind_and_classes_without_rows(tmp_path: Path, attributes
 ODD_NAMES = [
     *('a"b', '"', "it's", "@column", "@fits @@", "$files", "${class}", "x; DROP TABLE t; --", "-- name: cells", "/* x"),
     *("class", "attribute_0", "labelled", "cell", "rows", "count", "code", "constant_0", "read_parquet", "filename"),
-    *("file_row_number", "rowid", "select", "*", "^.*$", "^x", "a.b", " ", "日本", "%s{0}", "\\", "NaN", "x" * 300),
+    *("file_row_number", "rowid", "select", "*", "^.*$", "^x", "a.b", " ", "日本", "%s{0}", "\\", "NaN", "x" * 256),
 ]
 
 

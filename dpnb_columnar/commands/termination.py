@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import NoReturn
 
+from dpnb_columnar.interruption import put_off
 from dpnb_columnar.leftovers import remove_leftovers
 
 NAMES = ("SIGTERM", "SIGINT", "SIGHUP")
@@ -80,6 +81,8 @@ def honoured() -> Iterator[None]:
 
 def _leave(number: int, frame: FrameType | None) -> None:
     """Unwind the main thread, once."""
+    if put_off(lambda: _leave(number, None)):
+        return
     if "duckdb" in sys.modules:
         # It asks for signals within a query. Told to stop by an exception, it closes its connection only when its
         # threads have come to the end of what they do, and lets no other thread of Python run meanwhile.

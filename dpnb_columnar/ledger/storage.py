@@ -12,6 +12,7 @@ from typing import Any
 
 from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, Error, OutputError
 from dpnb_columnar.files import atomic_output
+from dpnb_columnar.interruption import undisturbed
 from dpnb_columnar.ledger.trust import check_file, check_folder
 from dpnb_columnar.sql import sections
 
@@ -90,13 +91,14 @@ def writing(path: Path, connection: sqlite3.Connection) -> Iterator[None]:
     """
     with reported(path):
         connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            connection.execute("COMMIT")
-        except BaseException:
-            with suppress(sqlite3.Error):  # whatever went wrong before is what the user must hear of
-                connection.execute("ROLLBACK")
-            raise
+        with undisturbed():  # what a signal cuts short leaves its journal behind
+            try:
+                yield
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # whatever went wrong before is what the user must hear of
+                    connection.execute("ROLLBACK")
+                raise
 
 
 @contextmanager
