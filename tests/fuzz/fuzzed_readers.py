@@ -76,6 +76,16 @@ READERS = (
     Reader("town.csv", (INGEST, INGEST + " --codebook town.xml")),
     Reader("csv_pde.zip", (INGEST, INGEST + " --codebook dictionary.csv")),
     Reader(
+        "people.ledger",
+        (
+            "ledger show {}",
+            "ledger verify {}",
+            "ledger export {} --output out.csv",
+            "train people.parquet --ledger {} --run-id night --epsilon 0.1 --output out.json",
+            "train people.parquet --ledger {} --output out.json --dry-run",
+        ),
+    ),
+    Reader(
         "rows.duckdb",
         (
             "predict model.json {} --table person --output out.parquet",

@@ -37,6 +37,10 @@ def write_seed_files(folder: Path) -> None:
     _command("release people.statistics.parquet --output model.parquet", "aggregate people.parquet")
     _command("train people.parquet --mechanism histogram --output histogram.json")
     _command("train people.parquet --noise gaussian --delta 1e-6 --output gaussian.json")
+    _command(
+        "train people.parquet --ledger people.ledger --run-id night --epsilon 0.1 --output charged.json",
+        "ledger init people.ledger --dataset people --epsilon 1",
+    )
     counted = pl.read_parquet(folder / "people.statistics.parquet").with_columns(
         pl.col("attribute").cast(pl.String), domain=pl.lit(digest(people_domain()))
     )
