@@ -54,7 +54,11 @@ class Payment:
         """
         with Ledger(self.ledger) as ledger:
             known = ledger.refuse_if_unaffordable(self.charge)
-        return None if known is None or known.document is None else self._model(known.document)
+        if known is None or known.document is None:
+            return None
+        with self._alone():
+            pass  # an attempt that was killed after its model was kept has left its lock: it goes with ours
+        return self._model(known.document)
 
     def release(self, statistics: Statistics, budget: Budget, mechanism: str, noise: str | None) -> Model:
         """Spend, then release, then keep. Of several attempts of one run only one does this at a time.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 import time
@@ -289,3 +290,12 @@ def test_databases_of_one_name_in_two_folders_are_two(
     monkeypatch.chdir("other")
     told = run("release", "people.duckdb", *options, "--domain", domain, "--output", "m.json", expected=64).err
     assert ID in told
+
+
+def test_the_lock_of_a_killed_attempt_goes_with_the_next(ledger: Path, people_file: Path, run: Run) -> None:
+    command = ("train", people_file, "--ledger", ledger, "--run-id", ID)
+    run(*command)
+    left = Path(f".people.ledger.{hashlib.sha256(ID.encode()).hexdigest()[:16]}.lock")
+    left.touch()
+    run(*command)
+    assert not left.exists()
