@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +11,11 @@ import typer
 from dpnb_columnar.commands import batch_options, options
 from dpnb_columnar.commands.configuration import Config
 from dpnb_columnar.commands.outputs import check_parquet, check_target
-from dpnb_columnar.commands.terminal import LogFormat, say, shows_progress
+from dpnb_columnar.commands.terminal import LogFormat, progress, say
 from dpnb_columnar.locks import output_lock
 
 if TYPE_CHECKING:
     from dpnb_columnar.ingest.conversion import Conversion
-    from dpnb_columnar.ingest.extracts import Progress
 
 NAMES_SHOWN = 4
 """Columns named for one reason; the others are counted."""
@@ -85,23 +83,9 @@ def command(
     extracts = find_extracts(extract)
     conversion = plan_conversion(extracts, output, codebook, columns, where)
     size = bytes_on_disk(extracts)
-    with output_lock(output), _progress(size * (2 if conversion.undeclared else 1)) as progress:
-        convert(conversion, output, overwrite=overwrite, progress=progress)
+    with output_lock(output), progress("reading", size * (2 if conversion.undeclared else 1)) as advance:
+        convert(conversion, output, overwrite=overwrite, progress=advance)
     _tell(conversion, output)
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Progress | None]:
-    """Share of the bytes read and the time left, on a terminal; silent in a pipe."""
-    if not shows_progress():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=total)
-        yield lambda count: bar.advance(task, count)
 
 
 def _tell(conversion: Conversion, output: Path) -> None:

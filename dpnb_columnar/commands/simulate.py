@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +9,7 @@ import typer
 
 from dpnb_columnar.commands import options
 from dpnb_columnar.commands.outputs import check_parquet
-from dpnb_columnar.commands.terminal import say, shows_progress
+from dpnb_columnar.commands.terminal import progress, say
 from dpnb_columnar.files import check_output
 from dpnb_columnar.locks import output_lock
 
@@ -37,20 +35,6 @@ def command(
 
     check_parquet(output)
     check_output(output, overwrite)
-    with output_lock(output), _progress(rows) as progress:
-        simulate_census(output, rows=rows, seed=seed, overwrite=overwrite, progress=progress)
+    with output_lock(output), progress("simulating", rows) as advance:
+        simulate_census(output, rows=rows, seed=seed, overwrite=overwrite, progress=advance)
     say(f"wrote {output}: {rows} rows")
-
-
-@contextmanager
-def _progress(rows: int) -> Iterator[Callable[[int], None] | None]:
-    """Share of the rows written and the time left, on a terminal; silent in a pipe."""
-    if not shows_progress():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("simulating", total=rows)
-        yield lambda count: bar.advance(task, count)

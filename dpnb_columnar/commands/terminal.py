@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -108,6 +108,24 @@ def record(event: str, line: str = "", **facts: object) -> None:
     """An event that people are not told."""
     if is_json():
         print(_log.event(event, line, facts), flush=True)  # noqa: T201
+
+
+@contextmanager
+def progress(name: str, total: int) -> Iterator[Callable[[int], None] | None]:
+    """Share of a total that is done and the time left, on a terminal; silent in a pipe.
+
+    Returns:
+        What to call with each amount done; None where nobody watches.
+    """
+    if not shows_progress():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=total)
+        yield lambda count: bar.advance(task, count)
 
 
 def shows_progress() -> bool:
