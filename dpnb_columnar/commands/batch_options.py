@@ -12,8 +12,6 @@ from dpnb_columnar.commands.configuration import DEFAULT, origins
 from dpnb_columnar.commands.terminal import LogFormat, begin_log, is_json, record, say, table
 from dpnb_columnar.version import __version__
 
-LEDGER_OPTION = "--ledger"
-
 
 def _speak(context: typer.Context, format: LogFormat) -> LogFormat:
     if not context.resilient_parsing:
@@ -33,7 +31,6 @@ Log = Annotated[
 LedgerFile = Annotated[
     Path | None,
     typer.Option(
-        LEDGER_OPTION,
         help="Ledger that pays for the release, made by dpnb-columnar ledger init. Its limit is never passed.",
         metavar="FILE",
         show_default="none: budget is not accounted",

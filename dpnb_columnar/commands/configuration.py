@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dpnb_columnar.domain.toml_reading import parsed_toml
 from dpnb_columnar.errors import ConfigurationError, MissingInputError, shown
 
 PREFIX = "DPNB"
@@ -80,10 +80,9 @@ def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping
     if len(content) > LARGEST_CONFIGURATION:
         raise ConfigurationError(f"{path}: not the configuration of a job: larger than {LARGEST_CONFIGURATION} bytes")
     try:
-        document = tomllib.loads(content.decode("utf-8"), parse_float=Decimal)
-    except (ValueError, ArithmeticError, RecursionError) as error:
-        reason = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "no UTF-8 text of moderate numbers"
-        raise ConfigurationError(f"{path}: not TOML: {reason:.200}") from None
+        document = parsed_toml(content.decode("utf-8"))
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: not TOML: {error}") from None
     for name, table in document.items():
         if not isinstance(table, dict):
             raise ConfigurationError(f"{path}: {shown(name)} stands outside a table; put it under [{verb}]")
