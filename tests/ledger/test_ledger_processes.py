@@ -167,8 +167,9 @@ def test_what_a_killed_process_was_told_is_on_disk(tmp_path: Path) -> None:
         told = [process.stdout.readline()]
         time.sleep(chance.uniform(0, 0.3))
         process.kill()
-        told += process.communicate(timeout=120)[0].splitlines()
-        lines = [line.split() for line in told if line.strip()]
+        told += process.communicate(timeout=120)[0].splitlines(keepends=True)
+        # A kill within a print leaves a line without its end (an unbuffered Python writes it in pieces).
+        lines = [line.split() for line in told if line.endswith("\n")]
         with Ledger(path) as ledger:
             ledger.verify()
             runs = [spend.run for spend, _ in ledger.releases() if str(spend.run).startswith(f"{attempt}-")]
