@@ -31,7 +31,7 @@ from dpnb_columnar.boundary.private import PrivateCounts, categorical_requests, 
 from dpnb_columnar.boundary.untrimmed import CONSTANT_MOMENTS, ConstantMoment
 from dpnb_columnar.budget import Approximate, Pure, Request, Share, Weights
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
-from dpnb_columnar.domain import Domain, Numeric
+from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
 from dpnb_columnar.noise import (
@@ -44,7 +44,7 @@ from dpnb_columnar.noise import (
     SeededBits,
     sampler,
 )
-from dpnb_columnar.rows.expressions import number
+from dpnb_columnar.rows.expressions import category_code, class_code, fits, number
 from dpnb_columnar.rows.source import Source
 from dpnb_columnar.sensitivity import RunLengthColumn, searched_beta, trimmed_mean
 
@@ -250,19 +250,29 @@ def size_of_the_rows(patch: Patch) -> None:
 def clipping_forgotten(patch: Patch) -> None:
     """Values beyond the bounds are counted as they are."""
 
-    def grid_code(attribute: Numeric, kind: Any) -> pl.Expr:
-        value = number(attribute.name, kind).clip(-1e6, 1e6)
-        return ((value - float(attribute.lower)) / float(attribute.step) + 0.5).floor().cast(pl.Int64)
+    def code(attribute: Attribute, source: Source) -> pl.Expr:
+        if not isinstance(attribute, Numeric):
+            return category_code(attribute, source.kinds[attribute.name])
+        value = number(attribute.name, source.kinds[attribute.name]).clip(-1e6, 1e6)
+        return ((value - float(attribute.lower)) / float(attribute.step) + 0.5).floor().clip(0)
+
+    def count_cells(source: Source, domain: Domain, attributes: Any, *, classes: bool) -> list[statistics.Cells]:
+        rows = polars_engine.scan(source).filter(fits(domain, source.kinds))
+        label = class_code(domain, source.kinds)
+        coded = {each.name: code(each, source) for each in attributes} | ({None: pl.lit(0)} if classes else {})
+        found = []
+        for name, value in coded.items():
+            pairs = rows.select(label.cast(pl.Int64).alias("class"), value.cast(pl.Int64).alias("code"))
+            counts = pairs.group_by("class", "code").agg(pl.len().cast(pl.Int64).alias("count")).collect()
+            found.append(statistics.Cells(name, *(counts[field].to_numpy() for field in ("class", "code", "count"))))
+        return found
 
     joined = statistics._joined
 
     def accepting(name: str | None, parts: Any, classes: int, last: int) -> Any:
-        inside = [
-            statistics.Cells(part.attribute, part.classes, np.maximum(part.codes, 0), part.counts) for part in parts
-        ]
-        return joined(name, inside, classes, 2**32)
+        return joined(name, parts, classes, 2**32)
 
-    patch.setattr(polars_engine, "grid_code", grid_code)
+    patch.setattr(polars_engine, "count_cells", count_cells)
     patch.setattr(statistics, "_joined", accepting)
 
 

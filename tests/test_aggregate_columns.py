@@ -142,6 +142,9 @@ def test_dates_beyond_the_calendar_match_nothing(tmp_path: Path) -> None:
         assert counts_of(aggregate(source, domain)) == {
             (None, 0, 0): 2, ("x", 0, 0): 1, ("x", 0, len(values)): 1
         }  # fmt: skip
+    label = declared({"label": {"column": "x", "classes": values}, "attributes": {"y": {"values": ["no", "yes"]}}})
+    for aggregate in ENGINES.values():
+        assert counts_of(aggregate(source, label)) == {(None, 0, 0): 1, ("y", 0, 0): 1}
 
 
 # Grids whose floats are inexact.

@@ -61,7 +61,7 @@ def test_several_files(tmp_path: Path, tables: list[pa.Table]) -> None:
 @pytest.mark.parametrize("cells", [1, 10, 23])
 def test_passes_cross_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     """Down to one row a pass."""
-    monkeypatch.setattr(polars_engine, "PASS_CELLS", cells)
+    monkeypatch.setattr(polars_engine, "PART_ROWS", cells)
     check(tmp_path, [MIXED, MIXED.slice(0, 0), MIXED.slice(1, 1), MIXED.slice(2)], BOTH)
 
 

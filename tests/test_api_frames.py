@@ -44,7 +44,7 @@ def test_a_frame_counts_as_a_file_of_its_rows(
     pq.write_table(table, path)
     frame = table if form == "Table" else FORMS[form](pl.DataFrame(table))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(polars_engine, "PASS_CELLS", cells)
+        patch.setattr(polars_engine, "PART_ROWS", cells)
         found = dpnb.aggregate(frame, domain=domain)
     assert found == dpnb.aggregate(path, domain=domain)
     assert counts_of(found) == expected_counts(table.to_pylist(), domain)
@@ -75,7 +75,7 @@ def test_a_lazy_frame_is_computed_once_and_in_parts(monkeypatch: pytest.MonkeyPa
         return batch
 
     frame = people(1000)
-    monkeypatch.setattr(polars_engine, "PASS_CELLS", 400)
+    monkeypatch.setattr(polars_engine, "PART_ROWS", 400)
     counted = dpnb.aggregate(frame.lazy().map_batches(seen, streamable=True), domain=people_domain())
     assert counted == dpnb.aggregate(frame, domain=people_domain())
     assert sum(computed) == frame.height

@@ -44,7 +44,7 @@ def aggregate_by_file(source: Source, domain: Domain, folder: Path) -> Statistic
     _prepare(folder)
     total = assemble(domain, ())
     for file in source.files:
-        counted = _counted(Source((file,), source.kinds), domain, folder)
+        counted = _counted(Source((file,), source.types), domain, folder)
         try:
             # Not by +, which refuses a part that is in both: copies of a file count as they do all at once.
             total = assemble(domain, [*total.cells(), *counted.cells()], total.parts | counted.parts)

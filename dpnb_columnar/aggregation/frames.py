@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from dpnb_columnar.aggregation.polars_engine import count_rows, pass_rows
+from dpnb_columnar.aggregation.polars_engine import count_rows
 from dpnb_columnar.aggregation.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.frames import Frame, open_frame, unusable
@@ -17,9 +17,8 @@ def aggregate_frame(frame: Frame, domain: Domain) -> Statistics:
         DataError: The frame does not fit the domain, or the query behind it fails.
     """
     opened = open_frame(frame, domain)
-    parts = opened.parts(pass_rows(opened.kinds))
     try:
-        cells = count_rows(parts, opened.kinds, domain, domain.attributes, classes=True)
+        cells = count_rows(opened.rows, opened.types, domain, domain.attributes, classes=True)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise unusable() from None
     return assemble(domain, cells)

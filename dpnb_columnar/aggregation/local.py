@@ -1,13 +1,17 @@
-"""CONFIDENTIAL. The local engine: Polars counts the numeric attributes, DuckDB the categorical ones and the classes."""
+"""CONFIDENTIAL. The local engine: DuckDB counts the categories that are spelled as text, Polars everything else."""
 
 from __future__ import annotations
 
-from dpnb_columnar.aggregation import duckdb_engine, polars_engine
+from dpnb_columnar.aggregation import polars_engine
 from dpnb_columnar.aggregation.parts import parts_of
 from dpnb_columnar.aggregation.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.kinds import Kind
 from dpnb_columnar.rows.source import Source
+
+SPELLED = (Kind.TEXT, Kind.DECIMAL, Kind.DATE)
+"""Kinds whose categories are found by their text: DuckDB reads a column's dictionary in the place of its rows."""
 
 
 def aggregate(source: Source, domain: Domain) -> Statistics:
@@ -16,11 +20,18 @@ def aggregate(source: Source, domain: Domain) -> Statistics:
     Raises:
         DataError: A file is damaged, or changed while it was read.
     """
-    # DuckDB first: it gives its memory back, so that the two peaks do not add up.
-    tables = duckdb_engine.count_cells(source, domain, domain.categorical, classes=True)
-    columns = polars_engine.count_cells(source, domain, domain.numeric, classes=False) if domain.numeric else []
+    spelled = [attribute for attribute in domain.categorical if source.kinds[attribute.name] in SPELLED]
+    others = [attribute for attribute in domain.attributes if attribute not in spelled]
+    cells = []
+    if spelled:
+        from dpnb_columnar.aggregation import duckdb_engine
+
+        # DuckDB first: it gives its memory back, so that the two peaks do not add up.
+        cells += duckdb_engine.count_cells(source, domain, spelled, classes=True)
+    if others or not spelled:
+        cells += polars_engine.count_cells(source, domain, others, classes=not spelled)
     try:
-        return assemble(domain, [*columns, *tables], parts_of(source.files))
+        return assemble(domain, cells, parts_of(source.files))
     except OSError:
         raise source.unreadable() from None
     except ValueError as error:

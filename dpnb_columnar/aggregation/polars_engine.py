@@ -1,51 +1,31 @@
-"""CONFIDENTIAL. Cell counts by lazy Polars group-bys, streamed: memory follows the number of cells, not of rows."""
+"""CONFIDENTIAL. Cell counts by Polars, in one scan of the rows: memory follows the number of cells, not of rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
-import numpy as np
 import polars as pl
 
+from dpnb_columnar.aggregation.counters import Counter, DenseCounter, SparseCounter
+from dpnb_columnar.aggregation.joint_tables import JointTable, joint_tables
 from dpnb_columnar.aggregation.statistics import Cells
-from dpnb_columnar.domain import Attribute, Domain, Numeric
-from dpnb_columnar.rows.expressions import category_code, class_code, column, fits, grid_code
-from dpnb_columnar.rows.kinds import Kind
+from dpnb_columnar.domain import Attribute, Domain
+from dpnb_columnar.rows.codes import cell_code
+from dpnb_columnar.rows.expressions import attribute_fits, class_code, column
+from dpnb_columnar.rows.kinds import kinds_of
 from dpnb_columnar.rows.source import Source
 
-PASS_CELLS = 2**22
-"""Rows times columns of one pass: Polars may hold all rows of a pass, since they feed several group-bys."""
+PART_ROWS = 2**18
+"""Rows that are counted at a time."""
 
-NO_CELLS = pl.DataFrame(schema={"class": pl.Int64, "code": pl.Int64, "count": pl.Int64})
+MOST_COUNTERS = 2**24
+"""Cells, of all tables together, that have a counter each, whether or not a row falls into them."""
 
 
 def scan(source: Source) -> pl.LazyFrame:
     """All rows of the source, the domain's columns only, each of one type."""
-    return pl.concat([_scan_file(file, source) for file in source.files])
-
-
-def passes(source: Source) -> Iterator[pl.LazyFrame]:
-    """The rows of ``scan`` in parts of bounded size, across files."""
-    size = room = pass_rows(source.kinds)
-    pieces: list[pl.LazyFrame] = []
-    for file in source.files:
-        rows = _scan_file(file, source)
-        height, start = rows.select(pl.len()).collect().item(), 0
-        while start < height:
-            length = min(room, height - start)
-            pieces.append(rows.slice(start, length))
-            start, room = start + length, room - length
-            if not room:
-                yield pl.concat(pieces)
-                pieces, room = [], size
-    if pieces:
-        yield pl.concat(pieces)
-
-
-def pass_rows(kinds: Mapping[str, Kind]) -> int:
-    """How many rows of these columns make one pass."""
-    return max(PASS_CELLS // len(kinds), 1)
+    columns = [column(name).cast(type_) for name, type_ in source.types.items()]
+    return pl.concat([pl.scan_parquet(file, glob=False).select(columns) for file in source.files])
 
 
 def count_cells(source: Source, domain: Domain, attributes: Sequence[Attribute], *, classes: bool) -> list[Cells]:
@@ -61,63 +41,71 @@ def count_cells(source: Source, domain: Domain, attributes: Sequence[Attribute],
         DataError: A file is damaged.
     """
     try:
-        return count_rows(passes(source), source.kinds, domain, attributes, classes=classes)
+        return count_rows(scan(source), source.types, domain, attributes, classes=classes)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         # The engine's own text may quote values.
         raise source.unreadable() from None
 
 
 def count_rows(
-    parts: Iterable[pl.LazyFrame],
-    kinds: Mapping[str, Kind],
+    rows: pl.LazyFrame,
+    types: Mapping[str, pl.DataType],
     domain: Domain,
     attributes: Sequence[Attribute],
     *,
     classes: bool,
 ) -> list[Cells]:
-    """Count the cells of some attributes over rows that come in parts, as ``count_cells`` does over files.
+    """Count the cells of some attributes over rows, as ``count_cells`` does over files.
 
     Args:
-        parts: The rows, each part with all of the domain's columns; see ``PASS_CELLS``.
-        kinds: What each column of the domain holds, the same in every part.
+        rows: Rows with all of the domain's columns; computed once, and never held as a whole.
+        types: The type of each column.
         domain, attributes, classes: As for ``count_cells``.
 
     Raises:
-        polars.exceptions.PolarsError: A part cannot be read; its text may quote values.
+        polars.exceptions.PolarsError: The rows cannot be read; its text may quote values.
     """
-    label = class_code(domain, kinds).alias("class")
-    codes: dict[str | None, pl.Expr] = {each.name: _code(each, kinds[each.name]) for each in attributes}
-    if classes:
-        codes[None] = pl.lit(0, pl.Int64)
-    counts = [NO_CELLS] * len(codes)
-    for rows in parts:
-        fitting = rows.filter(fits(domain, kinds))
-        queries = [
-            fitting.select(label, code.alias("code")).group_by("class", "code").agg(pl.len().alias("count"))
-            for code in codes.values()
+    tables = joint_tables(len(domain.classes), attributes)
+    counters = _counters(tables)
+    kinds = kinds_of(types)
+    for attribute in domain.attributes:
+        if attribute not in attributes:
+            rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
+    coded = [class_code(domain, kinds).alias("class")]
+    for number, table in enumerate(tables):
+        coded += [
+            cell_code(attribute, types[attribute.name], _type(table)).alias(f"{number}.{position}")
+            for position, attribute in enumerate(table.attributes)
         ]
-        counts = [*map(_sum, counts, pl.collect_all(queries, engine="streaming"))]
-    return [
-        Cells(name, *(frame[field].to_numpy().astype(np.int64) for field in NO_CELLS.columns))
-        for name, frame in zip(codes, counts, strict=True)
-    ]
+    # A code is null where the row does not fit, and so is every place that is computed from it.
+    places = rows.select(coded).select(_place(table, number) for number, table in enumerate(tables)).drop_nulls()
+    for part in places.collect_batches(chunk_size=PART_ROWS, maintain_order=False, engine="streaming"):
+        for counter, column_of_places in zip(counters, part.iter_columns(), strict=True):
+            counter.add(column_of_places)
+    margins = [table.margins(*counter.counted()) for table, counter in zip(tables, counters, strict=True)]
+    found = [cells for each in margins for cells in each if cells.attribute is not None]
+    return [margins[0][0], *found] if classes else found
 
 
-def _sum(total: pl.DataFrame, part: pl.DataFrame) -> pl.DataFrame:
-    """The counts of both, one row per cell."""
-    return pl.concat([total, part.cast(pl.Int64)]).group_by("class", "code").agg(pl.col("count").sum())
+def _counters(tables: Sequence[JointTable]) -> list[Counter]:
+    """A counter for each table: the smallest tables have one for every cell, until there are ``MOST_COUNTERS``."""
+    counters: dict[int, Counter] = {}
+    room = MOST_COUNTERS
+    for place in sorted(range(len(tables)), key=lambda place: tables[place].cells):
+        room -= tables[place].cells
+        counters[place] = DenseCounter(tables[place].cells) if room >= 0 else SparseCounter()
+    return [counters[place] for place in range(len(tables))]
 
 
-def _code(attribute: Attribute, kind: Kind) -> pl.Expr:
-    return grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
+def _place(table: JointTable, number: int) -> pl.Expr:
+    """The row's cell in row-major order, from its class and its codes."""
+    type_ = _type(table)
+    place = pl.col("class").cast(type_)
+    for position, size in enumerate(table.shape[1:]):
+        place = place * pl.lit(size, type_) + pl.col(f"{number}.{position}")
+    return place.alias(str(number))
 
 
-def _scan_file(file: Path, source: Source) -> pl.LazyFrame:
-    columns = [_widened(name, kind) for name, kind in source.kinds.items()]
-    return pl.scan_parquet(file, glob=False).select(columns)
-
-
-def _widened(name: str, kind: Kind) -> pl.Expr:
-    """The column in the widest type of its kind, where files may hold it in several."""
-    wide = {Kind.INTEGER: pl.Int64, Kind.FLOAT: pl.Float64, Kind.TEXT: pl.String}.get(kind)
-    return column(name).cast(wide) if wide else column(name)
+def _type(table: JointTable) -> type[pl.DataType]:
+    """As narrow a type as holds all cells."""
+    return pl.UInt16 if table.cells <= 2**16 else pl.UInt32 if table.cells <= 2**32 else pl.UInt64

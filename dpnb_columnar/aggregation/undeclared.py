@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from dpnb_columnar.aggregation.polars_engine import passes
+from dpnb_columnar.aggregation.polars_engine import scan
 from dpnb_columnar.domain import Categorical
 from dpnb_columnar.rows.expressions import category_code, category_key, column
 from dpnb_columnar.rows.source import Source
@@ -15,6 +15,8 @@ from dpnb_columnar.rows.source import Source
 MOST_SHOWN = 20
 MOST_KEPT = 10_000
 """Values of a column that are counted at a time: a column of free text has no end of them."""
+
+PART_ROWS = 2**17
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,24 +41,20 @@ def count_undeclared(source: Source, wanted: Sequence[Categorical]) -> tuple[Und
 
     Rows are read in parts, and of each column a bounded number of values is kept between them.
     """
-    if not wanted:
-        return ()
-    counts = [pl.DataFrame(schema={"value": pl.String, "rows": pl.Int64})] * len(wanted)
-    exact = [True] * len(wanted)
-    for rows in passes(source):
-        parts = pl.collect_all([_counted(rows, attribute, source) for attribute in wanted], engine="streaming")
-        for place, part in enumerate(parts):
-            both = pl.concat([counts[place], part]).group_by("value").agg(pl.col("rows").sum())
-            exact[place] &= len(both) <= MOST_KEPT
-            counts[place] = both.sort(["rows", "value"], descending=[True, False]).head(MOST_KEPT)
-    return tuple(
-        UndeclaredValues(attribute.name, tuple(found.head(MOST_SHOWN).iter_rows()), len(found) > MOST_SHOWN, certain)
-        for attribute, found, certain in zip(wanted, counts, exact, strict=True)
-    )
+    return tuple(_most_frequent(attribute, source) for attribute in wanted)
 
 
-def _counted(rows: pl.LazyFrame, attribute: Categorical, source: Source) -> pl.LazyFrame:
+def _most_frequent(attribute: Categorical, source: Source) -> UndeclaredValues:
+    counts, exact = pl.DataFrame(schema={"value": pl.String, "rows": pl.Int64}), True
+    for part in _undeclared(attribute, source).collect_batches(chunk_size=PART_ROWS, engine="streaming"):
+        both = pl.concat([counts, part.group_by("value").agg(pl.len().cast(pl.Int64).alias("rows"))])
+        both = both.group_by("value").agg(pl.col("rows").sum())
+        exact &= len(both) <= MOST_KEPT
+        counts = both.sort(["rows", "value"], descending=[True, False]).head(MOST_KEPT)
+    return UndeclaredValues(attribute.name, tuple(counts.head(MOST_SHOWN).iter_rows()), len(counts) > MOST_SHOWN, exact)
+
+
+def _undeclared(attribute: Categorical, source: Source) -> pl.LazyFrame:
     kind = source.kinds[attribute.name]
     undeclared = category_key(attribute, kind).is_not_null() & category_code(attribute, kind).is_null()
-    values = rows.filter(undeclared).select(column(attribute.name).cast(pl.String).alias("value"))
-    return values.group_by("value").agg(pl.len().cast(pl.Int64).alias("rows"))
+    return scan(source).filter(undeclared).select(column(attribute.name).cast(pl.String).alias("value"))

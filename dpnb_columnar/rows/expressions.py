@@ -7,16 +7,19 @@ rules in SQL.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 from fractions import Fraction
 from operator import and_, or_
 
 import polars as pl
 import polars.selectors as cs
 
-from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
 from dpnb_columnar.domain.numbers import exact
 from dpnb_columnar.rows.kinds import LARGEST_KEY, UNMATCHED_KEY, Key, Kind, category_keys, keys
+
+EPOCH = date(1970, 1, 1)
 
 
 def column(name: str) -> pl.Expr:
@@ -74,6 +77,8 @@ def category_code(attribute: Categorical, kind: Kind) -> pl.Expr:
     """Position of the row's category in the domain as 32-bit integer, null where it is in no category."""
     found = category_keys(attribute, kind)
     value = category_key(attribute, kind)
+    if kind is Kind.DATE:  # by its number of days: Polars has no text for one beyond its calendar
+        value = value.cast(pl.Int32)
     # By way of an Enum: replace_strict would make Polars hold all rows at once.
     place = value.cast(pl.String).cast(pl.Enum(list(map(_written, found))), strict=False).to_physical()
     code = pl.lit(pl.Series(list(found.values()), dtype=pl.Int32)).gather(place)
@@ -100,14 +105,15 @@ def label_missing(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
 
 def fits(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
     """Whether a row counts: it has a class, and every attribute has a value in the domain (never null)."""
-    conditions = [class_code(domain, kinds).is_not_null()]
-    for attribute in domain.attributes:
-        kind = kinds[attribute.name]
-        if isinstance(attribute, Numeric):
-            conditions.append(number(attribute.name, kind, attribute.missing_values).is_not_null())
-        else:
-            conditions.append(category_fits(attribute, kind))
-    return in_halves(conditions, and_)
+    conditions = [attribute_fits(attribute, kinds[attribute.name]) for attribute in domain.attributes]
+    return in_halves([class_code(domain, kinds).is_not_null(), *conditions], and_)
+
+
+def attribute_fits(attribute: Attribute, kind: Kind) -> pl.Expr:
+    """Whether an attribute has a value in the domain (never null)."""
+    if isinstance(attribute, Numeric):
+        return number(attribute.name, kind, attribute.missing_values).is_not_null()
+    return category_fits(attribute, kind)
 
 
 def holds(node: Node, kinds: Mapping[str, Kind], missing_values: Sequence[str] = ()) -> pl.Expr:
@@ -157,7 +163,9 @@ def missing_numbers(missing_values: Sequence[str]) -> tuple[Fraction, ...]:
 
 
 def _written(key: Key) -> str:
-    """A key as Polars writes it as text."""
+    """A key as Polars writes it as text, a date as its number of days."""
+    if isinstance(key, date):
+        return str((key - EPOCH).days)
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 

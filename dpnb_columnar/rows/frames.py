@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,7 +12,6 @@ import pyarrow as pa
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.expressions import column
-from dpnb_columnar.rows.kinds import Kind, kind_of
 from dpnb_columnar.rows.source import check_columns
 
 if TYPE_CHECKING:
@@ -30,18 +29,11 @@ class OpenedFrame:
 
     Attributes:
         rows: The domain's columns. Confidential; a query that is not yet computed, if it came as one.
-        kinds: What each of them holds.
+        types: The type of each.
     """
 
-    rows: pl.DataFrame | pl.LazyFrame
-    kinds: Mapping[str, Kind]
-
-    def parts(self, size: int) -> Iterator[pl.LazyFrame]:
-        """The rows in parts of at most this many; a query is computed once, without being held as a whole."""
-        rows = self.rows
-        batches = rows.iter_slices(size) if isinstance(rows, pl.DataFrame) else rows.collect_batches(chunk_size=size)
-        for batch in batches:
-            yield batch.lazy()
+    rows: pl.LazyFrame
+    types: Mapping[str, pl.DataType]
 
 
 def is_frame(data: object) -> TypeIs[Frame]:
@@ -61,8 +53,7 @@ def open_frame(frame: Frame, domain: Domain) -> OpenedFrame:
     except pl.exceptions.PolarsError:
         raise unusable() from None
     types = check_columns(schema, domain, NAME)
-    kinds = {name: kind for name, type_ in types.items() if (kind := kind_of(type_))}
-    return OpenedFrame(rows.select(column(name) for name in kinds), kinds)
+    return OpenedFrame(rows.lazy().select(column(name) for name in types), types)
 
 
 def in_polars(frame: Frame) -> pl.DataFrame | pl.LazyFrame:

@@ -61,6 +61,21 @@ def kind_of(dtype: pl.DataType) -> Kind | None:
     return Kind.DATE if dtype == pl.Date else None
 
 
+def kinds_of(types: Mapping[str, pl.DataType]) -> dict[str, Kind]:
+    """The kind of each column, those left out that are of none."""
+    return {column: kind for column, type_ in types.items() if (kind := kind_of(type_))}
+
+
+def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType:
+    """The type that holds what two columns of one kind hold: no wider than needed, and the same for all texts."""
+    kind = kind_of(one)
+    if kind is Kind.TEXT:
+        return pl.String()
+    if one == other:
+        return one
+    return {Kind.INTEGER: pl.Int64(), Kind.FLOAT: pl.Float64()}.get(kind, one) if kind else one
+
+
 def keys(values: Sequence[str], kind: Kind) -> dict[Key, int]:
     """Map the key under which each declared value appears in a column of this kind to the value's position.
 

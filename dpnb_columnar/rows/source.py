@@ -15,7 +15,7 @@ import polars as pl
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.fields import MOST_NAMED, listed, named
 from dpnb_columnar.errors import DataError, MissingInputError, shown
-from dpnb_columnar.rows.kinds import Kind, check_kinds, kind_of, type_name
+from dpnb_columnar.rows.kinds import Kind, check_kinds, common_type, kind_of, kinds_of, type_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,16 @@ class Source:
 
     Attributes:
         files: At least one file.
-        kinds: What each column of the domain holds; the same in every file.
+        types: Of each column of the domain, the type that holds its values of every file.
     """
 
     files: tuple[Path, ...]
-    kinds: Mapping[str, Kind]
+    types: Mapping[str, pl.DataType]
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """What each column of the domain holds; the same in every file."""
+        return kinds_of(self.types)
 
     @property
     def names(self) -> str:
@@ -91,15 +96,28 @@ def open_source(files: Sequence[Path], domain: Domain) -> Source:
         DataError: A file is not Parquet, lacks a column, or has one of the wrong type.
     """
     schema = _schema(files[0], domain)
+    types = {column: common_type(type_, type_) for column, type_ in schema.items()}
     for file in files[1:]:
         other = _schema(file, domain)
-        for column, first in schema.items():
-            if _form(other[column]) != _form(first):
-                raise DataError(
-                    f"{file}: column {column!r} is {_form(other[column])} here and {_form(first)} in {files[0]}; "
-                    "cast it to one type in all files"
-                )
-    return Source(tuple(files), {column: kind for column, type_ in schema.items() if (kind := kind_of(type_))})
+        check_alike(schema, str(files[0]), other, str(file))
+        types = {column: common_type(type_, other[column]) for column, type_ in types.items()}
+    return Source(tuple(files), types)
+
+
+def check_alike(
+    types: Mapping[str, pl.DataType], name: str, others: Mapping[str, pl.DataType], other_name: str
+) -> None:
+    """Refuse two files that hold a column in two kinds.
+
+    Raises:
+        DataError: With the column.
+    """
+    for column, type_ in types.items():
+        if _form(others[column]) != _form(type_):
+            raise DataError(
+                f"{other_name}: column {column!r} is {_form(others[column])} here and {_form(type_)} in {name}; "
+                "cast it to one type in all files"
+            )
 
 
 def _schema(file: Path, domain: Domain) -> dict[str, pl.DataType]:

@@ -23,6 +23,7 @@ from dpnb_columnar.commands.termination import GRACE
 
 PROGRAM = """
 import signal, sys, threading, time
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests under nohup hand on that it is ignored
 from pathlib import Path
 import dpnb_columnar.simulate
 from dpnb_columnar.commands.main import run
