@@ -1,60 +1,83 @@
-"""Training beside scikit-learn on one file, whole processes from cold, in turn.
+"""Speed and memory of every verb that meets many rows, beside what does comparable work: docs/performance.md.
 
-Usage: python -m benchmarks [--rows 1700000] [--runs 5]
+Usage: python -m benchmarks [--quick] [--only train,release] [--data FOLDER] [--output performance.parquet]
+
+Contenders are whole processes from cold and run in turn; a first turn warms the file cache and is dropped. What a
+stopped session has measured is kept beside the output, and the next one goes on from there. Simulated rows are kept in
+``--data`` and used again. ``python -m benchmarks.performance performance.parquet`` prints the tables.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import statistics
+import signal
 import sys
 import tempfile
-import time
+from importlib.util import find_spec
 from pathlib import Path
 
-PYTHON = sys.executable
-
-
-def measured(arguments: list[str]) -> tuple[float, float]:
-    """Seconds and peak MiB of one process, as the operating system accounts for it."""
-    start = time.perf_counter()
-    process = os.posix_spawn(
-        arguments[0], arguments, os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-    )
-    _, status, usage = os.wait4(process, 0)
-    if status:
-        raise SystemExit(f"failed: {' '.join(arguments)}")
-    return time.perf_counter() - start, usage.ru_maxrss / 1024
+from benchmarks.machine import machine
+from benchmarks.points import Point, measure, prepare
+from benchmarks.processes import PYTHON, measured
+from benchmarks.runs import Runs
+from benchmarks.series import FULL, QUICK, SERIES, Places
 
 
 def main() -> None:
-    """Simulate, measure in turn, print medians and the median of the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=1_700_000)
-    parser.add_argument("--runs", type=int, default=5)
+    """Measure what is asked for and not measured yet."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="some minutes: at most ten million rows, fewer turns")
+    parser.add_argument("--only", default=",".join(SERIES), help="series to measure: " + ", ".join(SERIES))
+    parser.add_argument("--rows", type=int, help="most rows of any input")
+    parser.add_argument("--turns", type=int, help="most turns of any point")
+    parser.add_argument("--again", action="store_true", help="measure what the output has already, too")
+    parser.add_argument("--data", type=Path, help="folder to keep simulated rows in; by default a temporary one")
+    parser.add_argument("--output", type=Path, default=Path("performance.parquet"))
+    parser.add_argument("--diffprivlib", metavar="PYTHON", help="interpreter of an environment with diffprivlib")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        census, model = str(Path(folder) / "census.parquet"), str(Path(folder) / "census.model.json")
-        command = [PYTHON, "-m", "dpnb_columnar"]
-        measured([*command, "simulate", census, "--rows", str(options.rows)])
-        contenders = {
-            "dpnb-columnar train": [*command, "train", census, "--output", model, "--overwrite"],
-            "GaussianNB.partial_fit": [PYTHON, str(Path(__file__).with_name("partial_fit.py")), census],
-        }
-        runs: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders}
-        for turn in range(options.runs + 1):
-            for name, arguments in contenders.items():
-                found = measured(arguments)
-                if turn:  # the first turn warms the file cache
-                    runs[name].append(found)
-    ours, theirs = runs.values()
-    print(f"{options.rows} rows x 13 attributes, {options.runs} runs each in turn, {os.cpu_count()} processors")
-    for name, found in runs.items():
-        seconds, memory = zip(*found, strict=True)
-        print(f"{name:24} {statistics.median(seconds):6.2f} s  {max(memory):6.0f} MiB at most")
-    ratios = [mine / other for (mine, _), (other, _) in zip(ours, theirs, strict=True)]
-    print(f"time ratio, median of pairs: {statistics.median(ratios):.2f}")
+    chosen = options.only.split(",")
+    if unknown := [name for name in chosen if name not in SERIES]:
+        parser.error(f"--only: no {', '.join(unknown)}; the series are {', '.join(SERIES)}")
+    if missing := [name for name in ("sklearn", "ipumspy") if find_spec(name) is None]:
+        parser.error(f"{', '.join(missing)} not installed: pip install '.[benchmark]'")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever stops it finds no process and no file left
+    scale = (QUICK if options.quick else FULL).capped(options.rows, options.turns)
+    lines = options.output.with_suffix(".jsonl")
+    runs = Runs(lines, machine())
+    if options.data:
+        options.data.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=options.data, prefix="benchmarks-") as folder:
+        work = Path(folder)
+        places = Places(options.data or work, work, options.diffprivlib)
+        points = [point for name in chosen for point in SERIES[name](scale, places)]
+        waiting = [point for point in points if options.again or not runs.has(point)]
+        try:
+            for number, point in enumerate(waiting, 1):
+                tell(f"[{number}/{len(waiting)}] {point}")
+                carry_out(point, runs)
+        except KeyboardInterrupt:
+            raise SystemExit("stopped; the same command goes on from here") from None
+        finally:
+            measured((PYTHON, "-m", "benchmarks.runs", str(lines), str(options.output)))
+    print(f"wrote {options.output}; print its tables: python -m benchmarks.performance {options.output}")
+
+
+def carry_out(point: Point, runs: Runs) -> None:
+    """Make the inputs of a point, measure it, write each run down as it comes."""
+    prepare(point.inputs)
+    runs.begin(point)
+    for run in measure(point):
+        if run.turn:
+            runs.add(point, run)
+        turn = f"turn {run.turn}" if run.turn else "warming"
+        tell(
+            f"  {turn:8} {run.contender:28} {run.seconds:9.4f} s  cpu {run.cpu_seconds:8.3f} s  {run.peak_mib:6.0f} MiB"
+        )
+
+
+def tell(line: str) -> None:
+    """A line of progress."""
+    print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
