@@ -61,6 +61,7 @@ TABLES: Mapping[str, tuple[str, Callable[[Findings], list[str]]]] = {
     "machine": ("", described),
     "targets": ("", judged),
     "train": ("train", compared("train")),
+    "steps": ("steps", compared("steps")),
     "predict": ("predict", compared("predict", rate=True)),
     "ingest": ("ingest", compared("ingest", rate=True)),
     "release": ("release", compared("release", ("rows", "attributes", "classes", "grid"))),

@@ -9,6 +9,7 @@ from benchmarks.series.predicting import predict
 from benchmarks.series.releasing import release, search
 from benchmarks.series.scale import FULL, QUICK, Places, Scale
 from benchmarks.series.starting import start
+from benchmarks.series.steps import steps
 from benchmarks.series.training import train
 
 __all__ = ["FULL", "QUICK", "SERIES", "Places", "Scale"]
@@ -16,6 +17,7 @@ __all__ = ["FULL", "QUICK", "SERIES", "Places", "Scale"]
 SERIES: Mapping[str, Callable[[Scale, Places], Iterator[Point]]] = {
     "start": start,
     "train": train,
+    "steps": steps,
     "predict": predict,
     "ingest": ingest,
     "release": release,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from dpnb_columnar.aggregation.counters import Counter, DenseCounter, SparseCounter
-from dpnb_columnar.aggregation.joint_tables import JointTable, joint_tables
-from dpnb_columnar.aggregation.statistics import Cells
+from dpnb_columnar.aggregation.statistics import Cells, Integers
 from dpnb_columnar.domain import Attribute, Domain
-from dpnb_columnar.rows.codes import cell_code
+from dpnb_columnar.rows.codes import cell_code, number_of_codes
 from dpnb_columnar.rows.expressions import attribute_fits, class_code, column
 from dpnb_columnar.rows.kinds import kinds_of
 from dpnb_columnar.rows.source import Source
@@ -65,47 +66,71 @@ def count_rows(
     Raises:
         polars.exceptions.PolarsError: The rows cannot be read; its text may quote values.
     """
-    tables = joint_tables(len(domain.classes), attributes)
-    counters = _counters(tables)
     kinds = kinds_of(types)
     for attribute in domain.attributes:
         if attribute not in attributes:
             rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
-    coded = [class_code(domain, kinds).alias("class")]
-    for number, table in enumerate(tables):
-        coded += [
-            cell_code(attribute, types[attribute.name], _type(table)).alias(f"{number}.{position}")
-            for position, attribute in enumerate(table.attributes)
-        ]
-    # A code is null where the row does not fit, and so is every place that is computed from it.
-    places = rows.select(coded).select(_place(table, number) for number, table in enumerate(tables)).drop_nulls()
-    for part in places.collect_batches(chunk_size=PART_ROWS, maintain_order=False, engine="streaming"):
-        for counter, column_of_places in zip(counters, part.iter_columns(), strict=True):
-            counter.add(column_of_places)
-    margins = [table.margins(*counter.counted()) for table, counter in zip(tables, counters, strict=True)]
-    found = [cells for each in margins for cells in each if cells.attribute is not None]
-    return [margins[0][0], *found] if classes else found
+    counted = [None, *attributes] if classes else attributes
+    tables = [_Table(attribute, len(domain.classes)) for attribute in counted]
+    counters = _counters(tables)
+    # A code is null where the row does not fit, and so is the place that is computed from it.
+    coded = {str(number): table.code(types) for number, table in enumerate(tables)}
+    placed = {str(number): table.place(pl.col("class"), pl.col(str(number))) for number, table in enumerate(tables)}
+    query = rows.select(class_code(domain, kinds).alias("class"), **coded).select(**placed).drop_nulls()
+    for part in query.collect_batches(chunk_size=PART_ROWS, maintain_order=False, engine="streaming"):
+        for counter, places in zip(counters, part.iter_columns(), strict=True):
+            counter.add(places)
+    return [table.cells_of(*counter.counted()) for table, counter in zip(tables, counters, strict=True)]
 
 
-def _counters(tables: Sequence[JointTable]) -> list[Counter]:
-    """A counter for each table: the smallest tables have one for every cell, until there are ``MOST_COUNTERS``."""
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The contingency table of the class and an attribute, in row-major order.
+
+    Attributes:
+        attribute: None for the class counts.
+        classes: Number of classes.
+    """
+
+    attribute: Attribute | None
+    classes: int
+
+    @property
+    def codes(self) -> int:
+        """Number of codes of the attribute."""
+        return 1 if self.attribute is None else number_of_codes(self.attribute)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.classes * self.codes
+
+    @property
+    def type(self) -> type[pl.DataType]:
+        """As narrow a type as holds the place of every cell."""
+        return pl.UInt16 if self.cells <= 2**16 else pl.UInt32 if self.cells <= 2**32 else pl.UInt64
+
+    def code(self, types: Mapping[str, pl.DataType]) -> pl.Expr:
+        """The row's code."""
+        if self.attribute is None:
+            return pl.lit(0, self.type)
+        return cell_code(self.attribute, types[self.attribute.name], self.type)
+
+    def place(self, class_: pl.Expr, code: pl.Expr) -> pl.Expr:
+        """The row's place, from its class and its code."""
+        return class_.cast(self.type) * pl.lit(self.codes, self.type) + code
+
+    def cells_of(self, places: Integers, counts: Integers) -> Cells:
+        """Counts of places as those of cells."""
+        classes, codes = np.divmod(places, self.codes)
+        return Cells(self.attribute.name if self.attribute else None, classes, codes, counts)
+
+
+def _counters(tables: Sequence[_Table]) -> list[Counter]:
+    """A counter for each table: the smallest have one for every cell, until there are ``MOST_COUNTERS``."""
     counters: dict[int, Counter] = {}
     room = MOST_COUNTERS
-    for place in sorted(range(len(tables)), key=lambda place: tables[place].cells):
-        room -= tables[place].cells
-        counters[place] = DenseCounter(tables[place].cells) if room >= 0 else SparseCounter()
-    return [counters[place] for place in range(len(tables))]
-
-
-def _place(table: JointTable, number: int) -> pl.Expr:
-    """The row's cell in row-major order, from its class and its codes."""
-    type_ = _type(table)
-    place = pl.col("class").cast(type_)
-    for position, size in enumerate(table.shape[1:]):
-        place = place * pl.lit(size, type_) + pl.col(f"{number}.{position}")
-    return place.alias(str(number))
-
-
-def _type(table: JointTable) -> type[pl.DataType]:
-    """As narrow a type as holds all cells."""
-    return pl.UInt16 if table.cells <= 2**16 else pl.UInt32 if table.cells <= 2**32 else pl.UInt64
+    for number in sorted(range(len(tables)), key=lambda number: tables[number].cells):
+        room -= tables[number].cells
+        counters[number] = DenseCounter(tables[number].cells) if room >= 0 else SparseCounter()
+    return [counters[number] for number in range(len(tables))]

@@ -20,6 +20,11 @@ NARROW = (pl.Int8, pl.UInt8, pl.Int16, pl.UInt16)
 """Types in which a difference of two values may not fit."""
 
 
+def number_of_codes(attribute: Attribute) -> int:
+    """How many codes an attribute has."""
+    return attribute.cells + 1 if isinstance(attribute, Numeric) else attribute.size
+
+
 def cell_code(attribute: Attribute, type_: pl.DataType, code_type: type[pl.DataType]) -> pl.Expr:
     """Grid code or category code of an attribute, null where the row does not fit it.
 

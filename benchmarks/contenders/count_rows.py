@@ -1,0 +1,63 @@
+"""Counting the rows of a file as ``train`` does, or without one of the steps that make it fast.
+
+Usage: python -m benchmarks.contenders.count_rows DATA STEP
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from benchmarks.contenders.timed import print_seconds
+from dpnb_columnar.aggregation import duckdb_engine, local, polars_engine
+from dpnb_columnar.aggregation.statistics import Statistics, assemble
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.rows import codes
+from dpnb_columnar.rows.domains import find_domain
+from dpnb_columnar.rows.source import Source, open_source, resolve
+
+Count = Callable[[Source, Domain], Statistics]
+
+
+def two_engines(source: Source, domain: Domain) -> Statistics:
+    """A scan for numbers in Polars, and one for categories in DuckDB; each filters by all attributes."""
+    tables = duckdb_engine.count_cells(source, domain, domain.categorical, classes=True)
+    return assemble(domain, [*tables, *polars_engine.count_cells(source, domain, domain.numeric, classes=False)])
+
+
+def duckdb_alone(source: Source, domain: Domain) -> Statistics:
+    """One scan in DuckDB, with a grouping set for each attribute."""
+    return assemble(domain, duckdb_engine.count_cells(source, domain, domain.attributes, classes=True))
+
+
+def rules_for_each_row() -> Count:
+    """Codes are computed, not looked up."""
+    codes.MOST_LOOKED_UP = -1
+    return local.aggregate
+
+
+def groups_of_parts() -> Count:
+    """Each part of the rows is grouped, no cell has a counter."""
+    polars_engine.MOST_COUNTERS = -1
+    return local.aggregate
+
+
+STEPS: dict[str, Callable[[], Count]] = {
+    "all": lambda: local.aggregate,
+    "lookups": rules_for_each_row,
+    "counters": groups_of_parts,
+    "one-engine": lambda: two_engines,
+    "polars": lambda: duckdb_alone,
+}
+
+
+def main(data: str, step: str) -> None:
+    """Time counting, libraries loaded before."""
+    files = resolve([data])
+    domain = find_domain(files).domain
+    source, count = open_source(files, domain), STEPS[step]()
+    print_seconds(lambda: count(source, domain))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
