@@ -50,7 +50,13 @@ def column(attribute: Attribute, type_: pl.DataType) -> pl.Series:
         named = [attribute.lower, attribute.upper, *attribute.missing_values]
     else:
         named = [Fraction(value) for value in (*attribute.values, *attribute.missing_values) if value != "a"]
-    near = {int(value) + shift for value in named for shift in range(-3, 4)} | {limits.min, limits.max, 0, 1, 2**53 + 100}
+    near = {int(value) + shift for value in named for shift in range(-3, 4)} | {
+        limits.min,
+        limits.max,
+        0,
+        1,
+        2**53 + 100,
+    }
     inside = sorted(value for value in near if limits.min <= value <= limits.max)
     return pl.Series("x", [None, *inside], dtype=type_)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import add
 
@@ -13,7 +13,7 @@ from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.domain.fields import listed, named
 from dpnb_columnar.errors import DataError, shown
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.terms import prepared, terms
+from dpnb_columnar.model.readings import Reading, reading
 from dpnb_columnar.rows.expressions import column
 from dpnb_columnar.rows.kinds import NUMBERS, Kind, category_keys, kind_of, type_name
 
@@ -47,46 +47,40 @@ def score(model: Model, frame: pl.LazyFrame, keep: Sequence[str] = ()) -> pl.Laz
             result.
     """
     rows, kept = frame.lazy(), dict.fromkeys(keep)
-    kinds = _kinds(model, rows.collect_schema(), list(kept))
+    readings = _readings(model, rows.collect_schema(), list(kept))
     # Kept columns wait under names of ours, so that no name of theirs stands in the way of a step.
     waiting = {name: f"__kept_{index}" for index, name in enumerate(kept)}
-    values = {parameters.attribute: f"__value_{index}" for index, parameters in enumerate(model.attributes)}
+    values = [pl.col(f"__value_{index}") for index in range(len(readings))]
     joint = [f"__joint_{index}" for index in range(len(model.domain.classes))]
     # Columns are added, not selected, up to the end: a model without attributes selects none, and would lose the rows.
-    scored = (
-        rows.with_columns(
-            *(column(name).alias(alias) for name, alias in waiting.items()), *_prepared(model, kinds, values)
-        )
-        .with_columns(value.alias(name) for name, value in zip(joint, _joint(model, values), strict=True))
-        .with_columns(
-            pl.sum_horizontal(pl.lit(0), *(pl.col(name).is_null() for name in values.values())).alias(SKIPPED)
-        )
+    scored = rows.with_columns(
+        *(column(name).alias(alias) for name, alias in waiting.items()),
+        *(reading.value.alias(f"__value_{index}") for index, reading in enumerate(readings)),
+    ).with_columns(
+        *(value.alias(name) for name, value in zip(joint, _joint(model, readings, values), strict=True)),
+        _skipped(readings, values).alias(SKIPPED),
     )
     results = [probability_column(name) for name in model.domain.classes]
     return _probabilities(scored, joint, results).select(
         *(pl.col(alias).alias(name) for name, alias in waiting.items()),
         _likeliest(model.domain.classes, results).alias(PREDICTED),
         *results,
-        pl.col(SKIPPED).cast(pl.UInt16),
+        SKIPPED,
     )
 
 
-def _prepared(model: Model, kinds: Mapping[str, Kind], values: Mapping[str, str]) -> Iterator[pl.Expr]:
-    """The prepared value of every attribute of the model, under its name of ours."""
-    for parameters in model.attributes:
-        name = parameters.attribute
-        yield prepared(model.domain[name], parameters, kinds[name]).alias(values[name])
-
-
-def _joint(model: Model, values: Mapping[str, str]) -> list[pl.Expr]:
-    """Per class, the joint log-likelihood: the logarithm of the prior, and the terms of the attributes not null."""
-    summands = [[pl.lit(math.log(prior))] for prior in model.classes.probability]
-    for parameters in model.attributes:
-        value = pl.col(values[parameters.attribute])
-        for summand, term in zip(summands, terms(model.domain[parameters.attribute], parameters, value), strict=True):
-            summand.append(term)
+def _joint(model: Model, readings: Sequence[Reading], values: Sequence[pl.Expr]) -> list[pl.Expr]:
+    """Per class, the joint log-likelihood: the logarithm of the prior, and the terms of the attributes not left out."""
+    priors = [pl.lit(math.log(prior)) for prior in model.classes.probability]
+    terms = [reading.terms(value) for reading, value in zip(readings, values, strict=True)]
     # Added from the left, so that a row's sum does not depend on how many threads there are, as sum_horizontal's does.
-    return [reduce(add, (term.fill_null(0.0) for term in summand)) for summand in summands]
+    return [reduce(add, summands) for summands in zip(priors, *terms, strict=True)]
+
+
+def _skipped(readings: Sequence[Reading], values: Sequence[pl.Expr]) -> pl.Expr:
+    """How many attributes are left out."""
+    left_out = [reading.left_out(value).cast(pl.UInt16) for reading, value in zip(readings, values, strict=True)]
+    return reduce(add, left_out, pl.lit(0, dtype=pl.UInt16))
 
 
 def _probabilities(frame: pl.LazyFrame, joint: Sequence[str], results: Sequence[str]) -> pl.LazyFrame:
@@ -107,14 +101,14 @@ def _probabilities(frame: pl.LazyFrame, joint: Sequence[str], results: Sequence[
 
 def _likeliest(classes: Sequence[str], results: Sequence[str]) -> pl.Expr:
     """The first class of the largest probability."""
-    return pl.coalesce(
-        pl.when(pl.col(result) == pl.col("__largest")).then(pl.lit(name))
-        for name, result in zip(classes, results, strict=True)
-    )
+    first = pl.lit(len(classes) - 1, dtype=pl.UInt32)
+    for index, result in reversed([*enumerate(results)][:-1]):
+        first = pl.when(pl.col(result) == pl.col("__largest")).then(pl.lit(index, dtype=pl.UInt32)).otherwise(first)
+    return pl.lit(pl.Series(classes)).gather(first)
 
 
-def _kinds(model: Model, schema: Mapping[str, pl.DataType], keep: Sequence[str]) -> dict[str, Kind]:
-    """What the attributes' columns hold, checked."""
+def _readings(model: Model, schema: Mapping[str, pl.DataType], keep: Sequence[str]) -> list[Reading]:
+    """How each attribute of the model is read, its column checked."""
     wanted = [parameters.attribute for parameters in model.attributes]
     missing = [name for name in dict.fromkeys([*keep, *wanted]) if name not in schema]
     if missing:
@@ -122,7 +116,11 @@ def _kinds(model: Model, schema: Mapping[str, pl.DataType], keep: Sequence[str])
     results = {PREDICTED, SKIPPED, *(probability_column(name) for name in model.domain.classes)}
     if clash := results.intersection(keep):
         raise DataError(f"column {named(sorted(clash))} would stand beside a result of that name; rename it first")
-    return {name: _kind(model.domain[name], schema[name]) for name in wanted}
+    return [
+        reading(attribute, parameters, _kind(attribute, type_), type_)
+        for parameters, name in zip(model.attributes, wanted, strict=True)
+        for attribute, type_ in [(model.domain[name], schema[name])]
+    ]
 
 
 def _kind(attribute: Attribute, type_: pl.DataType) -> Kind:

@@ -14,6 +14,9 @@ from dpnb_columnar.model.predict import SKIPPED, score
 from dpnb_columnar.rows.kinds import type_name
 from dpnb_columnar.rows.source import read_metadata
 
+COMPRESSION = 1
+"""Level of zstd. Probabilities hardly repeat: the default level takes twice the time, for 7 % fewer bytes."""
+
 
 def write_scores(
     model: Model, files: Sequence[Path], output: Path, keep: Sequence[str], *, overwrite: bool = False
@@ -32,7 +35,7 @@ def write_scores(
     _check_kept(frames, files, keep)
     try:
         with atomic_output(output, overwrite=overwrite) as partial:
-            pl.concat(frames).sink_parquet(partial, compression="zstd")
+            pl.concat(frames).sink_parquet(partial, compression="zstd", compression_level=COMPRESSION)
             written = pl.scan_parquet(partial, glob=False)
             totals = written.select(pl.len(), pl.col(SKIPPED).cast(pl.Int64).sum()).collect(engine="streaming")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):

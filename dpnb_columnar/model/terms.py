@@ -11,18 +11,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
-from dpnb_columnar.domain.scaling import scale_codes
 from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal
 from dpnb_columnar.rows.expressions import category_code, grid_code, number
 from dpnb_columnar.rows.kinds import Kind
-
-Integers = NDArray[np.int64]
 
 
 def prepared(attribute: Attribute, parameters: AttributeParameters, kind: Kind) -> pl.Expr:
@@ -93,6 +88,11 @@ def thresholds(attribute: Numeric, edges: tuple[int, ...]) -> Sequence[int]:
     """
     if attribute.transform is Transform.IDENTITY:
         return edges[1:-1]
+    # Loading numpy takes longer than scoring many a file.
+    import numpy as np
+
+    from dpnb_columnar.domain.scaling import scale_codes
+
     inner = np.array(edges[1:-1], dtype=np.int64)
     # The scale's code grows with the grid's: halve [low, high] until low is the first grid code to reach each edge.
     low, high = np.zeros_like(inner), np.full_like(inner, attribute.cells + 1)

@@ -174,7 +174,7 @@ def test_a_damaged_checkpoint_is_counted_anew(source: Source, tmp_path: Path, co
 
 
 def test_no_flipped_bit_changes_a_count(source: Source, tmp_path: Path) -> None:
-    one = Source(source.files[:1], source.kinds)
+    one = Source(source.files[:1], source.types)
     expected = aggregate_by_file(one, PEOPLE, tmp_path / "kept")
     (checkpoint,) = kept(tmp_path / "kept")
     whole = checkpoint.read_bytes()
@@ -187,7 +187,7 @@ def test_no_flipped_bit_changes_a_count(source: Source, tmp_path: Path) -> None:
 
 
 def test_counts_that_add_up_but_are_not_those_that_were_kept_are_found_out(source: Source, tmp_path: Path) -> None:
-    one = Source(source.files[:1], source.kinds)
+    one = Source(source.files[:1], source.types)
     expected = aggregate_by_file(one, PEOPLE, tmp_path / "kept")
     (checkpoint,) = kept(tmp_path / "kept")
     saved = load_statistics(checkpoint)
@@ -246,7 +246,7 @@ def test_a_file_that_changes_while_it_is_counted_is_refused(
 
 def test_copies_count_as_they_do_all_at_once(source: Source, tmp_path: Path) -> None:
     shutil.copy(source.files[0], tmp_path / "copy.parquet")
-    both = Source((*source.files, tmp_path / "copy.parquet"), source.kinds)
+    both = Source((*source.files, tmp_path / "copy.parquet"), source.types)
     assert_same(aggregate_by_file(both, PEOPLE, tmp_path / "kept"), local.aggregate(both, PEOPLE))
 
 

@@ -23,7 +23,6 @@ from dpnb_columnar.commands.termination import GRACE
 
 PROGRAM = """
 import signal, sys, threading, time
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests under nohup hand on that it is ignored
 from pathlib import Path
 import dpnb_columnar.simulate
 from dpnb_columnar.commands.main import run
@@ -106,7 +105,8 @@ def names_of(folder: Path) -> list[str]:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
 @pytest.mark.parametrize("work", WORKS)
 def test_a_signal_ends_a_run_in_whatever_it_is_doing(work: str, number: signal.Signals, tmp_path: Path) -> None:
-    with started(tmp_path, work) as process:
+    # A run of the tests under nohup hands on that SIGHUP is ignored.
+    with started(tmp_path, work, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL)) as process:
         assert len(names_of(tmp_path)) == 2
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
