@@ -6,10 +6,12 @@ What several mechanisms share: they say which column, of which public size, is a
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 
@@ -113,13 +115,21 @@ def release_moments(jobs: Sequence[Job], draw: Sampler) -> list[Fraction]:
 
 def prepare(jobs: Sequence[Job]) -> list[Prepared]:
     """Exact moments with their sensitivities, in order, for a mechanism that draws in an order of its own."""
-    keys = [(job.column, job.size, job.cells) for job in jobs]  # a column is equal to itself alone
-    samples = {key: public_size(*key) for key in dict.fromkeys(keys)}
-    chosen = [samples[key] for key in keys]
-    if sum(len(job.column.codes) for job in jobs) <= FEW_RUNS:
-        return list(map(_prepare, jobs, chosen))
-    with ThreadPoolExecutor() as pool:  # the searches are numpy calls, which run side by side
-        return list(pool.map(_prepare, jobs, chosen))
+    together: dict[tuple[RunLengthColumn, int, int], list[int]] = {}
+    for place, job in enumerate(jobs):  # a column is equal to itself alone
+        together.setdefault((job.column, job.size, job.cells), []).append(place)
+
+    def answers(key: tuple[RunLengthColumn, int, int]) -> list[tuple[int, Prepared]]:
+        sample = public_size(*key)
+        return [(place, _prepare(jobs[place], sample)) for place in together[key]]
+
+    if sum(len(column.codes) for column, _, _ in together) <= FEW_RUNS:
+        found = list(map(answers, together))
+    else:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # the searches are numpy calls, which run side by side
+            found = list(pool.map(answers, together))
+    by_place = dict(chain.from_iterable(found))
+    return [by_place[place] for place in range(len(jobs))]
 
 
 def _prepare(job: Job, sample: RunLengthColumn) -> Prepared:

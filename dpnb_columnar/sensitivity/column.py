@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ def limbs(codes: Integers) -> tuple[Integers, Integers]:
     return codes >> LIMB_BITS, codes & (2**LIMB_BITS - 1)
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class RunLengthColumn:
     """A sorted column of codes, each distinct code once with its count.
 
@@ -49,14 +50,23 @@ class RunLengthColumn:
             raise ValueError("a column's codes and counts are 64-bit integers, as many of one as of the other")
         if len(codes) and (codes[0] < 0 or codes[-1] > LARGEST_CODE or np.any(codes[1:] <= codes[:-1])):
             raise ValueError(f"a column's codes rise from 0 or more to {LARGEST_CODE} or less")
-        # Positive numbers add up exactly in a float as long as the sum is below 2**53, and to no less from there on.
-        if np.any(counts <= 0) or counts.sum(dtype=np.float64) > LARGEST_SIZE:
+        if len(counts) and (counts.min() <= 0 or _more_than(counts, LARGEST_SIZE)):
             raise ValueError(f"a column's counts are positive and add up to {LARGEST_SIZE} at most")
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of values, n."""
         return int(self.counts.sum())
+
+    @cached_property
+    def ends(self) -> Integers:
+        """Rank of the last value of every run, ranks counted from 1."""
+        return np.cumsum(self.counts)
+
+    @cached_property
+    def total(self) -> int:
+        """Exact sum of all values."""
+        return weighted_sum(self.codes, self.counts)
 
     def __repr__(self) -> str:
         return "RunLengthColumn(confidential)"
@@ -64,10 +74,31 @@ class RunLengthColumn:
 
 def between_ranks(column: RunLengthColumn, first: int, last: int) -> RunLengthColumn:
     """The values of ranks ``first <= rank < last`` of the sorted column, ranks counted from 0."""
-    ends = np.cumsum(column.counts)
-    kept = np.minimum(ends, last) - np.maximum(ends - column.counts, first)
-    present = kept > 0
-    return RunLengthColumn(column.codes[present], kept[present])
+    if last <= first:
+        return RunLengthColumn(column.codes[:0], column.counts[:0])
+    ends = np.cumsum(column.counts)  # not the column's own, which would hold them for good
+    low, high = int(np.searchsorted(ends, first, side="right")), int(np.searchsorted(ends, last))
+    counts = column.counts[low : high + 1].copy()
+    counts[-1] -= ends[high] - last
+    counts[0] -= first - (ends[low] - column.counts[low])
+    return RunLengthColumn(column.codes[low : high + 1], counts)
+
+
+def _more_than(counts: Integers, most: int) -> bool:
+    """Whether positive counts add up to more."""
+    # Positive numbers add up exactly in a float as long as the sum is below 2**53, and to no less from there on.
+    return int(counts.max()) * len(counts) > most and bool(counts.sum(dtype=np.float64) > most)
+
+
+def weighted_sum(values: Integers, counts: Integers) -> int:
+    """Exact sum of counts * values, values from 0 to 2**32, counts at most ``LARGEST_SIZE`` together.
+
+    At once where it fits into 63 bits; else the sums of both limbs, each at most 2**61.
+    """
+    if not len(values) or int(values.max()) * int(counts.sum()) < 2**63:
+        return int(np.dot(values, counts))
+    high, low = limbs(values)
+    return (int(np.dot(high, counts)) << LIMB_BITS) + int(np.dot(low, counts))
 
 
 def public_size(column: RunLengthColumn, size: int, cells: int) -> RunLengthColumn:

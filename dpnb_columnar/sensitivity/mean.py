@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.sensitivity.accuracy import DEEPEST
 from dpnb_columnar.sensitivity.column import Integers, RunLengthColumn
+from dpnb_columnar.sensitivity.shortening import farthest, shortened
 
 Floats = NDArray[np.float64]
 
@@ -37,6 +38,9 @@ def mean_smooth_sensitivity(column: RunLengthColumn, trim: int, cells: int, beta
         exp(-512) * cells / w. Confidential.
     """
     window = column.size - 2 * trim
+    # A candidate at k = 0 is b_0 - a_0.
+    near = farthest(column, (trim + 1, column.size - trim + 1), 1, cells, beta)
+    column = shortened(column, trim, cells, near)
     left, left_distance = _left_tail(column, trim)
     right, right_distance = _right_tail(column, trim, cells)
     floor = math.log(cells) - DEEPEST
@@ -50,7 +54,7 @@ def mean_smooth_sensitivity(column: RunLengthColumn, trim: int, cells: int, beta
 
 def _left_tail(column: RunLengthColumn, trim: int) -> tuple[Floats, Floats]:
     """Distinct a_l, falling, with the first l of each: from x_{m+1} down to the bound, code 0, at l = m + 1."""
-    ends = np.cumsum(column.counts)
+    ends = column.ends
     reached = ends - column.counts <= trim
     distance = trim + 1 - np.minimum(ends[reached], trim + 1)
     return _with_bound(column.codes[reached][::-1], distance[::-1], 0, trim + 1)
@@ -58,7 +62,7 @@ def _left_tail(column: RunLengthColumn, trim: int) -> tuple[Floats, Floats]:
 
 def _right_tail(column: RunLengthColumn, trim: int, cells: int) -> tuple[Floats, Floats]:
     """Distinct b_j, rising, with the first j of each: from x_{N-m+1} up to the bound, code ``cells``, at j = m."""
-    ends = np.cumsum(column.counts)
+    ends = column.ends
     first = column.size - trim + 1
     reached = ends >= first
     distance = np.maximum((ends - column.counts)[reached] + 1, first) - first
@@ -75,7 +79,7 @@ def _with_bound(codes: Integers, distance: Integers, bound: int, bound_distance:
 
 def _adjacent(column: RunLengthColumn, trim: int, left: Floats, distance: Floats, beta: float) -> float:
     """The part j = -1: log of the maximum over l >= 1 of exp(-beta (l - 1)) (x_{N-m} - a_l)."""
-    last = column.codes[np.searchsorted(np.cumsum(column.counts), column.size - trim)]
+    last = column.codes[np.searchsorted(column.ends, column.size - trim)]
     # A run that starts before l = 1 is still there at l = 1 unless l = 0 was all of it; then the next run starts at 1.
     following = np.append(distance[1:], np.inf)
     alive = following > 1

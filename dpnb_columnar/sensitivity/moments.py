@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpnb_columnar.sensitivity.column import LIMB_BITS, Integers, RunLengthColumn, between_ranks, limbs
+from dpnb_columnar.sensitivity.column import LIMB_BITS, Integers, RunLengthColumn, limbs, weighted_sum
 
 
 def trimmed_mean(column: RunLengthColumn, trim: int) -> Fraction:
     """Mean of the window that is left when ``trim`` values are cut from each end, in codes."""
-    window = between_ranks(column, trim, column.size - trim)
-    return Fraction(_power_sum(window, 1), window.size)
+    cut = sum(weighted_sum(*end) for end in _ends(column, trim))
+    return Fraction(column.total - cut, column.size - 2 * trim)
 
 
 def trimmed_variance(column: RunLengthColumn, trim: int) -> Fraction:
@@ -20,25 +20,31 @@ def trimmed_variance(column: RunLengthColumn, trim: int) -> Fraction:
 
     The sums have up to 2 * 32 + 45 bits, the products 154: they are Python's integers, which have no end.
     """
-    window = between_ranks(column, trim, column.size - trim)
-    size = window.size
-    return Fraction(size * _power_sum(window, 2) - _power_sum(window, 1) ** 2, size * size)
+    size, ends = column.size - 2 * trim, _ends(column, trim)
+    total = column.total - sum(weighted_sum(*end) for end in ends)
+    squares = _sum_of_squares(column.codes, column.counts) - sum(_sum_of_squares(*end) for end in ends)
+    return Fraction(size * squares - total**2, size * size)
 
 
-def _power_sum(column: RunLengthColumn, power: int) -> int:
-    """Exact sum of count * code**power, power 1 or 2.
+def _ends(column: RunLengthColumn, trim: int) -> tuple[tuple[Integers, Integers], tuple[Integers, Integers]]:
+    """Codes and counts of the ``trim`` smallest values, and of the ``trim`` largest."""
+    ends, counts = column.ends, column.counts
+    low = int(np.searchsorted(ends, trim))
+    high = int(np.searchsorted(ends, column.size - trim, side="right"))
+    smallest, largest = counts[: low + 1].copy(), counts[high:].copy()
+    smallest[low:] -= ends[low : low + 1] - trim
+    largest[:1] = ends[high : high + 1] - (column.size - trim)
+    return (column.codes[: low + 1], smallest), (column.codes[high:], largest)
 
-    A code is high * 2**16 + low, its square high^2 * 2**32 + high * low * 2**17 + low^2: three numbers up to 2**32, as
-    codes are.
+
+def _sum_of_squares(codes: Integers, counts: Integers) -> int:
+    """Exact sum of count * code**2.
+
+    At once where it fits into 63 bits. Else a code is high * 2**16 + low, its square
+    high^2 * 2**32 + high * low * 2**17 + low^2: three numbers up to 2**32, as codes are.
     """
-    if power == 1:
-        return _weighted_sum(column.codes, column.counts)
-    high, low = limbs(column.codes)
-    squares, mixed, rest = (_weighted_sum(part, column.counts) for part in (high * high, high * low, low * low))
+    if not len(codes) or int(codes[-1]) ** 2 * int(counts.sum()) < 2**63:
+        return int(np.dot(codes * counts, codes))
+    high, low = limbs(codes)
+    squares, mixed, rest = (weighted_sum(part, counts) for part in (high * high, high * low, low * low))
     return (squares << 2 * LIMB_BITS) + (mixed << LIMB_BITS + 1) + rest
-
-
-def _weighted_sum(values: Integers, counts: Integers) -> int:
-    """Exact sum of counts * values, values up to 2**32: the sums of both limbs are at most 2**61 (``LARGEST_SIZE``)."""
-    high, low = limbs(values)
-    return (int(np.dot(high, counts)) << LIMB_BITS) + int(np.dot(low, counts))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.sensitivity.accuracy import DEEPEST
 from dpnb_columnar.sensitivity.column import LIMB_BITS, Integers, RunLengthColumn, limbs
+from dpnb_columnar.sensitivity.shortening import farthest, shortened
 
 Floats = NDArray[np.float64]
 
@@ -35,6 +35,9 @@ def variance_smooth_bound(column: RunLengthColumn, trim: int, cells: int, beta: 
         exp(-512) * cells^2 * (w-1)/w^2. Confidential.
     """
     window = column.size - 2 * trim
+    # Since M_0^+ >= M_0^-, one of the two deviations at k = 0 is at least half of B_0 - A_0; scores are of its square.
+    near = farthest(column, (trim, column.size - trim + 1), 0.5, cells, beta / 2)
+    column = shortened(column, trim, cells, near)
     reflected = RunLengthColumn(cells - column.codes[::-1], column.counts[::-1])
     floor = 2 * math.log((window - 1) * cells) - DEEPEST
     best = max(floor, *(_largest_deviation(side, trim, cells, beta, floor) for side in (column, reflected)))
@@ -53,13 +56,13 @@ def _largest_deviation(column: RunLengthColumn, trim: int, cells: int, beta: flo
     size, window = column.size, column.size - 2 * trim
     last = size - trim - 1  # from here on the sum is empty and D constant
 
-    def deviation(distance: Integers) -> _Wide:
+    def deviation(distance: Integers) -> Integers:
         total = ranks.sum_to(last - distance) - ranks.sum_to(trim - distance)
         return ranks.value(size - trim + 1 + distance) * (window - 1) - total
 
     def score(distance: Integers) -> float:
         with np.errstate(divide="ignore"):
-            return float(np.max(2 * np.log(deviation(distance).rounded()) - beta * distance))
+            return float(np.max(2 * np.log(_rounded(deviation(distance))) - beta * distance))
 
     best = max(floor, score(np.array([0, trim, last], dtype=np.int64)))
     widest = 2 * math.log((window - 1) * cells)
@@ -69,56 +72,47 @@ def _largest_deviation(column: RunLengthColumn, trim: int, cells: int, beta: flo
     start = np.unique(breaks[(breaks >= 0) & (breaks <= deepest)])
     end = np.append(start[1:] - 1, deepest)
     first = deviation(start)
-    rise = (deviation(end) - first).rounded()
+    rise = _rounded(deviation(end) - first)
     with np.errstate(divide="ignore", invalid="ignore"):
-        stationary = 2 / beta - first.rounded() * (end - start) / rise
+        stationary = 2 / beta - _rounded(first) * (end - start) / rise
     stationary = np.where(rise > 0, np.clip(stationary, 0, end - start), 0)
     inner = start + stationary.astype(np.int64)
     return max(best, score(np.concatenate([start, end, inner, np.minimum(inner + 1, end)])))
 
 
-@dataclass(frozen=True, slots=True)
-class _Wide:
-    """Exact integers up to 2**77 as ``high * 2**16 + low``, both of shape (n,), int64.
+class _Ranks:
+    """Values and sums of a run-length column by rank, counted from 1, with the domain's bounds beyond the ends.
 
-    Neither part wraps around. A limb is at most 2**16, a column has at most 2**45 values, and every number here is a
-    code, a sum of codes, a code times at most w - 1, or the difference of two of these: at most 2**61 in each part.
+    Both are wide integers, up to 2**77: shape (2, n), int64, ``high`` and ``low`` of ``high * 2**16 + low``. Neither
+    part wraps around. A limb is at most 2**16, a column has at most 2**45 values, and every number made of them here is
+    a code, a sum of codes, a code times at most w - 1, or the difference of two of these: at most 2**61 in each part.
     """
 
-    high: Integers
-    low: Integers
-
-    def __sub__(self, other: _Wide) -> _Wide:
-        return _Wide(self.high - other.high, self.low - other.low)
-
-    def __mul__(self, factor: int) -> _Wide:
-        return _Wide(self.high * factor, self.low * factor)
-
-    def rounded(self) -> Floats:
-        """As floats, for values that are not negative: after the carry both parts are not, so nothing cancels."""
-        high, low = self.high + (self.low >> LIMB_BITS), self.low & (2**LIMB_BITS - 1)
-        floats: Floats = high.astype(np.float64) * 2.0**LIMB_BITS + low
-        return floats
-
-
-class _Ranks:
-    """Values and sums of a run-length column by rank, counted from 1, with the domain's bounds beyond the ends."""
-
     def __init__(self, column: RunLengthColumn, cells: int) -> None:
-        high, low = limbs(column.codes)
-        self.ends = np.cumsum(column.counts)
-        self._starts = np.append(0, self.ends)
-        self._codes = _Wide(np.append(high, cells >> LIMB_BITS), np.append(low, cells & (2**LIMB_BITS - 1)))
-        self._sums = _Wide(*(np.append(0, np.cumsum(limb * column.counts)) for limb in (high, low)))
+        codes = np.stack(limbs(column.codes))
+        self.ends = column.ends
+        self._starts = np.concatenate([[0], self.ends])
+        self._codes = np.concatenate([codes, [[cells >> LIMB_BITS], [cells & (2**LIMB_BITS - 1)]]], axis=1)
+        self._sums = np.concatenate([[[0], [0]], np.cumsum(codes * column.counts, axis=1)], axis=1)
 
-    def value(self, rank: Integers) -> _Wide:
+    def value(self, rank: Integers) -> Integers:
         """x_rank for rank >= 1; ``cells`` beyond the last."""
-        run = np.searchsorted(self.ends, rank)
-        return _Wide(self._codes.high[run], self._codes.low[run])
+        return self._codes[:, np.searchsorted(self.ends, rank)]
 
-    def sum_to(self, rank: Integers) -> _Wide:
+    def sum_to(self, rank: Integers) -> Integers:
         """x_1 + ... + x_rank, for any rank up to the last; values before the first are zero."""
         rank = np.maximum(rank, 0)
         run = np.searchsorted(self.ends, rank)
-        sums, codes, within = self._sums, self._codes, rank - self._starts[run]
-        return _Wide(sums.high[run] + within * codes.high[run], sums.low[run] + within * codes.low[run])
+        sums: Integers = self._sums[:, run] + (rank - self._starts[run]) * self._codes[:, run]
+        return sums
+
+
+def _rounded(wide: Integers) -> Floats:
+    """Wide integers that are not negative as floats: after the carry neither part is, so nothing cancels.
+
+    Args:
+        wide: Shape (2, n), as in ``_Ranks``.
+    """
+    high, low = wide
+    floats: Floats = (high + (low >> LIMB_BITS)).astype(np.float64) * 2.0**LIMB_BITS + (low & (2**LIMB_BITS - 1))
+    return floats
