@@ -6,7 +6,9 @@ import os
 import signal
 import sys
 import warnings
-from typing import NoReturn
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any, NoReturn
 
 import typer
 
@@ -55,18 +57,7 @@ TRACEBACK, CONFIDENTIAL = "DPNB_TRACEBACK", "confidential"
 BATCH = (ingest, train, aggregate, release, predict)
 """Verbs of scheduled jobs: they take --config, and what is not typed from variables such as DPNB_EPSILON."""
 
-app = typer.Typer(
-    name="dpnb-columnar",
-    help="Train differentially private naive Bayes classifiers on confidential Parquet extracts.",
-    epilog=EXIT_CODES,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-
-for verb in (
+VERBS: tuple[Any, ...] = (
     demo,
     simulate,
     ingest,
@@ -81,13 +72,8 @@ for verb in (
     show,
     audit,
     reproduce,
-):
-    name = verb.__name__.rpartition(".")[2].replace("_", "-")
-    app.command(name, context_settings={"auto_envvar_prefix": PREFIX} if verb in BATCH else None)(verb.command)
-app.add_typer(datasets.app, name="datasets")
-app.add_typer(domain.app, name="domain")
-app.add_typer(sql.app, name="sql")
-app.add_typer(ledger.app, name="ledger")
+)
+GROUPS: tuple[Any, ...] = (datasets, domain, sql, ledger)
 
 
 def _version(wanted: bool) -> None:
@@ -96,11 +82,50 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Train differentially private naive Bayes classifiers on confidential Parquet extracts."""
+
+
+def _name(module: ModuleType) -> str:
+    return module.__name__.rpartition(".")[2].replace("_", "-")
+
+
+def program(verbs: Sequence[Any] = VERBS, groups: Sequence[Any] = GROUPS) -> typer.Typer:
+    """The command line with these verbs, and groups of verbs."""
+    found = typer.Typer(
+        name="dpnb-columnar",
+        help="Train differentially private naive Bayes classifiers on confidential Parquet extracts.",
+        epilog=EXIT_CODES,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    found.callback()(options)
+    for verb in verbs:
+        settings = {"auto_envvar_prefix": PREFIX} if verb in BATCH else None
+        found.command(_name(verb), context_settings=settings)(verb.command)
+    for group in groups:
+        found.add_typer(group.app, name=_name(group))
+    return found
+
+
+app = program()
+
+
+def asked_for(arguments: Sequence[str]) -> typer.Typer:
+    """The command line as far as the verb that is typed can ask for it: the parsers of all take long to build."""
+    first = arguments[0] if arguments else None
+    for verb in VERBS:
+        if _name(verb) == first:
+            return program(BATCH if verb in BATCH else [verb], [])  # a configuration may have tables for all of these
+    for group in GROUPS:
+        if _name(group) == first:
+            return program([], [group])
+    return app
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:
@@ -134,7 +159,8 @@ def exit_code(arguments: list[str] | None = None) -> int:
 def _ended(arguments: list[str] | None) -> int:
     try:
         with honoured():
-            app(arguments, prog_name=app.info.name)
+            typed = sys.argv[1:] if arguments is None else arguments
+            asked_for(typed)(typed, prog_name=app.info.name)
     except SystemExit as end:
         return UsageError.exit_code if end.code == CLICK_USAGE else int(end.code or 0)
     except Error as error:

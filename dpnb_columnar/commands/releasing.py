@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.boundary.release import plan, release
@@ -20,8 +21,10 @@ from dpnb_columnar.locks import output_lock
 from dpnb_columnar.model.files import load_model, save_model
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits, SystemBits
-from dpnb_columnar.payment import Payment, payment_for
 from dpnb_columnar.rows.domains import FoundDomain
+
+if TYPE_CHECKING:
+    from dpnb_columnar.payment import Payment
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,8 @@ def payer(
         return None
     if seed is not None:
         raise UsageError("--seed makes a model without a guarantee, which no budget pays for; leave --ledger out")
+    from dpnb_columnar.payment import payment_for
+
     domain, budget = planned.found.domain, planned.budget
     payment = payment_for(ledger, domain, data, budget, planned.mechanism, planned.noise, account, run)
     about(run=payment.charge.run)
