@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
@@ -10,19 +12,18 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dpnb_columnar.aggregation.frames import aggregate_frame
-from dpnb_columnar.aggregation.local import aggregate as aggregate_files
 from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.boundary.release import plan
 from dpnb_columnar.boundary.release import release as release_statistics
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_domain
 from dpnb_columnar.errors import ConfigurationError, UsageError
+from dpnb_columnar.inputs import Count, Engine, Input, opened_input
 from dpnb_columnar.model.files import load_model as read_model
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.payment import Payment, payment_for
-from dpnb_columnar.rows.domains import find_domain
+from dpnb_columnar.rows.domains import FoundDomain, find_domain
 from dpnb_columnar.rows.frames import Frame, is_frame
-from dpnb_columnar.rows.source import open_source, resolve
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 Data: TypeAlias = Paths | Frame
@@ -30,7 +31,12 @@ Epsilon = str | int | float | Decimal | Fraction
 
 
 def aggregate(
-    data: Data, *, domain: Declaration | None = None, dataset: str | None = None, label: str | None = None
+    data: Data,
+    *,
+    domain: Declaration | None = None,
+    dataset: str | None = None,
+    label: str | None = None,
+    engine: str = Engine.LOCAL,
 ) -> Statistics:
     """Count every cell of the domain over Parquet files, or over a frame. The result is CONFIDENTIAL.
 
@@ -41,12 +47,13 @@ def aggregate(
         dataset: Catalogue entry to take the domain from.
         label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain; None
             for what the domain declares.
+        engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
 
     Raises:
         dpnb_columnar.errors.Error: As the command line; the class tells the exit code.
     """
-    found, declared = _found(data, domain, dataset, label)
-    return _counted(found, declared)
+    with _opened(data, engine) as rows:
+        return rows.open(_declared(rows, domain, dataset, label))()
 
 
 def release(
@@ -100,6 +107,7 @@ def train(
     ledger: str | PathLike[str] | None = None,
     account: str | None = None,
     run_id: str | None = None,
+    engine: str = Engine.LOCAL,
 ) -> Model:
     """Train a differentially private model on Parquet files or a frame: ``aggregate``, then ``release``.
 
@@ -112,11 +120,11 @@ def train(
     Whatever is wrong with the release is found before a row is read.
     """
     budget = budget_of(epsilon, delta, neighbours, rows)
-    found, declared = _found(data, domain, dataset, label)
-    plan(declared, budget, mechanism, noise)
-    names = () if is_frame(found) else [str(file.resolve()) for file in found]
-    payment = _payment(ledger, account, run_id, declared, names, budget, mechanism, noise)
-    return _paid(payment, lambda: _counted(found, declared), budget, mechanism, noise)
+    with _opened(data, engine) as found:
+        declared = _declared(found, domain, dataset, label)
+        plan(declared, budget, mechanism, noise)
+        payment = _payment(ledger, account, run_id, declared, found.names, budget, mechanism, noise)
+        return _paid(payment, lambda: found.open(declared)(), budget, mechanism, noise)
 
 
 def load_model(path: str | PathLike[str]) -> Model:
@@ -160,25 +168,45 @@ def _paid(
     return payment.admitted() or payment.release(count(), budget, mechanism, noise)
 
 
-def _found(
-    data: Data, domain: Declaration | None, dataset: str | None, label: str | None
-) -> tuple[Frame | Sequence[Path], Domain]:
-    """The frame, or the files that paths stand for, and the domain to count them in."""
+@dataclass(frozen=True, slots=True)
+class _FrameRows:
+    """Rows that this program holds, as an input."""
+
+    frame: Frame
+    files: Sequence[Path] = ()
+    names: Sequence[str] = ()
+
+    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+        """Their domain: the entry's, since a frame carries none."""
+        if dataset is None:
+            raise UsageError("a frame carries no domain; give domain=, such as dpnb_columnar.domain.read_domain makes")
+        return find_domain((), dataset, label)
+
+    def open(self, domain: Domain) -> Count:
+        """What counts them; it checks their columns."""
+        return lambda: aggregate_frame(self.frame, domain)
+
+
+@contextmanager
+def _opened(data: Data, engine: str) -> Iterator[Input]:
+    """The frame, or the files that paths stand for."""
+    if engine not in list(Engine):
+        raise UsageError(f"engine: no {engine!r:.80}; known engines: {', '.join(Engine)}")
+    if is_frame(data):
+        if engine != Engine.LOCAL:
+            raise UsageError(f"engine: {engine} counts files; a frame is counted here, so leave engine out")
+        yield _FrameRows(data)
+        return
+    paths = [data] if isinstance(data, str | PathLike) else data
+    with opened_input(Engine(engine), [str(path) for path in paths], None, None) as rows:
+        yield rows
+
+
+def _declared(rows: Input, domain: Declaration | None, dataset: str | None, label: str | None) -> Domain:
+    """The domain to count the rows in."""
     if domain is not None and dataset is not None:
         raise UsageError("domain and dataset both name a domain; give one of them")
-    if domain is None and dataset is None and is_frame(data):
-        raise UsageError("a frame carries no domain; give domain=, such as dpnb_columnar.domain.read_domain makes")
-    files = () if is_frame(data) else _files(data)
-    declared = find_domain(files, dataset, label).domain if domain is None else _checked(domain, label)
-    return data if is_frame(data) else files, declared
-
-
-def _files(paths: Paths) -> Sequence[Path]:
-    return resolve([str(path) for path in ([paths] if isinstance(paths, str | PathLike) else paths)])
-
-
-def _counted(found: Frame | Sequence[Path], domain: Domain) -> Statistics:
-    return aggregate_frame(found, domain) if is_frame(found) else aggregate_files(open_source(found, domain), domain)
+    return rows.find_domain(dataset, label).domain if domain is None else _checked(domain, label)
 
 
 def _checked(domain: Declaration, label: str | None) -> Domain:

@@ -61,7 +61,12 @@ def _file_part(file: Path) -> str:
         if trailer[4:] != MAGIC or length > size:
             raise DataError(f"{file}: not a complete Parquet file (damaged or cut short); write or copy it again")
         stream.seek(size - length)
-        return _digest("parquet", [size.to_bytes(8, "little"), stream.read()])
+        return footer_part(size, stream.read())
+
+
+def footer_part(size: int, footer: bytes) -> str:
+    """The digest of a Parquet file of this length, from its footer and what is behind that (``TRAILER``)."""
+    return _digest("parquet", [size.to_bytes(8, "little"), footer])
 
 
 def _digest(kind: str, blocks: Iterable[bytes]) -> str:

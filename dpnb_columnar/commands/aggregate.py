@@ -7,15 +7,16 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.commands import batch_options, options
+from dpnb_columnar.commands import batch_options, engine_options, options
 from dpnb_columnar.commands.configuration import Config
 from dpnb_columnar.commands.outputs import check_parquet, check_target, default_name
 from dpnb_columnar.commands.terminal import LogFormat, say, stage
+from dpnb_columnar.inputs import Engine, opened_input
 from dpnb_columnar.locks import output_lock
 
 
 def command(
-    data: options.Data,
+    data: engine_options.DataOrTable = None,
     output: Annotated[
         Path | None, typer.Option(help="Statistics file.", show_default="DATA.statistics.parquet")
     ] = None,
@@ -31,6 +32,9 @@ def command(
             show_default="none: all files in one pass",
         ),
     ] = None,
+    engine: engine_options.EngineName = Engine.LOCAL,
+    master: engine_options.Master = None,
+    table: engine_options.Table = None,
     config: Config = None,
     log_format: batch_options.Log = LogFormat.TEXT,
 ) -> None:
@@ -45,26 +49,20 @@ def command(
       dpnb-columnar aggregate oregon.parquet --output oregon.statistics.parquet
       dpnb-columnar aggregate "county-*.parquet" --output state.statistics.parquet \\
           --checkpoint counted
+      dpnb-columnar aggregate --engine spark --table lake.census.person \\
+          --dataset census
     """
     from dpnb_columnar.aggregation.files import save_statistics
-    from dpnb_columnar.aggregation.local import aggregate
-    from dpnb_columnar.rows.domains import find_domain
-    from dpnb_columnar.rows.source import open_source, resolve
 
-    files = resolve(data)
-    found = find_domain(files, dataset, label)
-    target = output or default_name(data, found.domain.name, ".statistics.parquet")
-    check_parquet(target)
-    check_target(target, overwrite, [*files, *([] if config is None else [config])])
-    with output_lock(target):
-        source = open_source(files, found.domain)
-        options.tell_domain(found)
-        with stage("counting"):
-            if checkpoint is None:
-                statistics = aggregate(source, found.domain)
-            else:
-                from dpnb_columnar.aggregation.checkpoints import aggregate_by_file
-
-                statistics = aggregate_by_file(source, found.domain, checkpoint)
-        save_statistics(statistics, target, overwrite=overwrite)
+    with opened_input(engine, data, table, master, checkpoint) as rows:
+        found = rows.find_domain(dataset, label)
+        target = output or default_name(data or (), found.domain.name, ".statistics.parquet")
+        check_parquet(target)
+        check_target(target, overwrite, [*rows.files, *([] if config is None else [config])])
+        with output_lock(target):
+            count = rows.open(found.domain)
+            options.tell_domain(found)
+            with stage("counting"):
+                statistics = count()
+            save_statistics(statistics, target, overwrite=overwrite)
     say(f"wrote {target}: CONFIDENTIAL, exact counts", "written", output=str(target))

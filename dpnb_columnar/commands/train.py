@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.commands import batch_options, options
+from dpnb_columnar.commands import batch_options, engine_options, options
 from dpnb_columnar.commands.configuration import Config
 from dpnb_columnar.commands.outputs import default_name
 from dpnb_columnar.commands.terminal import LogFormat
+from dpnb_columnar.inputs import Engine, opened_input
 
 if TYPE_CHECKING:
     from dpnb_columnar.aggregation.statistics import Statistics
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def command(
     context: typer.Context,
-    data: options.Data,
+    data: engine_options.DataOrTable = None,
     dataset: options.Dataset = None,
     label: options.Label = None,
     epsilon: options.EpsilonOfData = None,
@@ -35,6 +36,9 @@ def command(
     ] = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
+    engine: engine_options.EngineName = Engine.LOCAL,
+    master: engine_options.Master = None,
+    table: engine_options.Table = None,
     ledger: batch_options.LedgerFile = None,
     account: batch_options.Account = None,
     run_id: batch_options.RunId = None,
@@ -57,33 +61,32 @@ def command(
       dpnb-columnar train census.parquet --noise gaussian --delta 1/n^2 --declared-rows 250000
       dpnb-columnar train census.parquet --ledger census.ledger --run-id 2026-11-21
       dpnb-columnar train --config job.toml --dry-run
+      dpnb-columnar train --engine spark --master yarn hdfs://census/2018
     """
-    from dpnb_columnar.aggregation.local import aggregate
     from dpnb_columnar.commands.releasing import Job, carry_out, payer, planned, rehearse
     from dpnb_columnar.model.files import check_suffix
-    from dpnb_columnar.rows.domains import find_domain
-    from dpnb_columnar.rows.source import open_source, resolve
 
-    files = resolve(data)
-    found = find_domain(files, dataset, label)
-    rows = options.rows_for(found, delta, declared_rows)
-    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, rows)
-    target = output or default_name(data, found.domain.name, ".model.json")
-    check_suffix(target)
-    asked = planned(found, spent, mechanism, noise)
-    payment = payer(asked, [str(file.resolve()) for file in files], seed, ledger, account, run_id)
-    kept = [*files, *(file for file in (ledger, config) if file is not None)]
-    job = Job(asked, kept, target, overwrite, seed, payment)
+    with opened_input(engine, data, table, master) as rows:
+        found = rows.find_domain(dataset, label)
+        declared = options.rows_for(found, delta, declared_rows)
+        spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, declared)
+        target = output or default_name(data or (), found.domain.name, ".model.json")
+        check_suffix(target)
+        asked = planned(found, spent, mechanism, noise)
+        payment = payer(asked, rows.names, seed, ledger, account, run_id)
+        kept = [*rows.files, *(file for file in (ledger, config) if file is not None)]
+        job = Job(asked, kept, target, overwrite, seed, payment)
 
-    def prepare() -> Callable[[], Statistics]:
-        source = open_source(files, found.domain)
-        options.tell_domain(found)
-        options.tell_rule(delta, rows)
-        return lambda: aggregate(source, found.domain)
+        def prepare() -> Callable[[], Statistics]:
+            count = rows.open(found.domain)
+            options.tell_domain(found)
+            options.tell_rule(delta, declared)
+            return count
 
-    if dry_run:
-        batch_options.show_settings(context, options.settled(found, rows) | {"--output": (target, "the data's name")})
-        prepare()
-        rehearse(job)
-    else:
-        carry_out(job, prepare)
+        if dry_run:
+            settled = options.settled(found, declared) | {"--output": (target, "the data's name")}
+            batch_options.show_settings(context, settled)
+            prepare()
+            rehearse(job)
+        else:
+            carry_out(job, prepare)

@@ -8,12 +8,22 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpnb_columnar.dialects.names import Dialect
-from dpnb_columnar.dialects.trees import SOURCE, identifier, integer, is_null, named, own_column, text
+from dpnb_columnar.dialects.trees import (
+    SOURCE,
+    case,
+    identifier,
+    integer,
+    is_null,
+    lookup,
+    named,
+    own_column,
+    text,
+)
 from dpnb_columnar.dialects.values import Kinds, category_code, check_texts, class_code, grid_code, number
-from dpnb_columnar.dialects.write import header, table_or, written
+from dpnb_columnar.dialects.write import header, table_named, table_or, written
 from dpnb_columnar.domain import Domain, Numeric, digest
 
-CLASS = "class"
+CLASS, PLACE = "class", "place"
 
 
 def statistics_query(domain: Domain, kinds: Kinds, table: str | None, dialect: Dialect) -> str:
@@ -33,42 +43,106 @@ def statistics_query(domain: Domain, kinds: Kinds, table: str | None, dialect: D
         UsageError: The table's name is none, or a column holds what the database does not write exactly.
     """
     check_texts(domain.attributes, domain.label, kinds, dialect)
-    source = exp.alias_(table_or(table, domain.name, dialect), SOURCE, table=True, quoted=True)
-    values = [f"value_{position}" for position in range(len(domain.attributes))]
-    codes = [f"code_{position}" for position in range(len(domain.attributes))]
-    pairs = list(zip(domain.attributes, values, strict=True))
-    read = exp.select(
-        named(class_code(domain.label, kinds), CLASS),
-        *(
-            named(
-                number(attribute.name, kinds.get(attribute.name), attribute.missing_values)
-                if isinstance(attribute, Numeric)
-                else category_code(attribute, kinds.get(attribute.name)),
-                value,
-            )
-            for attribute, value in pairs
-        ),
-        copy=False,
-    ).from_(source)
+    table_of_rows = table_or(table, domain.name, dialect)
+    query = (_exploded if dialect is Dialect.SPARK else _united)(domain, kinds, table_of_rows)
+    return header(_remarks(domain, dialect)) + written(query, dialect)
+
+
+def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
+    """The same counts for Spark in numbers alone: columns ``place``, ``class``, ``code``, ``count``.
+
+    Args:
+        domain, kinds, table: As for ``statistics_query``.
+
+    ``place`` is 0 for the class counts, and one more than an attribute's position in the domain for its cells.
+    """
+    return written(_by_place(domain, kinds, table_named(table, Dialect.SPARK)), Dialect.SPARK)
+
+
+def _united(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
+    """One grouping for each attribute, over rows whose codes are computed once."""
+    values, codes = _numbered(domain, "value"), _numbered(domain, "code")
     coded = (
         exp.select(
             own_column(CLASS),
-            *(
-                named(
-                    grid_code(attribute, own_column(value)) if isinstance(attribute, Numeric) else own_column(value),
-                    code,
-                )
-                for (attribute, value), code in zip(pairs, codes, strict=True)
-            ),
+            *(named(code, name) for code, name in zip(_codes(domain), codes, strict=True)),
         )
         .from_(exp.Table(this=identifier("read")))
-        .where(*(exp.not_(is_null(own_column(name))) for name in (CLASS, *values)))
+        .where(*map(_is_there, (CLASS, *values)))
     )
     counts = [_counts(domain, exp.cast(exp.null(), exp.DType.TEXT), None)]
-    counts += [_counts(domain, text(attribute.name), code) for (attribute, _), code in zip(pairs, codes, strict=True)]
-    query = exp.union(*counts, distinct=False) if len(counts) > 1 else counts[0]
-    query = query.with_(identifier("read"), as_=read).with_(identifier("coded"), as_=coded)
-    return header(_remarks(domain, dialect)) + written(query, dialect)
+    counts += [
+        _counts(domain, text(attribute.name), code) for attribute, code in zip(domain.attributes, codes, strict=True)
+    ]
+    query: exp.Query = exp.union(*counts, distinct=False) if len(counts) > 1 else counts[0]
+    return query.with_(identifier("read"), as_=_read(domain, kinds, table)).with_(identifier("coded"), as_=coded)
+
+
+def _exploded(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
+    """The counts by place, with the attributes' names in the place of their places."""
+    names = [(integer(place), text(attribute.name)) for place, attribute in enumerate(domain.attributes, 1)]
+    attribute = lookup(own_column(PLACE), names) if names else exp.cast(exp.null(), exp.DType.TEXT)
+    return (
+        exp.select(
+            named(attribute, "attribute"),
+            *map(own_column, (CLASS, "code", "count")),
+            named(text(digest(domain)), "domain"),
+        )
+        .from_(exp.Table(this=identifier("counted")))
+        .with_(identifier("counted"), as_=_by_place(domain, kinds, table))
+    )
+
+
+def _by_place(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Query:
+    """One grouping for all attributes, of rows that are read once: each becomes a row of three numbers per attribute.
+
+    A row that does not fit the domain has no array of codes, and so becomes none. (A filter would have Spark compute
+    every value twice, and make a program of the query that is too long for Java to compile.)
+    """
+    codes = [integer(0), *_codes(domain)]
+    array = exp.Array(expressions=[exp.cast(code, exp.DType.BIGINT) for code in codes])
+    fits = exp.and_(*map(_is_there, (CLASS, *_numbered(domain, "value"))))
+    cell = exp.Aliases(
+        this=exp.Posexplode(this=case([(fits, array)])), expressions=[identifier(PLACE), identifier("code")]
+    )
+    cells = exp.select(own_column(CLASS), cell).from_(exp.Table(this=identifier("read")))
+    keys = [own_column(name) for name in (PLACE, CLASS, "code")]
+    return (
+        exp.select(*keys, named(exp.Count(this=exp.Star()), "count"))
+        .from_(exp.Table(this=identifier("cells")))
+        .group_by(*keys)
+        .with_(identifier("read"), as_=_read(domain, kinds, table))
+        .with_(identifier("cells"), as_=cells)
+    )
+
+
+def _read(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Select:
+    """Every row's class, and its number or category code of every attribute; null where it does not fit."""
+    source = exp.alias_(table, SOURCE, table=True, quoted=True)
+    found = (
+        number(attribute.name, kinds.get(attribute.name), attribute.missing_values)
+        if isinstance(attribute, Numeric)
+        else category_code(attribute, kinds.get(attribute.name))
+        for attribute in domain.attributes
+    )
+    values = [named(value, name) for value, name in zip(found, _numbered(domain, "value"), strict=True)]
+    return exp.select(named(class_code(domain.label, kinds), CLASS), *values, copy=False).from_(source)
+
+
+def _codes(domain: Domain) -> list[exp.Expr]:
+    """The code of every attribute, from the columns of ``_read``."""
+    return [
+        grid_code(attribute, own_column(value)) if isinstance(attribute, Numeric) else own_column(value)
+        for attribute, value in zip(domain.attributes, _numbered(domain, "value"), strict=True)
+    ]
+
+
+def _numbered(domain: Domain, name: str) -> list[str]:
+    return [f"{name}_{position}" for position in range(len(domain.attributes))]
+
+
+def _is_there(name: str) -> exp.Expr:
+    return exp.not_(is_null(own_column(name)))
 
 
 def _counts(domain: Domain, attribute: exp.Expr, code: str | None) -> exp.Select:

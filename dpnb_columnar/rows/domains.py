@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from dpnb_columnar.domain import Declaration, Domain, digest, labelled
 from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, Entry, entry_declaring, entry_for, entry_named
@@ -55,13 +56,19 @@ class FoundDomain:
         return None if self.entry is None else self.entry.rows
 
 
-def find_domain(files: Sequence[Path], dataset: str | None = None, label: str | None = None) -> FoundDomain:
+def find_domain(
+    files: Sequence[Path | str],
+    dataset: str | None = None,
+    label: str | None = None,
+    metadata: Callable[[Any], dict[str, str]] = read_metadata,
+) -> FoundDomain:
     """The domain of some Parquet files, with its label.
 
     Args:
         files: At least one file; footers are read, rows are not.
         dataset: Catalogue entry to use, whatever the files carry.
         label: What to predict, as ``domain.labelling`` reads it; None for the label declared.
+        metadata: Gives the key-value metadata of one of the files.
 
     Raises:
         UsageError: No entry has the name given, or the label does not go with the columns declared.
@@ -69,7 +76,7 @@ def find_domain(files: Sequence[Path], dataset: str | None = None, label: str | 
             declared and none given.
         MissingInputError, DataError: A file cannot be read.
     """
-    found = find_declaration(files, dataset)
+    found = find_declaration(files, dataset, metadata)
     if label is not None:
         return FoundDomain(labelled(found.declaration, label), found.origin, found.entry)
     if not isinstance(found.declaration, Domain):
@@ -77,7 +84,11 @@ def find_domain(files: Sequence[Path], dataset: str | None = None, label: str | 
     return FoundDomain(found.declaration, found.origin, found.entry)
 
 
-def find_declaration(files: Sequence[Path], dataset: str | None = None) -> FoundDeclaration:
+def find_declaration(
+    files: Sequence[Path | str],
+    dataset: str | None = None,
+    metadata: Callable[[Any], dict[str, str]] = read_metadata,
+) -> FoundDeclaration:
     """What is declared about some Parquet files, with a label or without.
 
     Args, raises: as ``find_domain``, without the label. With ``dataset`` there need be no file.
@@ -85,7 +96,7 @@ def find_declaration(files: Sequence[Path], dataset: str | None = None) -> Found
     if dataset is not None:
         entry = entry_named(dataset)
         return FoundDeclaration(entry.declared, str(entry), entry)
-    carried = [domain_from_metadata(read_metadata(file), str(file)) for file in files]
+    carried = [domain_from_metadata(metadata(file), str(file)) for file in files]
     domains = {digest(domain): domain for domain in carried if domain is not None}
     if len(domains) == 1 and None not in carried:
         (domain,) = domains.values()
@@ -94,7 +105,7 @@ def find_declaration(files: Sequence[Path], dataset: str | None = None) -> Found
         raise ConfigurationError(
             f"{files[0]} and the files beside it do not all carry the same domain; name one with --dataset"
         )
-    claimed = entry_for(files)
+    claimed = entry_for(list(map(Path, files)))
     if claimed is None:
         raise ConfigurationError(
             f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; "

@@ -1,0 +1,114 @@
+"""All engines give the same statistics of the same odd rows, and those are what the rules say, one row at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from aggregation_cases import by_duckdb, by_polars, written
+from counted_queries import statistics_of
+from engines import DuckDB, Engine, Postgres, Spark, SQLite
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from rows_in_python import Document, counts_of, expected_counts
+from test_aggregate_random import frames
+
+from dpnb_columnar.aggregation import local, spark_engine
+from dpnb_columnar.aggregation.frames import aggregate_frame
+from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.dialects.statistics import statistics_query
+from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.rows.source import Source, open_source
+from dpnb_columnar.spark.files import opened
+from dpnb_columnar.spark.session import counting_session
+from dpnb_columnar.spark.source import open_files
+
+Frame = tuple[list[pa.Table], Document]
+FEW, MANY = 8, 60
+
+
+def by_frames(source: Source, domain: Domain) -> Statistics:
+    """Polars, over rows that a program holds."""
+    return aggregate_frame(pl.scan_parquet(source.files[0]), domain)
+
+
+def by_spark(source: Source, domain: Domain) -> Statistics:
+    """Spark, over the files."""
+    with counting_session(None) as session:
+        files = opened(session, [str(file) for file in source.files])
+        return spark_engine.aggregate(open_files(session, files, domain), domain)
+
+
+def of_files(tables: Sequence[pa.Table], document: Document, folder: Path) -> tuple[Source, Domain]:
+    domain = read_domain("test", document, "test")
+    return open_source(written(folder, tables), domain), domain
+
+
+def check_files(frame: Frame, folder: Path, engines: dict[str, Callable[[Source, Domain], Statistics]]) -> None:
+    """Every engine that reads files, over all of them."""
+    tables, document = frame
+    source, domain = of_files(tables, document, folder)
+    expected = expected_counts([row for table in tables for row in table.to_pylist()], domain)
+    for name, aggregate in engines.items():
+        assert counts_of(aggregate(source, domain)) == expected, name
+
+
+def check_queries(frame: Frame, folder: Path, engines: Sequence[Engine]) -> None:
+    """Every database, over the first table."""
+    tables, document = frame
+    source, domain = of_files(tables[:1], document, folder)
+    expected = expected_counts(tables[0].to_pylist(), domain)
+    assert counts_of(by_frames(source, domain)) == expected, "a frame"
+    for engine in engines:
+        engine.load(tables[0])
+        query = statistics_query(domain, source.kinds, "rows", engine.dialect)
+        assert counts_of(statistics_of(domain, engine.run(query))) == expected, f"{engine.dialect}\n{query}"
+
+
+@settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
+@given(frames())
+def test_engines_of_this_process(tmp_path_factory: pytest.TempPathFactory, frame: Frame) -> None:
+    folder = tmp_path_factory.mktemp("random")
+    check_files(frame, folder, {"polars": by_polars, "duckdb": by_duckdb, "local": local.aggregate})
+    check_queries(frame, folder, [DuckDB(folder), SQLite()])
+
+
+@pytest.mark.xdist_group("postgres")
+def test_postgres_as_well(tmp_path_factory: pytest.TempPathFactory, postgres_connection: Any) -> None:
+    @settings(max_examples=MANY // 2, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(frames())
+    def check(frame: Frame) -> None:
+        assume(
+            not any("\0" in str(value) for row in frame[0][0].to_pylist() for value in row.values())
+        )  # it holds none
+        folder = tmp_path_factory.mktemp("random")
+        check_queries(frame, folder, [DuckDB(folder), Postgres(postgres_connection)])
+
+    check()
+
+
+@pytest.fixture
+def spark(spark_session: Any) -> Iterator[Any]:
+    """The session; temporary views of the tests go."""
+    yield spark_session
+    spark_session.catalog.dropTempView("rows")
+
+
+@pytest.mark.xdist_group("spark")
+def test_spark_as_well(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> None:
+    """Few examples of several files each, in the engine and by the query: each costs Spark a second."""
+
+    @settings(max_examples=FEW, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(frames(), st.booleans())
+    def check(frame: Frame, by_query: bool) -> None:
+        folder = tmp_path_factory.mktemp("random")
+        if by_query:
+            check_queries(frame, folder, [Spark(spark, folder), SQLite()])
+        else:
+            check_files(frame, folder, {"spark": by_spark, "local": local.aggregate})
+
+    check()
