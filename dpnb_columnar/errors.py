@@ -6,7 +6,7 @@
     ├── UsageError            64  an option or an argument is wrong
     ├── DataError             65  the data does not fit the declared domain
     ├── MissingInputError     66  a file to read is not there
-    ├── UnavailableError      69  what is asked for needs software that is not installed
+    ├── UnavailableError      69  engine unavailable: software is not installed, or no cluster answers
     ├── OutputError           73  the output exists, or cannot be created
     ├── BusyError             75  another run holds what this one needs; try again
     ├── BudgetError           77  the ledger's limit does not admit the release
@@ -49,7 +49,7 @@ class MissingInputError(Error):
 
 
 class UnavailableError(Error):
-    """What is asked for needs software that is not installed."""
+    """What is asked for needs software that is not installed, or a cluster that does not answer."""
 
     exit_code = 69
 

@@ -16,6 +16,7 @@ from running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.boundary import moments
 from dpnb_columnar.boundary.moments import Job, pooled, release_moments, sample_size
 from dpnb_columnar.boundary.outlook import expected_error
 from dpnb_columnar.boundary.release import MECHANISMS, plan, release
@@ -24,7 +25,7 @@ from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, 
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.parameters import Normal, Table
-from dpnb_columnar.noise import Laplace, NoiseFamily, PaperCauchy
+from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
 from dpnb_columnar.sensitivity import public_size, trimmed_mean, trimmed_variance
 from dpnb_columnar.sensitivity.squares import squares_shift
 
@@ -342,3 +343,13 @@ def test_moments_of_any_columns_are_released_in_order(statistics: Statistics) ->
         trimmed_mean(whole, trim(1000, noise[0][2])),
         trimmed_variance(few, trim(8, noise[1][2])),
     ]
+
+
+@pytest.mark.parametrize("mechanism", NOISE)
+def test_columns_searched_side_by_side_give_the_same_model(
+    mechanism: str, statistics: Statistics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = Budget(Fraction(1))
+    in_turn = release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3)))
+    monkeypatch.setattr(moments, "FEW_RUNS", 0)
+    assert release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3))) == in_turn

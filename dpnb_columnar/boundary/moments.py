@@ -36,8 +36,9 @@ from dpnb_columnar.sensitivity.squares import squared, squared_cells
 GRID_BITS = 20
 """Moments are released as multiples of 2**-20 codes, or squared codes."""
 
-FEW_RUNS = 4096
-"""Columns of so few runs altogether are searched sooner than threads start."""
+FEW_RUNS = 2**18
+"""Columns of so few runs, on average, are searched sooner one after the other: calls of numpy that take microseconds
+wait for each other longer than they run side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,7 @@ def prepare(jobs: Sequence[Job]) -> list[Prepared]:
         sample = public_size(*key)
         return [(place, _prepare(jobs[place], sample)) for place in together[key]]
 
-    if sum(len(column.codes) for column, _, _ in together) <= FEW_RUNS:
+    if sum(len(column.codes) for column, _, _ in together) <= FEW_RUNS * len(together):
         found = list(map(answers, together))
     else:
         with ThreadPoolExecutor(os.cpu_count()) as pool:  # the searches are numpy calls, which run side by side

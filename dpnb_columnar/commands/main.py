@@ -43,10 +43,11 @@ from dpnb_columnar.version import __version__
 
 EXIT_CODES = """\b
 Exit codes: 0 done; 64 usage; 65 data does not fit the domain; 66 input
-missing; 69 software not installed; 70 internal error; 73 output exists or
+missing; 69 engine unavailable; 70 internal error; 73 output exists or
 cannot be created; 75 busy, try again; 77 budget refused; 78 bad configuration;
 129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM."""
 
+HELP = "--help"
 INTERNAL_ERROR = 70
 INTERRUPTED = SIGNALLED + signal.SIGINT
 CLICK_USAGE = 2
@@ -92,8 +93,7 @@ def _name(module: ModuleType) -> str:
     return module.__name__.rpartition(".")[2].replace("_", "-")
 
 
-def program(verbs: Sequence[Any] = VERBS, groups: Sequence[Any] = GROUPS) -> typer.Typer:
-    """The command line with these verbs, and groups of verbs."""
+def _without_verbs() -> typer.Typer:
     found = typer.Typer(
         name="dpnb-columnar",
         help="Train differentially private naive Bayes classifiers on confidential Parquet extracts.",
@@ -105,6 +105,12 @@ def program(verbs: Sequence[Any] = VERBS, groups: Sequence[Any] = GROUPS) -> typ
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     )
     found.callback()(options)
+    return found
+
+
+def program(verbs: Sequence[Any] = VERBS, groups: Sequence[Any] = GROUPS) -> typer.Typer:
+    """The command line with these verbs, and groups of verbs."""
+    found = _without_verbs()
     for verb in verbs:
         settings = {"auto_envvar_prefix": PREFIX} if verb in BATCH else None
         found.command(_name(verb), context_settings=settings)(verb.command)
@@ -113,12 +119,23 @@ def program(verbs: Sequence[Any] = VERBS, groups: Sequence[Any] = GROUPS) -> typ
     return found
 
 
+def outline() -> typer.Typer:
+    """The command line as its help shows it: verbs without their options."""
+    found = _without_verbs()
+    for module in (*VERBS, *GROUPS):
+        text = module.command.__doc__ if module in VERBS else module.app.info.help
+        found.command(_name(module), help=text)(lambda: None)
+    return found
+
+
 app = program()
 
 
 def asked_for(arguments: Sequence[str]) -> typer.Typer:
     """The command line as far as the verb that is typed can ask for it: the parsers of all take long to build."""
-    first = arguments[0] if arguments else None
+    first = arguments[0] if arguments else HELP
+    if first in (HELP, "-h"):
+        return outline()
     for verb in VERBS:
         if _name(verb) == first:
             return program(BATCH if verb in BATCH else [verb], [])  # a configuration may have tables for all of these
