@@ -9,8 +9,10 @@ import pytest
 from aggregation_cases import BOTH, LABEL, MIXED, NUMERIC_BODIES, declared, total, written
 from rows_in_python import counts_of
 
-from dpnb_columnar.aggregation import local
+from dpnb_columnar.aggregation import counts_tables, local
+from dpnb_columnar.aggregation.files import load_statistics, save_statistics
 from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
+from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.source import open_source
 
 
@@ -110,3 +112,18 @@ def test_faulty_cells_are_refused(faulty: list[Cells], problem: str) -> None:
 def test_more_cannot_be_taken_away_than_there_is(parts: tuple[Statistics, Statistics, Statistics]) -> None:
     with pytest.raises(ValueError, match="below zero"):
         parts[1] - parts[2]
+
+
+def test_what_could_not_be_read_again_is_not_written(
+    parts: tuple[Statistics, Statistics, Statistics], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_statistics(parts[2], tmp_path / "all.statistics.parquet")
+    monkeypatch.setattr(counts_tables, "MOST_CELLS", sum(len(cell.counts) for cell in parts[2].cells()))
+    assert load_statistics(tmp_path / "all.statistics.parquet") == parts[2]
+    save_statistics(parts[2], tmp_path / "again.statistics.parquet")
+    monkeypatch.setattr(counts_tables, "MOST_CELLS", counts_tables.MOST_CELLS - 1)
+    for attempt in (lambda path: save_statistics(parts[2], path, overwrite=True), load_statistics):
+        with pytest.raises(DataError, match=r"all\.statistics\.parquet: larger than .* declare wider steps"):
+            attempt(tmp_path / "all.statistics.parquet")
+    monkeypatch.undo()
+    assert load_statistics(tmp_path / "all.statistics.parquet") == parts[2]

@@ -55,15 +55,27 @@ def read_table(path: Path) -> pa.Table:
 
     Raises:
         OSError, pyarrow.ArrowException: It cannot be read.
-        ValueError: It holds other types, or more, than statistics do.
+        ValueError: It holds other types than statistics do.
+        DataError: It is larger than statistics may be.
     """
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
         names, texts = _columns(file)
+        groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+        if file.metadata.num_rows > MOST_CELLS or sum(group.total_byte_size for group in groups) > LARGEST_TABLE:
+            raise too_large(path)
     table = pq.read_table(path, columns=names, read_dictionary=texts)  # else a text would be repeated in every row
     _check_texts(table)
     return table
+
+
+def too_large(path: Path) -> DataError:
+    """What to raise for a file that has more cells than are read."""
+    return DataError(
+        f"{path}: larger than a file of statistics may be ({MOST_CELLS:,} cells); declare wider steps, or train in one "
+        "command, which writes none"
+    )
 
 
 def _content(path: Path) -> bytes:
@@ -87,14 +99,11 @@ def _columns(file: pq.ParquetFile) -> tuple[list[str], list[str]]:
     """The columns that counts stand in, seen to be such before a row is read, and those of them that hold text.
 
     Raises:
-        ValueError: There are more rows or other types than statistics have, or two columns of one name.
+        ValueError: There are other types than statistics have, or two columns of one name.
     """
     fields = [field for field in file.schema_arrow if field.name.lower() in COLUMNS]
     if len({field.name.lower() for field in fields}) < len(fields) or not all(is_plain(field.type) for field in fields):
         raise ValueError("no columns of counts")
-    groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
-    if file.metadata.num_rows > MOST_CELLS or sum(group.total_byte_size for group in groups) > LARGEST_TABLE:
-        raise ValueError("more than any statistics")
     return [field.name for field in fields], [field.name for field in fields if is_text(field.type)]
 
 
