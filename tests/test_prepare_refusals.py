@@ -109,6 +109,10 @@ def test_existing_output_is_refused_before_any_raw_file_is_looked_for(tmp_path: 
         ("acs2018", archive("psam_p10.csv", b"AGEP,secret41\n1,2\n")),
         ("acs_income_2018", b"PAR1 secret41"),
     ],
+    ids=[
+        *("text for a number", "a column too many", "no class", "other bytes", "begun otherwise", "text in glass"),
+        *("no archive", "no persons", "a text in a row", "other columns", "no Parquet"),
+    ],
 )
 def test_unexpected_form_is_refused_without_quoting_a_row(tmp_path: Path, name: str, content: bytes) -> None:
     entry = declared(name, {"raw.txt": content}, tmp_path)
