@@ -5,6 +5,7 @@ One place where an engine is chosen. Whatever it is, the statistics are the same
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from dpnb_columnar.spark.files import SparkFile
 
 Count = Callable[[], "Statistics"]
+
+PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^@]*:[^@]*@")
+"""In an address. What merely looks like one is refused as well."""
 
 
 class Engine(StrEnum):
@@ -78,6 +82,8 @@ def opened_input(
         )
     if table is not None and data:
         raise UsageError("--table and DATA both say which rows to count; give one of them")
+    if any(map(PASSWORD.search, (*(data or ()), table or ""))):
+        raise UsageError("a password in an address can be read by every user of the machine; use Spark's configuration")
     if engine is Engine.LOCAL:
         yield LocalFiles(data or (), checkpoint)
         return
@@ -143,14 +149,17 @@ class SparkFiles:
         from dpnb_columnar.spark.files import is_address
 
         local = [item for item in self.data if not is_address(item)]
-        return resolve(local) if local or not self.data else ()
+        found = resolve(local) if local or not self.data else ()
+        if len(local) == len(self.data):
+            return found
+        return [*found, *(file.local for file in self._opened if file.local)]
 
     @property
     def names(self) -> Sequence[str]:
         from dpnb_columnar.spark.files import is_address
 
         if any(map(is_address, self.data)):
-            return [file.address for file in self._opened]
+            return [str(file.local or file.address) for file in self._opened]
         return [str(file.resolve()) for file in self.files]
 
     def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
@@ -183,7 +192,7 @@ class SparkTable:
 
     @property
     def names(self) -> Sequence[str]:
-        return [f"table {self.table}"]
+        return [f"table {self.table}" + (f" of {self.session.master}" if self.session.master else "")]
 
     def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
         from dpnb_columnar.rows.domains import find_domain

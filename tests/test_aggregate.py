@@ -110,6 +110,9 @@ def test_odd_column_names(tmp_path: Path, name: str) -> None:
         {"label": LABEL, "attributes": {**others, name: {"lower": 0, "upper": 5, "step": 1}}},
         writers=WRITERS[:1],
     )
+    whole = table.set_column(0, name, pa.array([3, None, 2, 9], pa.int16()))
+    for body in ({"lower": 0, "upper": 5, "step": 1}, {"values": [2, 3], "missing": "category"}):
+        check(tmp_path, whole, {"label": LABEL, "attributes": {**others, name: body}}, writers=WRITERS[:1])
     table = table.set_column(0, name, category)
     check(
         tmp_path,

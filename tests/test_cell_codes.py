@@ -30,6 +30,7 @@ steps = st.sampled_from([Fraction(1), Fraction(5, 2), Fraction(1, 3), Fraction(1
 def numeric(draw: st.DrawFn) -> Numeric:
     lower, step = Fraction(draw(bounds)), draw(steps)
     others = st.sampled_from([Fraction(1, 2), Fraction(2**53), Fraction(-(2**53)), Fraction(2**53 - 1)])
+    others |= bounds.map(lambda value: value - Fraction(1, 10**20))  # whole as a float
     missing = draw(st.lists(bounds.map(Fraction) | others, max_size=3))
     return Numeric("x", lower, lower + step * draw(st.integers(1, 500)), step, missing_values=tuple(missing))
 

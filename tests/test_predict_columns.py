@@ -134,6 +134,8 @@ def test_kept_columns_and_attributes_may_have_any_name(name: str) -> None:
     found = model.predict(pl.DataFrame({name or "x": ["m", "f"], "other": [1, 2]}).lazy(), ["other", name or "x"])
     assert found.collect().select(pl.nth(0, 1)).rows() == [(1, "m"), (2, "f")]
     assert found.collect()[PREDICTED].to_list() == ["yes", "no"]
+    whole = model_of(declared({name or "x": {"values": [1, 2]}}), [table_of(name or "x", [0.5, 0.5], [0.2, 0.8])])
+    assert whole.predict(pl.DataFrame({name or "x": [2, 1]}))[PREDICTED].to_list() == ["yes", "no"]
     plain = MIXED.predict(pl.DataFrame([ROW | {name: "kept"}]).lazy(), [name]).collect()
     assert plain.to_series(0).to_list() == ["kept"]
     assert plain[:, 1:].equals(scored(MIXED, pl.DataFrame([ROW])))
@@ -176,3 +178,12 @@ def test_any_class_name_is_a_column_name() -> None:
     found = scored(model, [{"sex": "f"}])
     assert found.columns == ["predicted", *(f"probability_{name}" for name in classes), "skipped"]
     assert found.row(0)[1:5] == pytest.approx([0.1, 0.2, 0.3, 0.4])
+
+
+def test_a_thousand_classes() -> None:
+    """What a query of so many costs grows with them, not with their square."""
+    classes = [f"class {number}" for number in range(1000)]
+    shares = [[1 - number / 2000, number / 2000] for number in range(1, 1001)]
+    model = model_of(declared({"x": SEX}, classes), [table_of("x", *shares)])
+    found = model.predict(pl.DataFrame({"x": ["m", "f"]}))
+    assert found[PREDICTED].to_list() == ["class 999", "class 0"]

@@ -122,9 +122,11 @@ def program(verbs: Sequence[Any] = VERBS, groups: Sequence[Any] = GROUPS) -> typ
 def outline() -> typer.Typer:
     """The command line as its help shows it: verbs without their options."""
     found = _without_verbs()
-    for module in (*VERBS, *GROUPS):
-        text = module.command.__doc__ if module in VERBS else module.app.info.help
-        found.command(_name(module), help=text)(lambda: None)
+    for verb in VERBS:
+        found.command(_name(verb), help=verb.command.__doc__)(lambda: None)
+    for group in GROUPS:
+        info = group.app.info
+        found.command(_name(group), help=info.help, short_help=info.short_help)(lambda: None)
     return found
 
 

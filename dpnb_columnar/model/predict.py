@@ -10,6 +10,7 @@ from operator import add
 import polars as pl
 
 from dpnb_columnar.domain import Attribute, Numeric
+from dpnb_columnar.domain.condition import in_halves
 from dpnb_columnar.domain.fields import listed, named
 from dpnb_columnar.errors import DataError, shown
 from dpnb_columnar.model.model import Model
@@ -80,7 +81,7 @@ def _joint(model: Model, readings: Sequence[Reading], values: Sequence[pl.Expr])
 def _skipped(readings: Sequence[Reading], values: Sequence[pl.Expr]) -> pl.Expr:
     """How many attributes are left out."""
     left_out = [reading.left_out(value).cast(pl.UInt16) for reading, value in zip(readings, values, strict=True)]
-    return reduce(add, left_out, pl.lit(0, dtype=pl.UInt16))
+    return in_halves([pl.lit(0, dtype=pl.UInt16), *left_out], add)
 
 
 def _probabilities(frame: pl.LazyFrame, joint: Sequence[str], results: Sequence[str]) -> pl.LazyFrame:
@@ -101,9 +102,10 @@ def _probabilities(frame: pl.LazyFrame, joint: Sequence[str], results: Sequence[
 
 def _likeliest(classes: Sequence[str], results: Sequence[str]) -> pl.Expr:
     """The first class of the largest probability."""
-    first = pl.lit(len(classes) - 1, dtype=pl.UInt32)
-    for index, result in reversed([*enumerate(results)][:-1]):
-        first = pl.when(pl.col(result) == pl.col("__largest")).then(pl.lit(index, dtype=pl.UInt32)).otherwise(first)
+    first = pl.coalesce(
+        pl.when(pl.col(result) == pl.col("__largest")).then(pl.lit(index, dtype=pl.UInt32))
+        for index, result in enumerate(results)
+    )
     return pl.lit(pl.Series(classes)).gather(first)
 
 

@@ -78,8 +78,9 @@ def _by_value(
         place = (number.clip(first, last).cast(pl.Int64) - first).cast(pl.UInt32, wrap_numerical=True)
         numbers = list(range(first, last + 1))
     size = len(numbers)
-    values = pl.Series(attribute.name, numbers, dtype=pl.Int64).extend_constant(None, 1).cast(type_)
-    known = values.to_frame().select(prepared(attribute, parameters, kind).alias(VALUE))
+    # Named last: Polars takes some names for patterns.
+    values = pl.Series(numbers, dtype=pl.Int64).extend_constant(None, 1).cast(type_)
+    known = values.alias(attribute.name).to_frame().select(prepared(attribute, parameters, kind).alias(VALUE))
     tables = known.select(_numbered(terms(attribute, parameters, pl.col(VALUE))))
     place, fits = place.fill_null(size), known[VALUE].is_not_null()
     if fits.any() and fits.arg_true()[-1] - fits.arg_true()[0] < fits.sum():

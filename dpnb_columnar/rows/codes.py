@@ -34,8 +34,9 @@ def cell_code(attribute: Attribute, type_: pl.DataType, code_type: type[pl.DataT
     if whole is None or whole[1] - whole[0] >= MOST_LOOKED_UP:
         return rule.cast(code_type)
     first, last = whole
-    values = pl.Series(attribute.name, range(first, last + 1), dtype=pl.Int64).extend_constant(None, 1).cast(type_)
-    codes = values.to_frame().select(rule).to_series().cast(code_type)
+    # Named last: Polars takes some names for patterns.
+    values = pl.Series(range(first, last + 1), dtype=pl.Int64).extend_constant(None, 1).cast(type_)
+    codes = values.alias(attribute.name).to_frame().select(rule).to_series().cast(code_type)
     number = column(attribute.name)
     if whole != LIMITS[type_]:
         number = number.clip(first, last)

@@ -38,7 +38,7 @@ def extent(attribute: Attribute, type_: pl.DataType) -> tuple[int, int] | None:
     if high - low < 2**8:
         return low, high
     if isinstance(attribute, Numeric):
-        apart = [int(value) for value in attribute.missing_values if value.denominator == 1]
+        apart = [int(value) for value in map(float, attribute.missing_values) if value.is_integer()]
         first, last = math.floor(float(attribute.lower)), math.ceil(float(attribute.upper))
     else:
         found = [*category_keys(attribute, kind), *keys(attribute.missing_values, kind)]

@@ -13,13 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import polars as pl
 
 from dpnb_columnar.aggregation.parts import MAGIC, TRAILER, footer_part
 from dpnb_columnar.domain.metadata import DOMAIN_KEY
-from dpnb_columnar.errors import DataError, MissingInputError, UsageError
+from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.source import resolve
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
@@ -51,6 +50,12 @@ class SparkFile:
     part: str | None
 
     @property
+    def local(self) -> Path | None:
+        """The file itself, links followed, if it is one of this machine."""
+        scheme, _, rest = self.address.partition(":")
+        return Path(rest).resolve() if scheme.lower() == "file" else None
+
+    @property
     def pattern(self) -> str:
         """The pattern that stands for this file alone."""
         return PATTERN.sub(r"\\\1", self.address)
@@ -69,16 +74,20 @@ def opened(session: Any, items: Sequence[str]) -> tuple[SparkFile, ...]:
         items: Paths without a scheme are of this machine, whatever Spark's own file system is.
 
     Raises:
-        UsageError: An address holds a password.
-        MissingInputError: One stands for no file, or cannot be opened.
+        MissingInputError: There is none, one stands for no file, or cannot be opened.
         DataError: A file is not Parquet.
     """
     found: dict[object, tuple[str, Any]] = {}
+    if not items:
+        resolve(())
     for item in items:
         for name, path in _listed(session, item):
             found.setdefault(_identity(path), (name, path))
-    with ThreadPoolExecutor(READERS) as readers:
+    readers = ThreadPoolExecutor(READERS)
+    try:
         return tuple(readers.map(lambda each: _opened(session, *each), found.values()))
+    finally:  # a signal does not wait for a store that does not answer
+        readers.shutdown(wait=False, cancel_futures=True)
 
 
 def _listed(session: Any, item: str) -> Iterator[tuple[str, Any]]:
@@ -87,8 +96,6 @@ def _listed(session: Any, item: str) -> Iterator[tuple[str, Any]]:
         for file in resolve([item]):
             yield str(file), path("file", None, str(file.absolute()))
         return
-    if _holds_password(item):
-        raise UsageError("a password in an address can be read by every user of the machine; use Spark's configuration")
     with _reported(item):
         start = path(item)
         system = start.getFileSystem(session._jsc.hadoopConfiguration())
@@ -105,13 +112,6 @@ def _listed(session: Any, item: str) -> Iterator[tuple[str, Any]]:
         raise MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
     for file in files:
         yield str(file.toString()), file
-
-
-def _holds_password(address: str) -> bool:
-    try:
-        return urlsplit(address).password is not None
-    except ValueError:  # not to be taken apart
-        return True
 
 
 def _identity(path: Any) -> object:

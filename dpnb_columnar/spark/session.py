@@ -46,9 +46,9 @@ def counting_session(master: str | None) -> Iterator[Any]:
         UsageError: The master is none that this works with, or another one than the session's.
         UnavailableError: pyspark or Java is not installed, or no session can be had.
     """
-    existing = _existing()
     if (master or os.environ.get("SPARK_REMOTE", "")).startswith(CONNECT):
-        raise UsageError(f"master: Spark Connect ({CONNECT}) is not supported; name a master, or use spark-submit")
+        raise _no_connect()
+    existing = _existing()
     if existing is None:
         _check_address(master)
         with _started(master) as session:
@@ -71,21 +71,33 @@ def _existing() -> Any:
     """The session that this process has, or None.
 
     Raises:
+        UsageError: It is one of Spark Connect.
         UnavailableError: pyspark is not installed.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of the version of pandas, which is not used
+            from pyspark import SparkContext
             from pyspark.errors import PySparkRuntimeError
             from pyspark.sql import SparkSession
+            from pyspark.sql.utils import is_remote
     except ImportError:
         raise UnavailableError(
             "counting with Spark needs pyspark; install it with: pip install 'dpnb-columnar[spark]'"
         ) from None
+    if is_remote():
+        raise _no_connect()
+    context = SparkContext._active_spark_context
+    if context is None:  # a session may still be known, and was stopped with its context
+        return None
     try:
         return SparkSession.active()
     except PySparkRuntimeError:
-        return None
+        return SparkSession(context)
+
+
+def _no_connect() -> UsageError:
+    return UsageError(f"master: Spark Connect ({CONNECT}) is not supported; name a master, or use spark-submit")
 
 
 def _check_address(master: str | None) -> None:
@@ -106,7 +118,7 @@ def _started(master: str | None) -> Iterator[Any]:
     from pyspark import SparkContext
 
     known = SparkContext._gateway  # that of spark-submit, or of a session of the caller's that was stopped
-    gateway = known or _gateway()
+    gateway, session = known or _gateway(), None
     try:
         try:
             with _bounded(gateway.proc), _interrupts_as_before(), warnings.catch_warnings():
@@ -121,9 +133,10 @@ def _started(master: str | None) -> Iterator[Any]:
     finally:
         if known is None and gateway.proc is not None:
             _end(gateway)
-        elif SparkContext._active_spark_context is not None:
+        else:
+            made: Any = session or SparkContext._active_spark_context
             with suppress(Exception):
-                SparkContext._active_spark_context.stop()
+                made.stop()
 
 
 def _gateway() -> Any:
@@ -135,13 +148,22 @@ def _gateway() -> Any:
     from pyspark import java_gateway
     from pyspark.errors import PySparkRuntimeError
 
-    launch: Any = java_gateway.launch_gateway
-    try:
-        return launch(None, dict(NOTHING_SHOWN))
-    except (PySparkRuntimeError, OSError):
+    begun: list[Any] = []
+
+    def launch() -> None:
+        with suppress(PySparkRuntimeError, OSError):
+            begin: Any = java_gateway.launch_gateway
+            begun.append(begin(None, dict(NOTHING_SHOWN)))
+
+    # Apart, since pyspark waits for ever for a process that ends without a word, or never speaks.
+    launching = threading.Thread(target=launch, daemon=True)
+    launching.start()
+    launching.join(LONGEST_START)
+    if not begun:
         raise UnavailableError(
             "Spark's Java process does not start; Spark needs Java 17 or later: install it, or set JAVA_HOME"
-        ) from None
+        )
+    return begun[0]
 
 
 def _session(gateway: Any, master: str | None) -> Any:
@@ -204,5 +226,8 @@ def _end(gateway: Any) -> None:
         process.kill()
         process.wait()
     gateway.close()
+    context: Any = SparkContext._active_spark_context
+    with suppress(Exception):
+        context._accumulatorServer.shutdown()
     SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
     SparkSession._instantiatedSession = SparkSession._activeSession = None

@@ -12,6 +12,7 @@ EXACT: Mapping[str, str] = {
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.variable.substitute": "false",
+    "spark.sql.runSQLOnFiles": "false",  # a path as the name of a table would go round every check of files
     "spark.sql.legacy.charVarcharAsString": "true",  # as they are stored, without padding
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",

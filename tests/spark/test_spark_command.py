@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from people import DECLARATION, people, write_people
+from people import DECLARATION, people, people_domain, write_people
 from running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.aggregation.files import load_statistics
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import MissingInputError, UsageError
 from dpnb_columnar.inputs import SparkFiles
 
 SPARK = ("--engine", "spark")
@@ -138,14 +138,23 @@ def test_what_is_printed_does_not_depend_on_rows(session: Any, folder: Path, run
         (("train", FILE, *SPARK, "--master", "local[1]"), "session of Spark with another one"),
         (("train", FILE, "--engine", "flink"), "flink"),
         (("train", *SPARK, "--table", "x; DROP TABLE x", "--dataset", "people"), "expected the name of a table"),
+        (("train", "s3a://key:secret@census/2018", *SPARK), "a password in an address"),
+        (("aggregate", "s3a://key:sec/r?et@census/2018", *SPARK), "a password in an address"),
+        (("train", "s3a://key:sec/ret@census/2018"), "a password in an address"),
+        (
+            ("train", *SPARK, "--table", "parquet.`s3a://k:secret@c/x`", "--dataset", "people"),
+            "a password in an address",
+        ),
     ],
-    ids=range(11),
+    ids=range(15),
 )
 def test_options_that_do_not_go_together(
     session: Any, people_file: Path, run: Run, arguments: tuple[object, ...], told: str
 ) -> None:
     Path("datasets.toml").write_text(DECLARATION)
-    assert told in run(*arguments, expected=64).err
+    error = run(*arguments, expected=64).err
+    assert told in error
+    assert "secret" not in error
     assert not Path("people.model.json").exists()
 
 
@@ -166,14 +175,38 @@ def test_what_is_missing_is_named(session: Any, table: str, run: Run) -> None:
 
 def test_an_output_must_not_replace_an_input(session: Any, people_file: Path, run: Run) -> None:
     before = people_file.read_bytes()
-    run("aggregate", people_file, "--output", people_file, "--overwrite", *SPARK, expected=73)
+    for data in (people_file, f"file://{people_file.absolute()}", f"file:{people_file.absolute()}"):
+        run("aggregate", data, "--output", people_file, "--overwrite", *SPARK, expected=73)
     assert people_file.read_bytes() == before
+
+
+def test_a_run_id_knows_a_file_by_what_a_link_leads_to(session: Any, people_file: Path, run: Run) -> None:
+    """As without Spark: a link that is moved leads to other rows, however it is written."""
+    write_people(Path("others.parquet"), people(50, seed=7))
+    run("ledger", "init", "x.ledger", "--dataset", "people", "--epsilon", 9)
+    current = Path("current.parquet").absolute()
+    for number, data in enumerate(([current], [f"file://{current}"], [current, f"file://{people_file.absolute()}"])):
+        words = ("train", *data, *SPARK, "--ledger", "x.ledger", "--run-id", number, "--overwrite")
+        current.symlink_to(people_file.absolute())
+        run(*words)
+        current.unlink()
+        current.symlink_to(Path("others.parquet").absolute())
+        assert "run" in run(*words, expected=64).err
+        current.unlink()
+
+
+def test_a_file_is_no_table(session: Any, people_file: Path, run: Run) -> None:
+    Path("datasets.toml").write_text(DECLARATION)
+    name = f"parquet.`{people_file.absolute()}`"
+    assert "finds no such table" in run("train", *SPARK, "--table", name, "--dataset", "people", expected=66).err
 
 
 def test_from_python(session: Any, people_file: Path) -> None:
     expected = dpnb.aggregate(people_file)
     assert dpnb.aggregate(people_file, engine="spark") == expected
     assert dpnb.train(people_file, epsilon=1, engine="spark").guarantee.private
+    with pytest.raises(MissingInputError, match="no input"):
+        dpnb.aggregate([], engine="spark", domain=people_domain())
     with pytest.raises(UsageError, match="known engines: local, spark"):
         dpnb.aggregate(people_file, engine="flink")
     with pytest.raises(UsageError, match="a frame is counted here"):

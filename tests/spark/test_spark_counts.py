@@ -289,12 +289,6 @@ def test_addresses_of_nothing(session: Any, item: str) -> None:
     assert str(error).startswith(f"{item}: ")
 
 
-def test_a_password_in_an_address_is_refused(session: Any) -> None:
-    error = failure(["s3a://key:secret@census/2018"])
-    assert error.exit_code == 64
-    assert "secret@" not in str(error)
-
-
 def test_many_cells_and_many_attributes(session: Any, tmp_path: Path) -> None:
     rows = 3000
     frame = pl.DataFrame({f"x{place}": [(row * (place + 7)) % 1009 / 3 for row in range(rows)] for place in range(70)})

@@ -96,6 +96,67 @@ def test_a_session_of_ours_shows_no_numbers_of_rows(variables: dict[str, str], t
     assert list(events.iterdir()) == []
 
 
+OTHERS = """
+import warnings
+warnings.simplefilter("ignore")
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+import dpnb_columnar as dpnb
+
+def counted():
+    return dpnb.aggregate("people.parquet", engine="spark").class_counts.sum()
+
+context = SparkContext(conf=SparkConf().setMaster("local[1]").set("spark.ui.enabled", "false"))
+context.setLogLevel("OFF")
+print(counted(), counted(), context._jsc is not None, SparkContext._active_spark_context is context)
+SparkSession.builder.getOrCreate().stop()
+print(counted(), counted(), SparkContext._active_spark_context)
+context = SparkContext(conf=SparkConf().setMaster("local[1]").set("spark.ui.enabled", "false"))
+SparkSession(context)
+context.stop()
+print(counted(), SparkContext._active_spark_context)
+"""
+
+
+def test_what_the_program_has_of_spark_is_used_and_left_as_it_is(variables: dict[str, str]) -> None:
+    """A context without a session; then nothing but the process of one that was stopped, by either of its two ends."""
+    write_people(Path("people.parquet"), people(100))
+    command = [sys.executable, "-W", "ignore", "-c", OTHERS]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=280)
+    assert done.stdout.splitlines() == ["100 100 True True", "100 100 None", "100 None"], done.stderr
+
+
+def test_spark_connect_is_refused(variables: dict[str, str]) -> None:
+    write_people(Path("people.parquet"))
+    for name, value in (("SPARK_CONNECT_MODE_ENABLED", "1"), ("SPARK_REMOTE", "sc://127.0.0.1")):
+        done = ended(variables | {name: value}, "train", "people.parquet", "--engine", "spark")
+        assert done.returncode == 64, done.stderr
+        assert "Spark Connect (sc://) is not supported" in done.stderr
+
+
+NO_ANSWER = """
+import sys
+from dpnb_columnar.spark import session
+session.LONGEST_START = 2
+from dpnb_columnar.commands.main import run
+run(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize("what", ["exit 0", "sleep 60"])
+def test_a_java_that_never_answers_is_given_up(variables: dict[str, str], tmp_path: Path, what: str) -> None:
+    write_people(Path("people.parquet"))
+    launcher = tmp_path / "home" / "bin" / "spark-submit"
+    launcher.parent.mkdir(parents=True)
+    launcher.write_text(f"#!/bin/sh\n{what}\n")
+    launcher.chmod(0o700)
+    command = [sys.executable, "-c", NO_ANSWER, "train", "people.parquet", *LOCAL]
+    here = variables | {"SPARK_HOME": str(launcher.parents[1])}
+    done = subprocess.run(command, env=here, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=50)
+    assert done.returncode == 69
+    assert "Java process does not start" in done.stderr
+
+
 def test_a_failing_run_quotes_no_row(variables: dict[str, str]) -> None:
     frame = people(20_000).with_columns(sex=SECRET + "-" + people(20_000)["sex"])
     table = frame.to_arrow().replace_schema_metadata(domain_metadata(people_domain(PEOPLE)))
