@@ -15,11 +15,14 @@ COLUMNS = 10
 
 
 def ingest(scale: Scale, places: Places) -> Iterator[Point]:
-    """Whole processes that turn one extract into Parquet."""
-    extract = places.data / f"extract{scale.ingest}.dat"
-    made = Input(extract, extract_command(extract, scale.ingest))
-    contenders = ingest_contenders(extract, extract.with_suffix(".xml"), places.work / "ingested.parquet")
-    yield Point("ingest", contenders, min(scale.turns, 3), (made,), scale.ingest, attributes=COLUMNS)
+    """Whole processes that turn one extract into Parquet, for every number of persons."""
+    for persons in scale.ingest:
+        extract = places.data / f"extract{persons}.dat"
+        made = Input(extract, extract_command(extract, persons))
+        contenders = ingest_contenders(extract, extract.with_suffix(".xml"), places.work / "ingested.parquet")
+        own = contenders if persons <= scale.ingest_beside else contenders[:1]
+        turns = min(scale.turns_of(persons), 3)
+        yield Point("ingest", own, turns, (made,), persons, attributes=COLUMNS)
 
 
 def extract_command(extract: Path, persons: int, *options: str) -> tuple[str, ...]:

@@ -20,7 +20,8 @@ class Scale:
         fit: Most rows for what reads all of them into memory.
         diffprivlib: The same for diffprivlib, which is slower.
         score_beside: Most rows that scikit-learn scores as well.
-        ingest: Persons of the extract.
+        ingest: Persons of the extracts.
+        ingest_beside: Most persons that IPUMS's reader reads as well; it takes minutes for ten million.
         growth: Rows of the tables that differ in attributes, classes and grid.
         floats: Rows of the tables of floats and of integers.
         search: Sizes of the columns whose smooth sensitivity is searched.
@@ -32,7 +33,8 @@ class Scale:
     fit: int
     diffprivlib: int
     score_beside: int
-    ingest: int
+    ingest: tuple[int, ...]
+    ingest_beside: int
     growth: int
     floats: int
     search: tuple[int, ...]
@@ -55,7 +57,7 @@ class Scale:
             self,
             train=cut(self.train),
             predict=cut(self.predict),
-            ingest=min(self.ingest, rows),
+            ingest=cut(self.ingest),
             growth=min(self.growth, rows),
             floats=min(self.floats, rows),
             search=cut(self.search),
@@ -63,13 +65,16 @@ class Scale:
         )
 
 
+SIZES = (MILLION // 10, 17 * MILLION // 10, 10 * MILLION, 100 * MILLION)
+
 FULL = Scale(
-    train=(MILLION // 10, 17 * MILLION // 10, 10 * MILLION, 100 * MILLION),
-    predict=(17 * MILLION // 10, 10 * MILLION, 100 * MILLION),
+    train=SIZES,
+    predict=SIZES,
     fit=10 * MILLION,
     diffprivlib=17 * MILLION // 10,
     score_beside=10 * MILLION,
-    ingest=MILLION,
+    ingest=SIZES,
+    ingest_beside=17 * MILLION // 10,
     growth=MILLION,
     floats=17 * MILLION // 10,
     search=(100, 300, 1_000, 3_000, 10_000),
@@ -77,10 +82,10 @@ FULL = Scale(
 )
 QUICK = replace(
     FULL,
-    train=FULL.train[:3],
-    predict=FULL.predict[:1],
+    train=SIZES[:3],
+    predict=SIZES[:2],
     fit=FULL.diffprivlib,
-    ingest=MILLION // 4,
+    ingest=SIZES[:1],
     growth=MILLION // 5,
     search=FULL.search[:-1],
     turns=3,

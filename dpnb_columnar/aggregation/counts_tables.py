@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-MOST_CELLS = 50_000_000
-"""Rows of a statistics file."""
-
 LARGEST_TABLE = 2**31
-"""Bytes of its columns, unpacked."""
+"""Bytes of the columns of a statistics file, unpacked; a large file may have more."""
+
+LARGEST_RATIO = 64
+"""Times that a file's columns may be larger than the file itself, when they are larger than that: what is read into
+memory is in proportion to what is there. Statistics of a hundred million cells are seven to twelve times as large."""
+
+BYTES_OF_A_CELL = 28
+"""Of a row of a statistics file in memory: three numbers, and the place of a text."""
 
 LARGEST_RESULT = 2**29
 """Bytes of the result of a query as CSV, unpacked."""
@@ -55,27 +59,20 @@ def read_table(path: Path) -> pa.Table:
 
     Raises:
         OSError, pyarrow.ArrowException: It cannot be read.
-        ValueError: It holds other types than statistics do.
-        DataError: It is larger than statistics may be.
+        ValueError: It holds other types, or more, than statistics do.
     """
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
         names, texts = _columns(file)
         groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
-        if file.metadata.num_rows > MOST_CELLS or sum(group.total_byte_size for group in groups) > LARGEST_TABLE:
-            raise too_large(path)
+        unpacked = max(BYTES_OF_A_CELL * file.metadata.num_rows, sum(group.total_byte_size for group in groups))
+    most = max(LARGEST_TABLE, LARGEST_RATIO * path.stat().st_size)
+    if unpacked > most:
+        raise ValueError("more than any statistics of a file so small")
     table = pq.read_table(path, columns=names, read_dictionary=texts)  # else a text would be repeated in every row
-    _check_texts(table)
+    _check_texts(table, most)
     return table
-
-
-def too_large(path: Path) -> DataError:
-    """What to raise for a file that has more cells than are read."""
-    return DataError(
-        f"{path}: larger than a file of statistics may be ({MOST_CELLS:,} cells); declare wider steps, or train in one "
-        "command, which writes none"
-    )
 
 
 def _content(path: Path) -> bytes:
@@ -107,8 +104,8 @@ def _columns(file: pq.ParquetFile) -> tuple[list[str], list[str]]:
     return [field.name for field in fields], [field.name for field in fields if is_text(field.type)]
 
 
-def _check_texts(table: pa.Table) -> None:
-    """Refuse texts that are small in a dictionary, and more than any statistics where each row has its own.
+def _check_texts(table: pa.Table, most: int) -> None:
+    """Refuse texts that are small in a dictionary, and more than so many bytes where each row has its own.
 
     Raises:
         ValueError: They are.
@@ -121,5 +118,5 @@ def _check_texts(table: pa.Table) -> None:
             longest = max(
                 (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0 for chunk in column.chunks), default=0
             )
-            if longest * len(column) > LARGEST_TABLE:
+            if longest * len(column) > most:
                 raise ValueError("longer texts than any statistics have")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpnb_columnar.aggregation import counts_tables
 from dpnb_columnar.aggregation.counts_tables import read_delimited, read_table
 from dpnb_columnar.aggregation.results import COLUMNS, cells_of, statistics_of
 from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
@@ -38,14 +37,11 @@ def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = Fal
 
     Raises:
         OutputError: The file exists, or cannot be written.
-        DataError: They are more than ``load_statistics`` reads.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     cells = statistics.cells()
-    if sum(len(cell.counts) for cell in cells) > counts_tables.MOST_CELLS:
-        raise counts_tables.too_large(path)
     names = [cell.attribute for cell in cells for _ in range(len(cell.counts))]
     arrays = [
         pa.array(names, pa.string()).dictionary_encode(),

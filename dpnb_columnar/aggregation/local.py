@@ -11,7 +11,7 @@ from dpnb_columnar.rows.kinds import Kind
 from dpnb_columnar.rows.source import Source
 
 SPELLED = (Kind.TEXT, Kind.DECIMAL, Kind.DATE)
-"""Kinds whose categories are found by their text: DuckDB reads a column's dictionary in the place of its rows."""
+"""Kinds whose categories Polars would find by the text of every row; DuckDB looks at each text of a dictionary once."""
 
 
 def aggregate(source: Source, domain: Domain) -> Statistics:
