@@ -9,9 +9,9 @@ import argparse
 import statistics
 from pathlib import Path
 
-from dpnb_columnar.boundary.release import MECHANISMS
 from dpnb_columnar.budget import Budget, parse_epsilon
-from dpnb_columnar.rows.domains import find_domain
+from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.mechanisms.release import MECHANISMS
 from dpnb_columnar.study.cross_validation import accuracies, split
 
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from dpnb_columnar.boundary import adaptive_histogram, bins, families, postprocessing, tuning
 from dpnb_columnar.budget import Budget, parse_epsilon, parse_weights
+from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.mechanisms import adaptive_histogram, histogram, postprocessing, smooth_noise, tuning
 from dpnb_columnar.model.parameters import Normal
-from dpnb_columnar.rows.domains import find_domain
 from dpnb_columnar.study.cross_validation import Fold, accuracies
 from dpnb_columnar.study.reproduce.coding import code_rows
 from dpnb_columnar.study.reproduce.folds import split
@@ -72,7 +72,7 @@ NOW = Trial("as it is")
 CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
     "trim": (["smooth"], each(tuning, "AFFORDABLE_TRIM", 0.003, 0.01, 0.05)),
     "largest-trim": (["smooth"], each(tuning, "LARGEST_TRIM", 0.05, 0.25)),
-    "beta": (["smooth"], each(families, "POLYPLACE_ALPHA", *(Fraction(n, 2) for n in (3, 4, 7, 10, 16)))),
+    "beta": (["smooth"], each(smooth_noise, "POLYPLACE_ALPHA", *(Fraction(n, 2) for n in (3, 4, 7, 10, 16)))),
     "pooled-rows": (["smooth", "global-variance"], each(tuning, "POOLED_ROWS", 0, 3, 30)),
     "fallback": (["smooth", "global-variance"], [Trial("wide", [(postprocessing, "normal", wide_fallback)])]),
     "prior-count": (
@@ -90,13 +90,13 @@ CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
             for number in (8, 16, 32, 64)
         ],
     ),
-    "amounts": (["histogram"], [Trial("equal bins everywhere", [(bins, "AMOUNTS", 2**40)])]),
+    "amounts": (["histogram"], [Trial("equal bins everywhere", [(histogram, "AMOUNTS", 2**40)])]),
     "placing": (
         ["adaptive-histogram"],
         [
             *each(adaptive_histogram, "PLACING", Fraction(1, 8), Fraction(1, 2)),
-            *each(bins, "REACH", 1.5, 3.5),
-            *each(bins, "GROWTH", 2),
+            *each(histogram, "REACH", 1.5, 3.5),
+            *each(histogram, "GROWTH", 2),
         ],
     ),
     "weights": (
@@ -139,7 +139,7 @@ def accuracy(parts: Sequence[Sequence[Fold]], trial: Trial, mechanism: str, epsi
     """Mean accuracy over splits and folds."""
     weights = None if trial.weights is None else parse_weights(trial.weights)
     budget = Budget(parse_epsilon(epsilon), weights=weights)
-    families._calibrated.cache_clear()
+    smooth_noise._calibrated.cache_clear()
     with ExitStack() as changes:
         for module, name, value in trial.changed:
             changes.enter_context(patch.object(module, name, value))

@@ -14,7 +14,7 @@ def run() -> NoReturn:
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C while modules are loaded ends without a traceback
     gc.set_threshold(OBJECTS_BETWEEN_COLLECTIONS)
-    from dpnb_columnar.commands.main import run as run_commands
+    from dpnb_columnar.cli.main import run as run_commands
 
     run_commands()
 

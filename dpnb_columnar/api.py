@@ -11,18 +11,18 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
-from dpnb_columnar.aggregation.frames import aggregate_frame
-from dpnb_columnar.aggregation.statistics import Statistics
-from dpnb_columnar.boundary.release import plan
-from dpnb_columnar.boundary.release import release as release_statistics
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows
+from dpnb_columnar.counting.engines.polars import aggregate_frame
+from dpnb_columnar.counting.find_domain import FoundDomain, find_domain
+from dpnb_columnar.counting.inputs import Count, Engine, Input, opened_input
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_domain
 from dpnb_columnar.errors import ConfigurationError, UsageError
-from dpnb_columnar.inputs import Count, Engine, Input, opened_input
+from dpnb_columnar.ledger.payment import Payment, payment_for
+from dpnb_columnar.mechanisms.release import plan
+from dpnb_columnar.mechanisms.release import release as release_statistics
 from dpnb_columnar.model.files import load_model as read_model
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.payment import Payment, payment_for
-from dpnb_columnar.rows.domains import FoundDomain, find_domain
 from dpnb_columnar.rows.frames import Frame, is_frame
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]

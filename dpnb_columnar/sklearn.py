@@ -22,15 +22,14 @@ except ModuleNotFoundError as error:
         "dpnb_columnar.sklearn needs scikit-learn, which is not installed: pip install 'dpnb-columnar[sklearn]'"
     ) from error
 
-from dpnb_columnar.aggregation.frames import aggregate_frame
 from dpnb_columnar.api import budget_of
-from dpnb_columnar.boundary.release import plan, release
+from dpnb_columnar.counting.engines.polars import aggregate_frame
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.errors import Error
-from dpnb_columnar.estimator.columns import array_of, frame_of, plain, series_of, table_of
+from dpnb_columnar.estimator.columns import array_of, distinct, frame_of, labels_of, plain, series_of, table_of
 from dpnb_columnar.estimator.declared import declared_domain, labelled_by_y
-from dpnb_columnar.estimator.labels import distinct, labels_of
+from dpnb_columnar.mechanisms.release import plan, release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, probability_column
 from dpnb_columnar.noise import ExactSampler, SeededBits, SystemBits

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rows_in_python import INFINITY, NAN, Counts, Document, counts_of, expected_counts
 
-from dpnb_columnar.aggregation import duckdb_engine, local, polars_engine
-from dpnb_columnar.aggregation.statistics import Statistics, assemble
+from dpnb_columnar.counting.engines import duckdb, local, polars
+from dpnb_columnar.counting.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.rows.source import Source, open_source
+from dpnb_columnar.rows.parquet import Source, open_source
 
 PEOPLE = pa.table(
     {
@@ -46,11 +46,11 @@ def written(folder: Path, tables: Sequence[pa.Table], writer: str = "pyarrow", g
 
 
 def by_polars(source: Source, domain: Domain) -> Statistics:
-    return assemble(domain, polars_engine.count_cells(source, domain, domain.attributes, classes=True))
+    return assemble(domain, polars.count_cells(source, domain, domain.attributes, classes=True))
 
 
 def by_duckdb(source: Source, domain: Domain) -> Statistics:
-    return assemble(domain, duckdb_engine.count_cells(source, domain, domain.attributes, classes=True))
+    return assemble(domain, duckdb.count_cells(source, domain, domain.attributes, classes=True))
 
 
 ENGINES: dict[str, Callable[[Source, Domain], Statistics]] = {

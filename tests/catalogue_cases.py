@@ -10,7 +10,7 @@ from real_data import FOLDER as DATA
 
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.catalogue import read_catalogue
-from dpnb_columnar.resources import resource
+from dpnb_columnar.runtime.resources import resource
 
 CATALOGUE = {entry.name: entry for entry in read_catalogue(resource("datasets.toml"))}
 

@@ -10,7 +10,7 @@ import pytest
 
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.parquet import open_source
 
 CENSUS = read_domain(
     "census",

@@ -9,10 +9,10 @@ from xml.sax.saxutils import escape, quoteattr
 
 from hypothesis import strategies as st
 
-from dpnb_columnar.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 from dpnb_columnar.domain import Attribute, Domain, Label, document_of, read_domain
+from dpnb_columnar.domain.attributes import UnlabelledDomain
 from dpnb_columnar.domain.condition import parse_condition
-from dpnb_columnar.domain.unlabelled import UnlabelledDomain
+from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 
 DDI = "ddi:codebook:2_5"
 INTERVALS = {Measure.CONTINUOUS: "contin", Measure.DISCRETE: "discrete"}

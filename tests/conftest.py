@@ -11,7 +11,7 @@ from people import write_people
 from running import Ended, Run
 from servers import PASSWORD, PostgresServer, postgres_server
 
-from dpnb_columnar.commands.main import exit_code
+from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.simulate import simulate_census
 
 

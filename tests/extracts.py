@@ -10,7 +10,7 @@ from pathlib import Path
 
 from codebook_cases import codebook, codes, ddi_of, variable
 
-from dpnb_columnar.codebooks.codebook import Codebook, Form, Measure, Variable
+from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Measure, Variable
 
 Value = int | float | str | None
 

@@ -11,28 +11,29 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpnb_columnar.aggregation import local, polars_engine, statistics
-from dpnb_columnar.aggregation.statistics import Statistics
-from dpnb_columnar.boundary import (
-    adaptive_histogram,
-    families,
-    histogram,
-    moments,
-    postprocessing,
-    private,
-    smooth,
-    untrimmed,
-)
-from dpnb_columnar.boundary import release as boundary
-from dpnb_columnar.boundary.baselines import Majority
-from dpnb_columnar.boundary.mechanism import Release
-from dpnb_columnar.boundary.moments import GRID_BITS, MOMENTS, Moment
-from dpnb_columnar.boundary.private import PrivateCounts, categorical_requests, class_counts_request, release_table
-from dpnb_columnar.boundary.untrimmed import CONSTANT_MOMENTS, ConstantMoment
 from dpnb_columnar.budget import Approximate, Pure, Request, Share, Weights
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
+from dpnb_columnar.counting import statistics
+from dpnb_columnar.counting.engines import local, polars
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.mechanisms import (
+    adaptive_histogram,
+    histogram,
+    laplace,
+    moments,
+    postprocessing,
+    queries,
+    smooth,
+    smooth_noise,
+)
+from dpnb_columnar.mechanisms import release as boundary
+from dpnb_columnar.mechanisms.baselines import Majority
+from dpnb_columnar.mechanisms.laplace import CONSTANT_MOMENTS, ConstantMoment
+from dpnb_columnar.mechanisms.mechanism import Release
+from dpnb_columnar.mechanisms.moments import GRID_BITS, MOMENTS, Moment
+from dpnb_columnar.mechanisms.queries import PrivateCounts, categorical_requests, class_counts_request, release_table
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
 from dpnb_columnar.noise import (
     ClassicalGaussian,
@@ -45,7 +46,7 @@ from dpnb_columnar.noise import (
     sampler,
 )
 from dpnb_columnar.rows.expressions import category_code, class_code, fits, number
-from dpnb_columnar.rows.source import Source
+from dpnb_columnar.rows.parquet import Source
 from dpnb_columnar.sensitivity import RunLengthColumn, searched_beta, trimmed_mean
 
 Patch = pytest.MonkeyPatch
@@ -161,7 +162,7 @@ def variance_halved(patch: Patch) -> None:
 
 
 def noise_too_small(patch: Patch) -> None:
-    patch.setattr(private, "noisy_counts", _with_noise(lambda epsilon: Laplace(epsilon / Fraction(7, 10))))
+    patch.setattr(queries, "noisy_counts", _with_noise(lambda epsilon: Laplace(epsilon / Fraction(7, 10))))
 
 
 def _with_noise(make: Callable[[Fraction], NoiseFamily]) -> Callable[..., list[int]]:
@@ -229,18 +230,18 @@ def empty_cells_left_out(patch: Patch) -> None:
 
 def asked_twice(patch: Patch) -> None:
     """A table is answered twice under one share, and the mean of both answers is released."""
-    once = private.noisy_counts
+    once = queries.noisy_counts
 
     def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler) -> list[int]:
         answers = [once(list(counts), share, draw) for _ in range(2)]
         return [(one + two) // 2 for one, two in zip(*answers, strict=True)]
 
-    patch.setattr(private, "noisy_counts", noisy_counts)
+    patch.setattr(queries, "noisy_counts", noisy_counts)
 
 
 def size_of_the_rows(patch: Patch) -> None:
     """Sample size and trim follow the exact number of rows of a class."""
-    for mechanisms in (smooth, untrimmed):
+    for mechanisms in (smooth, laplace):
         patch.setattr(
             mechanisms, "class_sizes", lambda release: [max(int(n), 8) for n in release.statistics.class_counts]
         )
@@ -257,7 +258,7 @@ def clipping_forgotten(patch: Patch) -> None:
         return ((value - float(attribute.lower)) / float(attribute.step) + 0.5).floor().clip(0)
 
     def count_cells(source: Source, domain: Domain, attributes: Any, *, classes: bool) -> list[statistics.Cells]:
-        rows = polars_engine.scan(source).filter(fits(domain, source.kinds))
+        rows = polars.scan(source).filter(fits(domain, source.kinds))
         label = class_code(domain, source.kinds)
         coded = {each.name: code(each, source) for each in attributes} | ({None: pl.lit(0)} if classes else {})
         found = []
@@ -272,7 +273,7 @@ def clipping_forgotten(patch: Patch) -> None:
     def accepting(name: str | None, parts: Any, classes: int, last: int) -> Any:
         return joined(name, parts, classes, 2**32)
 
-    patch.setattr(polars_engine, "count_cells", count_cells)
+    patch.setattr(polars, "count_cells", count_cells)
     patch.setattr(statistics, "_joined", accepting)
 
 
@@ -281,7 +282,7 @@ def refuses_nan(patch: Patch) -> None:
     count = local.aggregate
 
     def aggregate(source: Source, domain: Domain) -> Statistics:
-        if polars_engine.scan(source).select(pl.col("number").is_nan().any()).collect().item():
+        if polars.scan(source).select(pl.col("number").is_nan().any()).collect().item():
             raise DataError("a value is not a number")
         return count(source, domain)
 
@@ -341,7 +342,7 @@ def few_random_bits(patch: Patch) -> None:
 
 def default_seed(patch: Patch) -> None:
     class Seeded(SeededBits):
-        private = True
+        queries = True
 
     patch.setattr(boundary, "SystemBits", lambda: Seeded(42))
 
@@ -362,9 +363,9 @@ def gaussian_family(patch: Patch, times: float) -> None:
         def scale(self) -> Fraction:
             return ClassicalGaussian(self.epsilon, self.delta, self.beta).scale * Fraction(times)
 
-    calibrate = families.smooth_family("classical-gaussian").calibrate
+    calibrate = smooth_noise.smooth_family("classical-gaussian").calibrate
 
     def lighter(epsilon: Fraction, delta: Fraction) -> Double:
         return Double(epsilon, delta, calibrate(epsilon, delta).beta)
 
-    patch.setitem(families._FAMILIES, DOUBLE, families.SmoothFamily(DOUBLE, Approximate, lighter))
+    patch.setitem(smooth_noise._FAMILIES, DOUBLE, smooth_noise.SmoothFamily(DOUBLE, Approximate, lighter))

@@ -9,7 +9,7 @@ import pytest
 
 from dpnb_columnar.datasets import prepare
 from dpnb_columnar.domain.catalogue import read_catalogue
-from dpnb_columnar.resources import resource
+from dpnb_columnar.runtime.resources import resource
 
 FOLDER = Path(os.environ.get("DPNB_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data")
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from model_cases import declared
 
-from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
-from dpnb_columnar.boundary.release import MECHANISMS, release
 from dpnb_columnar.budget import Budget, Neighbours
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.mechanisms.release import MECHANISMS, release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 

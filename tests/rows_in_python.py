@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Group, Label, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
 

@@ -11,8 +11,8 @@ import pytest
 from real_data import prepared
 
 from dpnb_columnar.budget import Budget, parse_epsilon
-from dpnb_columnar.commands.main import exit_code
-from dpnb_columnar.rows.domains import find_domain
+from dpnb_columnar.cli.main import exit_code
+from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.study.cross_validation import Fold, accuracies, split
 
 SEEDS = range(5)

@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
-from dpnb_columnar.boundary.bins import declared_edges
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.mechanisms.histogram import declared_edges
+from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.parameters import Histogram
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 

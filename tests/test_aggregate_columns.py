@@ -17,7 +17,7 @@ import pytest
 from aggregation_cases import ENGINES, LABEL, check, declared, labelled
 from rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
 
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.parquet import open_source
 
 EDGES = {8: 2**7, 16: 2**15, 32: 2**31, 64: 2**63}
 WIDE = [

@@ -14,9 +14,9 @@ import pytest
 from aggregation_cases import BOTH, ENGINES, LABEL, MIXED, check, declared, labelled, written
 from rows_in_python import counts_of, expected_counts
 
-from dpnb_columnar.aggregation import polars_engine
+from dpnb_columnar.counting.engines import polars
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.parquet import open_source
 
 
 def with_type(table: pa.Table, name: str, type_: pa.DataType) -> pa.Table:
@@ -61,7 +61,7 @@ def test_several_files(tmp_path: Path, tables: list[pa.Table]) -> None:
 @pytest.mark.parametrize("cells", [1, 10, 23])
 def test_passes_cross_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     """Down to one row a pass."""
-    monkeypatch.setattr(polars_engine, "PART_ROWS", cells)
+    monkeypatch.setattr(polars, "PART_ROWS", cells)
     check(tmp_path, [MIXED, MIXED.slice(0, 0), MIXED.slice(1, 1), MIXED.slice(2)], BOTH)
 
 
@@ -136,9 +136,9 @@ def test_a_file_that_vanishes(tmp_path: Path) -> None:
 MEMORY_SCRIPT = """
 import sys
 from pathlib import Path
-from dpnb_columnar.aggregation import local
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.domain import read_domain
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.parquet import open_source
 
 def peak_mebibytes():
     # Not ru_maxrss on Linux: a child inherits the peak of the process that started it.

@@ -18,8 +18,8 @@ from people import DECLARATION, PEOPLE, people, people_domain, spoil_rows, write
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
-from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.budget import Pure, total
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Numeric, UnlabelledDomain
 from dpnb_columnar.model.model import Model
 
@@ -176,8 +176,8 @@ functions = {name: getattr(dpnb, name) for name in dpnb.__all__}
 assert "polars" in sys.modules
 assert all(callable(function) for function in functions.values()), functions
 # Nor do sub-packages, loaded meanwhile, take the functions' names.
-import dpnb_columnar.commands.main
-dpnb_columnar.commands.main.exit_code(["--version"])
+import dpnb_columnar.cli.main
+dpnb_columnar.cli.main.exit_code(["--version"])
 assert all(getattr(dpnb, name) is function for name, function in functions.items())
 """
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.audit.bits import PlayedBits, reachable
+from dpnb_columnar.audit.recording import Answers, Drawn, Witness
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
-from dpnb_columnar.study.audit.played import PlayedBits, reachable
-from dpnb_columnar.study.audit.recording import Answers, Drawn, Witness
 
 LOSSES: dict[type[Loss], Loss] = {
     Pure: Pure(Fraction(1)),

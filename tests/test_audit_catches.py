@@ -9,12 +9,11 @@ from fractions import Fraction
 import planted_faults as faults
 import pytest
 
+from dpnb_columnar.audit import bits, exact, statistical
+from dpnb_columnar.audit.databases import Population, populate
+from dpnb_columnar.audit.findings import Configuration, Finding, configurations
+from dpnb_columnar.audit.run import Effort, attack_one
 from dpnb_columnar.budget import Budget, Neighbours
-from dpnb_columnar.study.audit import bits, draws, exact, statistical
-from dpnb_columnar.study.audit.configurations import Configuration, configurations
-from dpnb_columnar.study.audit.findings import Finding
-from dpnb_columnar.study.audit.population import Population, populate
-from dpnb_columnar.study.audit.run import Effort, attack_one
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 REDUCED = Effort(
@@ -68,13 +67,13 @@ FAULTS: list[tuple[Plant, Configuration, Neighbours, str]] = [
     (faults.refusal_by_rows, DOUBLE, ADD, exact.FAILURES),
     (faults.noise_too_small, MAJORITY, ADD, exact.LOSS),
     (faults.noise_too_small, SMOOTH, REPLACE, exact.LOSS),
-    (faults.noise_too_small_inside, SMOOTH, ADD, draws.DISTRIBUTION),
-    (faults.noise_too_small_inside, MAJORITY, REPLACE, draws.DISTRIBUTION),
+    (faults.noise_too_small_inside, SMOOTH, ADD, bits.DISTRIBUTION),
+    (faults.noise_too_small_inside, MAJORITY, REPLACE, bits.DISTRIBUTION),
     (faults.beta_too_large, SMOOTH, ADD, exact.NOISE),
     (faults.family_too_light, SMOOTH, ADD, exact.NOISE),
     (faults.noise_in_floats, SMOOTH, ADD, bits.GRID),
     (faults.noise_in_floats, HISTOGRAM, ADD, bits.GRID),
-    (faults.coarse_rounding, SMOOTH, ADD, draws.RESIDUES),
+    (faults.coarse_rounding, SMOOTH, ADD, bits.RESIDUES),
     (faults.coarse_rounding, SMOOTH, ADD, bits.REACHABLE),
     (faults.few_random_bits, SMOOTH, ADD, bits.REACHABLE),
     (faults.empty_cells_left_out, HISTOGRAM, ADD, exact.QUERIES),

@@ -7,14 +7,23 @@ from math import comb
 import numpy as np
 import pytest
 
-from dpnb_columnar.boundary.families import NOISE_FAMILIES
-from dpnb_columnar.boundary.release import MECHANISMS
+from dpnb_columnar.audit.adversarial import adversarial_pairs
+from dpnb_columnar.audit.databases import (
+    WAGES,
+    YEARS,
+    Population,
+    crowds,
+    groups,
+    neighbours,
+    populate,
+    small_databases,
+    small_pairs,
+)
+from dpnb_columnar.audit.findings import configurations
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.study.audit.adversarial import adversarial_pairs
-from dpnb_columnar.study.audit.configurations import configurations
-from dpnb_columnar.study.audit.databases import crowds, groups, neighbours, small_databases, small_pairs
-from dpnb_columnar.study.audit.population import WAGES, YEARS, Population, populate
+from dpnb_columnar.mechanisms.release import MECHANISMS
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 
 
 @pytest.fixture(scope="module", params=[YEARS, WAGES], ids=lambda domain: domain.name)

@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpnb_columnar.study.audit.events import Sample, best_of_models, best_of_numbers
-from dpnb_columnar.study.audit.intervals import band, epsilon_bound, lower_bound, upper_bound
+from dpnb_columnar.audit.events import (
+    Sample,
+    band,
+    best_of_models,
+    best_of_numbers,
+    epsilon_bound,
+    lower_bound,
+    upper_bound,
+)
 
 TRIALS = 300
 

@@ -11,6 +11,8 @@ import pytest
 from scipy.special import erfc
 from scipy.stats import norm
 
+from dpnb_columnar.audit.exact import composed, concentrated_epsilon
+from dpnb_columnar.audit.losses import claimed, measured, worst_admissible
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
 from dpnb_columnar.budget.conversion import implies
 from dpnb_columnar.noise import (
@@ -24,8 +26,6 @@ from dpnb_columnar.noise import (
     StudentT,
     UniformLogNormal,
 )
-from dpnb_columnar.study.audit.composed import composed, concentrated_epsilon
-from dpnb_columnar.study.audit.losses import claimed, measured, worst_admissible
 
 Floats = np.ndarray
 

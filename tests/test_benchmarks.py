@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpnb_columnar.aggregation.local import aggregate
+from dpnb_columnar.counting.engines.local import aggregate
+from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Numeric
-from dpnb_columnar.rows.domains import find_domain
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.parquet import open_source
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
 
 processes = pytest.importorskip("benchmarks.processes", reason="benchmarks are in a checkout alone")

@@ -8,15 +8,15 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpnb_columnar.boundary.bins import (
+from dpnb_columnar.domain import read_domain
+from dpnb_columnar.mechanisms.histogram import (
     MOST_OUTER_BINS,
     declared_edges,
     equal_edges,
     geometric_edges,
     placed_edges,
 )
-from dpnb_columnar.boundary.tuning import MOST_BINS
-from dpnb_columnar.domain import read_domain
+from dpnb_columnar.mechanisms.tuning import MOST_BINS
 
 lasts = st.integers(1, 2**32) | st.integers(1, 100)
 numbers = st.integers(1, MOST_BINS)

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mechanisms import PRIVATE
 
-from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
-from dpnb_columnar.boundary.private import COUNTS
-from dpnb_columnar.boundary.release import MECHANISMS, plan, release
 from dpnb_columnar.budget import Budget, Loss, Neighbours, Pure, Weights, total
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.queries import COUNTS
+from dpnb_columnar.mechanisms.release import MECHANISMS, plan, release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, Table
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits

@@ -15,8 +15,8 @@ from people import DECLARATION, people, people_domain, write_people
 from running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.aggregation.files import STATISTICS_KEY, load_statistics, save_statistics
-from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.statistics_files import STATISTICS_KEY, load_statistics, save_statistics
 from dpnb_columnar.domain import digest
 from dpnb_columnar.errors import DataError
 

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from people import PEOPLE, people
 
-from dpnb_columnar.aggregation import counters, polars_engine
-from dpnb_columnar.aggregation.counters import DenseCounter, SparseCounter
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.counting.engines import polars
+from dpnb_columnar.counting.engines.polars import DenseCounter, SparseCounter
+from dpnb_columnar.rows.parquet import open_source
 
 
 @settings(deadline=None)
@@ -25,7 +25,7 @@ from dpnb_columnar.rows.source import open_source
 def test_both_counters_count(parts: list[list[int]], waiting: int) -> None:
     expected = sorted(Counter(place for part in parts for place in part).items())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counters, "MOST_WAITING", waiting)
+        patch.setattr(polars, "MOST_WAITING", waiting)
         for counter in (DenseCounter(41), SparseCounter()):
             for part in parts:
                 counter.add(pl.Series(part, dtype=pl.UInt16))
@@ -36,7 +36,7 @@ def test_both_counters_count(parts: list[list[int]], waiting: int) -> None:
 @pytest.mark.parametrize("most", [0, 150, 2**24])
 def test_tables_without_a_counter_for_every_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """None of the tables, some, or all have one."""
-    monkeypatch.setattr(polars_engine, "MOST_COUNTERS", most)
+    monkeypatch.setattr(polars, "MOST_COUNTERS", most)
     check(tmp_path, people(500).to_arrow(), PEOPLE, group=100)
 
 

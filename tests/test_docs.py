@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dpnb_columnar.commands.main import exit_code
+from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.domain import read_domain
 
 ROOT = Path(__file__).parents[1]

@@ -36,7 +36,7 @@ from dpnb_columnar.domain.editing import Edits, edited
 from dpnb_columnar.domain.groups import compressed, expanded, in_order
 from dpnb_columnar.domain.toml import entry_toml
 from dpnb_columnar.errors import DomainError
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.parquet import open_source
 
 OCC = {"values": ["Managers", "Clerks", 77], "groups": {"Managers": ["10-12", 20], "Clerks": [30, "031"]}}
 

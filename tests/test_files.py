@@ -13,9 +13,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpnb_columnar import files
 from dpnb_columnar.errors import OutputError
-from dpnb_columnar.files import atomic_output, check_output
+from dpnb_columnar.runtime import outputs
+from dpnb_columnar.runtime.outputs import atomic_output, check_output
 
 
 def names_of(folder: Path) -> set[str]:
@@ -119,14 +119,14 @@ def test_overwrite_replaces_and_readers_of_the_old_keep_it(tmp_path: Path) -> No
 
 
 def test_folder_that_cannot_be_synchronised_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synchronise = files._synchronise
+    synchronise = outputs._synchronise
 
     def only_files(path: Path) -> None:
         if path.is_dir():
             raise OSError(errno.EINVAL, "Invalid argument")
         synchronise(path)
 
-    monkeypatch.setattr(files, "_synchronise", only_files)
+    monkeypatch.setattr(outputs, "_synchronise", only_files)
     with atomic_output(tmp_path / "out") as partial:
         partial.write_text("new")
     assert (tmp_path / "out").read_text() == "new"

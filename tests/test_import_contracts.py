@@ -17,7 +17,7 @@ import pytest
 
 CHECKOUT = Path(__file__).parents[1]
 PACKAGE = CHECKOUT / "dpnb_columnar"
-PRIVATE_SIDE = "aggregation"
+PRIVATE_SIDE = "counting"
 ENGINES = ("polars", "duckdb", "pyarrow")
 
 
@@ -52,28 +52,28 @@ def test_contracts_are_kept() -> None:
     ("module", "line"),
     [
         ("model/model.py", f"from dpnb_columnar.{PRIVATE_SIDE}.statistics import Statistics"),
-        ("model/report.py", "import dpnb_columnar.boundary.counts"),
-        ("model/likelihood.py", "from dpnb_columnar.noise import draw"),
+        ("model/parameters.py", "import dpnb_columnar.mechanisms.queries"),
+        ("model/terms.py", "from dpnb_columnar.noise import ExactSampler"),
         ("model/predict.py", "import dpnb_columnar.sensitivity"),
         ("domain/numbers.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
-        ("domain/attributes.py", "import dpnb_columnar.rows.source"),
-        ("boundary/counts.py", "import polars"),
+        ("domain/attributes.py", "import dpnb_columnar.rows.parquet"),
+        ("mechanisms/queries.py", "import polars"),
         ("advice/population.py", "import polars"),
-        ("advice/reference.py", f"import dpnb_columnar.{PRIVATE_SIDE}.local"),
-        ("advice/rehearsal.py", "import dpnb_columnar.rows.source"),
-        ("boundary/smooth.py", "import dpnb_columnar.rows.source"),
-        ("boundary/release.py", "from dpnb_columnar.files import atomic_output"),
+        ("advice/rehearsal.py", "import dpnb_columnar.rows.parquet"),
+        ("mechanisms/smooth.py", "import dpnb_columnar.rows.parquet"),
+        ("mechanisms/release.py", "from dpnb_columnar.runtime.outputs import atomic_output"),
         (f"{PRIVATE_SIDE}/statistics.py", "import dpnb_columnar.noise"),
-        (f"{PRIVATE_SIDE}/local.py", "import dpnb_columnar.model.model"),
-        ("commands/train.py", "import dpnb_columnar.suggestion.profile"),
-        ("commands/train.py", "from dpnb_columnar.commands import suggest_domain"),
-        ("dialects/trees.py", "import dpnb_columnar.noise"),
-        ("codebooks/ddi.py", "import dpnb_columnar.boundary.counts"),
-        ("ingest/lines.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
+        (f"{PRIVATE_SIDE}/engines/local.py", "import dpnb_columnar.model.model"),
+        ("cli/verbs/train.py", "import dpnb_columnar.counting.suggestion"),
+        ("cli/verbs/train.py", "from dpnb_columnar.cli.verbs import suggest_domain"),
+        ("dialects/nodes.py", "import dpnb_columnar.noise"),
+        ("extracts/codebooks/ddi.py", "import dpnb_columnar.mechanisms.queries"),
+        ("extracts/lines.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("ledger/ledger.py", "import dpnb_columnar.model.model"),
-        ("databases/reading.py", "import dpnb_columnar.model.model"),
+        ("rows/databases.py", "import dpnb_columnar.model.model"),
         ("sensitivity/column.py", "import dpnb_columnar.domain"),
-        ("noise/sampler.py", "import dpnb_columnar.boundary.release"),
+        ("noise/sampler.py", "import dpnb_columnar.mechanisms.release"),
+        ("errors.py", "import dpnb_columnar.domain"),
     ],
 )
 def test_planted_import_breaks_a_contract(module: str, line: str, copy: Path) -> None:
@@ -96,7 +96,7 @@ def test_release_loads_no_engine() -> None:
     program = f"""
 import numpy as np
 from dpnb_columnar.{PRIVATE_SIDE}.statistics import Cells, assemble
-from dpnb_columnar.boundary.release import MECHANISMS, release
+from dpnb_columnar.mechanisms.release import MECHANISMS, release
 from dpnb_columnar.budget import Budget, parse_epsilon
 from dpnb_columnar.domain import read_domain
 
@@ -111,9 +111,9 @@ for mechanism in MECHANISMS:
     release(statistics, Budget(parse_epsilon("1")), mechanism)
 """
     modules = loaded(program)
-    assert "dpnb_columnar.boundary.smooth" in modules
+    assert "dpnb_columnar.mechanisms.smooth" in modules
     assert modules.isdisjoint(ENGINES)
-    assert not any(name.startswith(("dpnb_columnar.rows", "dpnb_columnar.files")) for name in modules)
+    assert not any(name.startswith(("dpnb_columnar.rows", "dpnb_columnar.runtime.outputs")) for name in modules)
 
 
 def test_advice_loads_no_engine() -> None:
@@ -128,7 +128,7 @@ advise(domain, Budget(parse_epsilon("1")), 1000)
 """
     modules = loaded(program)
     assert modules.isdisjoint(ENGINES)
-    assert not any(name.startswith(("dpnb_columnar.rows", "dpnb_columnar.files")) for name in modules)
+    assert not any(name.startswith(("dpnb_columnar.rows", "dpnb_columnar.runtime.outputs")) for name in modules)
 
 
 def test_public_side_loads_nothing_private() -> None:
@@ -137,7 +137,7 @@ def test_public_side_loads_nothing_private() -> None:
         "\n".join(["import dpnb_columnar.model", *(f"import dpnb_columnar.model.{name}" for name in names)])
     )
     assert {f"dpnb_columnar.model.{name}" for name in names} <= modules
-    private = (PRIVATE_SIDE, "boundary", "sensitivity", "noise")
+    private = (PRIVATE_SIDE, "mechanisms", "sensitivity", "noise")
     assert not [name for name in modules if name.startswith(tuple(f"dpnb_columnar.{part}" for part in private))]
     assert "flint" not in modules
 

@@ -15,19 +15,19 @@ from people import PEOPLE, people, people_domain, write_people
 from running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.aggregation.statistics import Statistics
-from dpnb_columnar.boundary import moments
-from dpnb_columnar.boundary.moments import Job, pooled, release_moments, sample_size
-from dpnb_columnar.boundary.outlook import expected_error
-from dpnb_columnar.boundary.release import MECHANISMS, plan, release
-from dpnb_columnar.boundary.tuning import trim
 from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, Pure
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms import moments
+from dpnb_columnar.mechanisms.expected_error import expected_error
+from dpnb_columnar.mechanisms.moments import Job, pooled, release_moments, sample_size
+from dpnb_columnar.mechanisms.release import MECHANISMS, plan, release
+from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.model.parameters import Normal, Table
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
 from dpnb_columnar.sensitivity import public_size, trimmed_mean, trimmed_variance
-from dpnb_columnar.sensitivity.squares import squares_shift
+from dpnb_columnar.sensitivity.moments import squares_shift
 
 NEW = ["paper", "trimmed-mean", "global", "global-variance"]
 SPREAD = {

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from released_models import AGE_COUNTS, CLASS_COUNTS, JOB_COUNTS, MODELS, WAGE_COUNTS, released
 
-from dpnb_columnar.boundary.release import LIBRARIES, MECHANISMS
 from dpnb_columnar.budget import Pure, total
 from dpnb_columnar.budget.conversion import within
+from dpnb_columnar.mechanisms.release import LIBRARIES, MECHANISMS
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.files import load_model, save_model
 from dpnb_columnar.model.model import Model

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.model.document import to_document, to_json
 from dpnb_columnar.model.files import load_model, save_model
-from dpnb_columnar.model.reading import from_document
+from dpnb_columnar.model.parsing import from_document
 
 SHARE: Place = ("guarantee", "composition", 0)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from dpnb_columnar.sql import Parameters, identifier, literal_pattern, sections
+from dpnb_columnar.runtime.resources import Parameters, identifier, literal_pattern, sections
 
 
 def test_slots_in_names_and_in_nested_sections_are_not_expanded() -> None:

@@ -17,12 +17,12 @@ from flint import ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
-from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_family
-from dpnb_columnar.boundary.release import MECHANISMS, release
-from dpnb_columnar.boundary.tuning import trim
 from dpnb_columnar.budget import Budget, Pure, Weights
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import read_domain
+from dpnb_columnar.mechanisms.release import MECHANISMS, release
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.model.files import load_model, save_model
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal

@@ -17,7 +17,7 @@ from model_cases import declared, histogram_of, model_of, normal_of, numeric_dec
 from scored_rows import MIXED
 
 from dpnb_columnar.domain import Attribute
-from dpnb_columnar.model import readings
+from dpnb_columnar.model import lookup
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import SKIPPED
 
@@ -45,7 +45,7 @@ CODES = {
 def by_rows(model: Model, frame: pl.DataFrame) -> pl.DataFrame:
     """Predictions by the expressions, none looked up."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(readings, "MOST_CELLS", 0)
+        patch.setattr(lookup, "MOST_CELLS", 0)
         query = model.predict(frame.lazy())
     return query.collect()
 
@@ -161,7 +161,7 @@ def test_what_is_looked_up_is_bounded() -> None:
 
 MODULES_PROBE = """
 import sys
-from dpnb_columnar.commands.main import exit_code
+from dpnb_columnar.cli.main import exit_code
 code = exit_code(sys.argv[2:])
 found = set(sys.argv[1].split()).intersection(sys.modules)
 sys.exit(f"{code} {sorted(found)}" if code or found else 0)
@@ -173,7 +173,7 @@ def test_predict_loads_no_library_that_it_does_not_use(tmp_path: Path) -> None:
     pl.DataFrame({"age": [30], "money": [12], "hours": [40], "sex": ["m"], "job": [1]}).write_parquet(
         tmp_path / "rows.parquet"
     )
-    heavy = "numpy pyarrow duckdb scipy sqlglot flint sqlite3 rich dpnb_columnar.boundary dpnb_columnar.ledger"
+    heavy = "numpy pyarrow duckdb scipy sqlglot flint sqlite3 rich dpnb_columnar.mechanisms dpnb_columnar.ledger"
     words = ["predict", "model.json", "rows.parquet", "--output", "scored.parquet"]
     ended = subprocess.run(
         [sys.executable, "-c", MODULES_PROBE, heavy, *words],

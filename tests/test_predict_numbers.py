@@ -16,10 +16,9 @@ from reference_scorer import bin_of, log_density, reference
 from scored_rows import AGE, MIXED, SEX, probabilities_of, scored, types
 
 from dpnb_columnar.domain import Attribute, Categorical
-from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED
-from dpnb_columnar.model.terms import thresholds
+from dpnb_columnar.model.terms import log_normalisation, thresholds
 
 
 def check_against_reference(model: Model, rows: Sequence[Mapping[str, Any]]) -> float:

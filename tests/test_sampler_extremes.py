@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpnb_columnar.noise import Laplace, NoiseFamily, PaperCauchy, PolyPlace, draw
-from dpnb_columnar.sensitivity.accuracy import LARGEST_BETA, SMALLEST_BETA
+from dpnb_columnar.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
 
 SAMPLED = [
     *(Laplace(epsilon) for epsilon in (Fraction(1, 10**9), Fraction(1), Fraction(1000))),

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.boundary import tuning
-from dpnb_columnar.boundary.families import smooth_noise
 from dpnb_columnar.budget import Pure
+from dpnb_columnar.mechanisms import tuning
+from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.sensitivity import (
     RunLengthColumn,
     mean_smooth_sensitivity,
@@ -26,7 +26,7 @@ from dpnb_columnar.sensitivity import (
     trimmed_variance,
     variance_smooth_bound,
 )
-from dpnb_columnar.sensitivity.accuracy import LARGEST_BETA, SMALLEST_BETA
+from dpnb_columnar.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
 
 Values = tuple[int, ...]
 

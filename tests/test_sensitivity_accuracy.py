@@ -32,8 +32,8 @@ from dpnb_columnar.sensitivity import (
     trimmed_variance,
     variance_smooth_bound,
 )
-from dpnb_columnar.sensitivity.accuracy import LARGEST_BETA, SMALLEST_BETA
 from dpnb_columnar.sensitivity.column import LARGEST_SIZE
+from dpnb_columnar.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
 
 ROWS = 10**10
 CELLS = [1, 2, 3, 100, 2**16, 2**20, 2**32 - 1, 2**32]

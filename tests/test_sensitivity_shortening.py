@@ -20,7 +20,7 @@ from dpnb_columnar.sensitivity import (
     variance_smooth_bound,
 )
 from dpnb_columnar.sensitivity.column import between_ranks
-from dpnb_columnar.sensitivity.shortening import shortened
+from dpnb_columnar.sensitivity.search import shortened
 
 Search = Callable[[RunLengthColumn, int, int, float], float]
 

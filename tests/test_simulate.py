@@ -15,10 +15,10 @@ from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.domain.metadata import domain_from_metadata
 from dpnb_columnar.errors import OutputError, UsageError
-from dpnb_columnar.resources import resource
+from dpnb_columnar.runtime.resources import resource
 from dpnb_columnar.simulate import simulate_census
+from dpnb_columnar.simulate.census import BLOCK_ROWS
 from dpnb_columnar.simulate.lookup import Draws, Lookup, steps
-from dpnb_columnar.simulate.writer import BLOCK_ROWS
 
 ROWS = 150_000
 SEED = 1940

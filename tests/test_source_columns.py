@@ -13,8 +13,8 @@ import pytest
 from census_files import CENSUS, COLUMNS, parquet, refusal, with_condition
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.kinds import Kind, keys, kind_of
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.columns import Kind, keys, kind_of
+from dpnb_columnar.rows.parquet import open_source
 
 
 def test_missing_columns_name_candidates(tmp_path: Path) -> None:

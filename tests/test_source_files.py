@@ -12,7 +12,7 @@ import pytest
 from census_files import CENSUS, COLUMNS, parquet, refusal
 
 from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.rows.source import open_source, read_metadata, resolve
+from dpnb_columnar.rows.parquet import open_source, read_metadata, resolve
 
 
 @pytest.fixture

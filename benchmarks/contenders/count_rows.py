@@ -9,36 +9,36 @@ import sys
 from collections.abc import Callable
 
 from benchmarks.contenders.timed import print_seconds
-from dpnb_columnar.aggregation import duckdb_engine, local, polars_engine
-from dpnb_columnar.aggregation.statistics import Statistics, assemble
+from dpnb_columnar.counting.engines import duckdb, local, polars
+from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.counting.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.rows import codes
-from dpnb_columnar.rows.domains import find_domain
-from dpnb_columnar.rows.source import Source, open_source, resolve
+from dpnb_columnar.rows import expressions
+from dpnb_columnar.rows.parquet import Source, open_source, resolve
 
 Count = Callable[[Source, Domain], Statistics]
 
 
 def two_engines(source: Source, domain: Domain) -> Statistics:
     """A scan for numbers in Polars, and one for categories in DuckDB; each filters by all attributes."""
-    tables = duckdb_engine.count_cells(source, domain, domain.categorical, classes=True)
-    return assemble(domain, [*tables, *polars_engine.count_cells(source, domain, domain.numeric, classes=False)])
+    tables = duckdb.count_cells(source, domain, domain.categorical, classes=True)
+    return assemble(domain, [*tables, *polars.count_cells(source, domain, domain.numeric, classes=False)])
 
 
 def duckdb_alone(source: Source, domain: Domain) -> Statistics:
     """One scan in DuckDB, with a grouping set for each attribute."""
-    return assemble(domain, duckdb_engine.count_cells(source, domain, domain.attributes, classes=True))
+    return assemble(domain, duckdb.count_cells(source, domain, domain.attributes, classes=True))
 
 
 def rules_for_each_row() -> Count:
     """Codes are computed, not looked up."""
-    codes.MOST_LOOKED_UP = -1
+    expressions.MOST_LOOKED_UP = -1
     return local.aggregate
 
 
 def groups_of_parts() -> Count:
     """Each part of the rows is grouped, no cell has a counter."""
-    polars_engine.MOST_COUNTERS = -1
+    polars.MOST_COUNTERS = -1
     return local.aggregate
 
 

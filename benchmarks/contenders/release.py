@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.contenders.timed import print_seconds
-from dpnb_columnar.aggregation.files import load_statistics
-from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.domain import read_domain
+from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.document import to_document, to_json
 
 LOADING = {

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dpnb_columnar.aggregation.files import save_statistics
-from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.statistics_files import save_statistics
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.sensitivity import RunLengthColumn
 

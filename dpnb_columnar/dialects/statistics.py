@@ -7,21 +7,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dpnb_columnar.dialects.names import Dialect
-from dpnb_columnar.dialects.trees import (
-    SOURCE,
-    case,
-    identifier,
-    integer,
-    is_null,
-    lookup,
-    named,
-    own_column,
-    text,
-)
-from dpnb_columnar.dialects.values import Kinds, category_code, check_texts, class_code, grid_code, number
+from dpnb_columnar.dialects.nodes import SOURCE, case, identifier, integer, is_null, lookup, named, own_column, text
+from dpnb_columnar.dialects.rules import Kinds, category_code, check_texts, class_code, grid_code, number
 from dpnb_columnar.dialects.write import header, table_named, table_or, written
 from dpnb_columnar.domain import Domain, Numeric, digest
+from dpnb_columnar.rows.databases import Dialect
 
 CLASS, PLACE = "class", "place"
 

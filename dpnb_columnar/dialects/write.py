@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 import sqlglot
 from sqlglot import exp
 
-from dpnb_columnar.dialects.names import Dialect
-from dpnb_columnar.dialects.trees import (
+from dpnb_columnar.dialects.nodes import (
     among,
     as_double,
     as_text,
@@ -26,6 +25,7 @@ from dpnb_columnar.dialects.trees import (
     times,
 )
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.rows.databases import Dialect
 from dpnb_columnar.version import __version__
 
 Gap = Callable[[exp.Expr], exp.Expr]
@@ -198,3 +198,21 @@ GAPS: Mapping[Dialect, Sequence[Gap]] = {
     Dialect.SNOWFLAKE: [_nan_by_order, _number_by_text],
     Dialect.SQLITE: [_nan_never, _number_by_order, _exact_double, _floor_by_cast, _steps_apart, _limit_for_offset],
 }
+
+
+# MERGED FROM dpnb_columnar/dialects/write.py: The rows of a table, as they are.
+
+
+def selected(table: str, columns: Sequence[str] | None, dialect: Dialect) -> str:
+    """The query for some columns of a table, or for all of them.
+
+    Args:
+        table: Its name, as ``write.table_named`` takes it.
+        columns: Columns in order; None for all.
+        dialect: The database.
+
+    Raises:
+        UsageError: The name is no table's.
+    """
+    wanted: list[exp.Expr] = [exp.Star()] if columns is None else [exp.column(identifier(name)) for name in columns]
+    return written(exp.select(*wanted).from_(table_named(table, dialect)), dialect)

@@ -10,10 +10,10 @@ from dpnb_columnar.domain.attributes import (
     Numeric,
     Scale,
     Transform,
+    UnlabelledDomain,
 )
 from dpnb_columnar.domain.declaration import Declaration, digest, document_of, read_declaration, read_domain
 from dpnb_columnar.domain.labelling import labelled
-from dpnb_columnar.domain.unlabelled import UnlabelledDomain
 
 __all__ = [
     "Attribute",

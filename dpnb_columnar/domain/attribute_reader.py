@@ -16,9 +16,9 @@ from dpnb_columnar.domain.attributes import (
     Numeric,
     Transform,
 )
-from dpnb_columnar.domain.fields import LARGEST_DECLARATION, Fields, listed, quoted
 from dpnb_columnar.domain.groups import expanded, in_order
 from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.validation import LARGEST_DECLARATION, Fields, listed, quoted
 from dpnb_columnar.errors import Fault, shown
 
 LARGEST_EXACT_INTEGER = 2**53

@@ -9,6 +9,9 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dpnb_columnar.domain.condition import Condition
 
 MAXIMUM_CELLS = 2**32
@@ -204,3 +207,49 @@ class Domain:
             if attribute.name == name:
                 return attribute
         raise KeyError(name)
+
+
+# MERGED FROM dpnb_columnar/domain/attributes.py: From grid codes to codes of the scale on which an attribute is
+# released: a public, increasing map of each value.
+
+Integers = NDArray[np.int64]
+
+
+def scale_codes(attribute: Numeric, codes: Integers) -> Integers:
+    """Codes on the attribute's scale.
+
+    Args:
+        attribute: A numeric attribute.
+        codes: Any shape, int64: grid codes from 0 to ``attribute.cells``; larger ones get the last code.
+
+    Returns:
+        The same shape, int64, from 0 to ``attribute.scale.cells``.
+    """
+    scale = attribute.scale
+    if attribute.transform is Transform.IDENTITY:
+        return np.clip(codes, 0, scale.cells)
+    values = np.log1p(float(attribute.lower) + np.minimum(codes, attribute.cells) * float(attribute.step))
+    scaled = np.floor((values - scale.origin) / scale.step + 0.5)
+    return np.clip(scaled, 0, scale.cells).astype(np.int64)
+
+
+# MERGED FROM dpnb_columnar/domain/attributes.py: A domain whose label is still to be chosen: what a codebook can say
+# about an extract.
+
+
+@dataclass(frozen=True)
+class UnlabelledDomain:
+    """Attributes, declared before anyone has said which of them is to be predicted.
+
+    Attributes:
+        name: Name of the data set.
+        attributes: Every column that may serve as an attribute or as the label, in order.
+    """
+
+    name: str
+    attributes: tuple[Attribute, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column the domain declares."""
+        return tuple(attribute.name for attribute in self.attributes)

@@ -13,12 +13,12 @@ from typing import Any
 
 from dpnb_columnar.domain.attributes import Domain
 from dpnb_columnar.domain.declaration import Declaration, read_declaration
-from dpnb_columnar.domain.fields import LONGEST_NAME, is_printable, named, quoted
 from dpnb_columnar.domain.labelling import no_label
 from dpnb_columnar.domain.numbers import exact
-from dpnb_columnar.domain.toml_reading import parsed_toml
+from dpnb_columnar.domain.toml import parsed_toml
+from dpnb_columnar.domain.validation import LONGEST_NAME, is_printable, named, quoted
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, shown
-from dpnb_columnar.resources import resource
+from dpnb_columnar.runtime.resources import resource
 
 CATALOGUE_NAME = "datasets.toml"
 ENTRY_KEYS = ("title", "source", "files", "epsilon", "rows", "raw")

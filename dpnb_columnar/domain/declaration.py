@@ -11,12 +11,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpnb_columnar.domain.attribute_reader import AttributeReader
-from dpnb_columnar.domain.attributes import DEFAULT_CELLS, Attribute, Domain, Group, Label, Missing, Numeric, Transform
+from dpnb_columnar.domain.attributes import (
+    DEFAULT_CELLS,
+    Attribute,
+    Domain,
+    Group,
+    Label,
+    Missing,
+    Numeric,
+    Transform,
+    UnlabelledDomain,
+)
 from dpnb_columnar.domain.condition import Condition, parse_condition
-from dpnb_columnar.domain.fields import LARGEST_DECLARATION, listed, quoted, reported
 from dpnb_columnar.domain.groups import compressed
 from dpnb_columnar.domain.numbers import text
-from dpnb_columnar.domain.unlabelled import UnlabelledDomain
+from dpnb_columnar.domain.validation import LARGEST_DECLARATION, listed, quoted, reported
 from dpnb_columnar.errors import DomainError, shown
 
 DOMAIN_KEYS = ("label", "attributes")

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.ledger.chain import ORIGIN, link, linked, sha256
-from dpnb_columnar.ledger.records import Entry
+from dpnb_columnar.ledger.records import ORIGIN, Entry, link, linked, sha256
 from dpnb_columnar.ledger.storage import reported, with_room
-from dpnb_columnar.sql import sections
+from dpnb_columnar.runtime.resources import sections
 
 Meaning = TypeVar("Meaning")
 

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
+from dpnb_columnar.budget import Loss, Remaining, Spent
+from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.files import atomic_output
 from dpnb_columnar.ledger.ledger import Ledger
-from dpnb_columnar.ledger.records import Entry
+from dpnb_columnar.ledger.records import Account, Entry
+from dpnb_columnar.ledger.refusals import amount_shown
+from dpnb_columnar.runtime.outputs import atomic_output
 
 FIELDS = (
     *("number", "time", "run", "dataset", "epsilon", "delta", "rho", "neighbours", "mechanism", "noise"),
@@ -86,3 +91,71 @@ WRITERS: dict[str, Callable[[Iterator[Row], Path], None]] = {
     ".json": _write_json,
 }
 """What writes releases, by the suffix of the file."""
+
+
+# MERGED FROM dpnb_columnar/ledger/export.py: Accounts and releases as people and programs read them. No document of a
+# model, no digest of data.
+
+ACCOUNT_HEADER = (
+    *("data set", "neighbours", "limit epsilon", "limit delta", "spent epsilon", "spent delta", "spent rho"),
+    *("left epsilon", "left delta", "left rho"),
+)
+
+RELEASE_HEADER: Mapping[str, str] = {
+    "number": "number",
+    "time": "time",
+    "run": "run",
+    "data set": "dataset",
+    "epsilon": "epsilon",
+    "delta": "delta",
+    "rho": "rho",
+    "neighbours": "neighbours",
+    "mechanism": "mechanism",
+    "noise": "noise",
+    "model": "model_digest",
+    "version": "version",
+}
+"""Columns of the table of releases, and the fields of ``export.FIELDS`` that they show."""
+
+SHORT_DIGEST = 12
+"""Characters of a digest in a table."""
+
+
+def account_cells(account: Account) -> list[str]:
+    """A row below ``ACCOUNT_HEADER``."""
+    spent, left = account.spent, account.remaining
+    amounts = (
+        *(account.limit.epsilon, account.limit.delta),
+        *(spent.epsilon, spent.delta, spent.rho),
+        *(left.epsilon, left.delta, left.rho),
+    )
+    return [account.dataset, account.neighbours.value, *map(amount_shown, amounts)]
+
+
+def account_document(account: Account) -> dict[str, Any]:
+    """An account in JSON, its amounts exact."""
+    return {
+        "dataset": account.dataset,
+        "neighbours": account.neighbours.value,
+        "bound": account.parts is not None,
+        "limit": _texts(account.limit),
+        "spent": _texts(account.spent),
+        "remaining": _texts(account.remaining),
+    }
+
+
+def release_cells(row: Row) -> list[int | str]:
+    """A row below ``RELEASE_HEADER``; ``-`` stands for what is not there."""
+    return [_cell(name, row[name]) for name in RELEASE_HEADER.values()]
+
+
+def _cell(name: str, value: int | str | None) -> int | str:
+    if value is None:
+        return "-"
+    if isinstance(value, int):
+        return value
+    return value[:SHORT_DIGEST] if name == "model_digest" else value
+
+
+def _texts(record: Loss | Spent | Remaining) -> dict[str, str]:
+    return {name: text(amount) for name, amount in asdict(record).items()}

@@ -12,11 +12,9 @@ from typing import Self
 from dpnb_columnar.budget import Approximate, Neighbours, Spent, admits
 from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.ledger import meaning, refusals, storage
-from dpnb_columnar.ledger.chain import ORIGIN, sha256
+from dpnb_columnar.ledger import codec, refusals, storage
 from dpnb_columnar.ledger.entries import Entries
-from dpnb_columnar.ledger.names import check_dataset, check_run
-from dpnb_columnar.ledger.records import Account, Charge, Entry, Run
+from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, check_dataset, check_run, sha256
 from dpnb_columnar.ledger.verification import Verified, verify
 
 MOST_NAMES = 1000
@@ -85,14 +83,14 @@ class Ledger:
             UsageError: The name cannot be one, or has an account already.
         """
         account = Account(check_dataset(dataset), limit, neighbours, parts, Spent())
-        meaning.check_limit(limit)
+        codec.check_limit(limit)
         with storage.writing(self.path, self._connection):
             if self._entries.one("account", dataset=dataset) is not None:
                 raise UsageError(
                     f"{self.path}: data set {dataset} has an account, and its limit never changes; "
                     "choose another --dataset"
                 )
-            self._entries.append(lambda number: meaning.account_entry(account, number))
+            self._entries.append(lambda number: codec.account_entry(account, number))
         return account
 
     def account(self, dataset: str) -> Account:
@@ -104,9 +102,9 @@ class Ledger:
         opened = self._entries.one("account", dataset=dataset)
         if opened is None:
             raise refusals.unknown_dataset(self.path, dataset, self._datasets(MOST_NAMES))
-        account = self._entries.meant(opened, meaning.account_of)
+        account = self._entries.meant(opened, codec.account_of)
         spend = self._entries.one("last_spend", dataset=dataset)
-        return account if spend is None else replace(account, spent=self._entries.meant(spend, meaning.total_of))
+        return account if spend is None else replace(account, spent=self._entries.meant(spend, codec.total_of))
 
     def accounts(self) -> Iterator[Account]:
         """Every account, in the order in which they were opened."""
@@ -121,7 +119,7 @@ class Ledger:
         spend = self._entries.one("spend", run=check_run(run))
         if spend is None:
             return None
-        charge = self._entries.meant(spend, meaning.charge_of)
+        charge = self._entries.meant(spend, codec.charge_of)
         model = self._entries.one("model", run=run)
         return Run(charge) if model is None else Run(charge, self._entries.document(model), model.model_digest)
 
@@ -137,7 +135,7 @@ class Ledger:
         known = self._known(charge)
         if known is None:
             self._total_with(charge)
-            meaning.inputs_text(charge)
+            codec.inputs_text(charge)
         return known
 
     def spend(self, charge: Charge) -> Run:
@@ -159,7 +157,7 @@ class Ledger:
             if known is not None:
                 return known
             total = self._total_with(charge)
-            self._entries.append(lambda number: meaning.spend_entry(charge, total, number))
+            self._entries.append(lambda number: codec.spend_entry(charge, total, number))
         return Run(charge)
 
     def keep(self, run: str, document: str) -> str:
@@ -185,7 +183,7 @@ class Ledger:
                 raise UsageError(f"{self.path}: run id {run}: nothing was charged under it; spend first")
             if known.document is not None:
                 return known.document
-            self._entries.append(lambda number: meaning.model_entry(run, sha256(document), number))
+            self._entries.append(lambda number: codec.model_entry(run, sha256(document), number))
             self._entries.keep(run, document)
         return document
 

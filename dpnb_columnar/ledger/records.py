@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from dpnb_columnar.budget import Approximate, Loss, Neighbours, Remaining, Spent, remaining
+from dpnb_columnar.errors import UsageError, shown
 
 
 class Kind(StrEnum):
@@ -123,3 +129,77 @@ class Entry(NamedTuple):
     parts: str | None = None
     model_digest: str | None = None
     digest: str = ""
+
+
+# MERGED FROM dpnb_columnar/ledger/records.py: The chain of digests, and the canonical texts that it is made of.
+
+ORIGIN = "0" * 64
+"""Stands for the digest before the first entry."""
+
+COLUMNS = Entry._fields
+
+
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def canonical(value: Any) -> str:
+    """The one JSON text of a value: sorted keys, no blanks, ASCII.
+
+    Raises:
+        ValueError, TypeError: It is not JSON.
+    """
+    return _ENCODER.encode(value)
+
+
+def sha256(text: str) -> str:
+    """SHA-256 of a text in UTF-8, in hexadecimal."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def link(previous: str, entry: Entry) -> str:
+    """The digest of an entry: of the digest before it, 64 characters, and of all its other fields."""
+    fields = entry._asdict()
+    del fields["digest"]
+    return sha256(previous + canonical(fields))
+
+
+def linked(previous: str, entry: Entry) -> Entry:
+    """The entry with its digest."""
+    return entry._replace(digest=link(previous, entry))
+
+
+# MERGED FROM dpnb_columnar/ledger/records.py: Names of data sets and of runs, as they stand in a ledger.
+
+LONGEST_NAME = 200
+"""Characters."""
+
+
+def check_dataset(name: str) -> str:
+    """The name of a data set, if a ledger can hold it.
+
+    Raises:
+        UsageError: Not 1 to 200 printable characters, or a blank at an end.
+    """
+    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable() or name != name.strip():
+        raise UsageError(
+            f"data set {shown(name)}: give it a name of 1 to {LONGEST_NAME} printable characters, no blanks around it"
+        )
+    return name
+
+
+def check_run(run: str) -> str:
+    """A run id, if a ledger can hold it; those of Airflow fit.
+
+    Raises:
+        UsageError: Not 1 to 200 letters, digits and ``._:+@=-``.
+    """
+    if not re.fullmatch(rf"[A-Za-z0-9._:+@=-]{{1,{LONGEST_NAME}}}", run):
+        raise UsageError(
+            f"run id {shown(run)}: give 1 to {LONGEST_NAME} letters, digits and . _ : + @ = -, such as night-2026-11-21"
+        )
+    return run
+
+
+def fresh_run() -> str:
+    """A run id that no other run has: the time, and chance."""
+    return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}-{secrets.token_hex(6)}"

@@ -14,8 +14,7 @@ from typing import Any
 from dpnb_columnar.budget import Approximate, Loss, Remaining, Spent
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError
-from dpnb_columnar.ledger.chain import canonical
-from dpnb_columnar.ledger.records import Account, Charge
+from dpnb_columnar.ledger.records import Account, Charge, canonical
 
 LONGEST_SHOWN = 20
 """Characters of an amount in a message; longer ones are told to nine digits."""

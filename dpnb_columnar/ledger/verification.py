@@ -9,11 +9,9 @@ from dataclasses import dataclass, replace
 
 from dpnb_columnar.budget import admits
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.ledger import meaning
-from dpnb_columnar.ledger.chain import COLUMNS, ORIGIN, link, sha256
+from dpnb_columnar.ledger import codec
 from dpnb_columnar.ledger.entries import Entries
-from dpnb_columnar.ledger.names import check_dataset, check_run
-from dpnb_columnar.ledger.records import Account, Entry, Kind
+from dpnb_columnar.ledger.records import COLUMNS, ORIGIN, Account, Entry, Kind, check_dataset, check_run, link, sha256
 
 _HEAD = frozenset({"number", "kind", "time", "version", "digest"})
 FIELDS = {
@@ -126,7 +124,7 @@ class _Walk:
 
         def passes(number: int) -> bool:
             rows = self.entries.rows("last_spend_before", dataset=account.dataset, number=number)
-            return bool(rows) and not admits(account.limit, meaning.total_of(Entry(*rows[0])))
+            return bool(rows) and not admits(account.limit, codec.total_of(Entry(*rows[0])))
 
         return 1 + bisect_left(range(1, self.number), True, key=passes)
 
@@ -150,14 +148,14 @@ class _Walk:
         return None
 
     def _opened(self, entry: Entry) -> Account:
-        account = meaning.account_of(entry)
+        account = codec.account_of(entry)
         _check_name(check_dataset, account.dataset)
         if account.dataset in self.accounts:
             raise ValueError("its data set has an account already")
         return account
 
     def _charged(self, entry: Entry) -> Account:
-        charge = meaning.charge_of(entry)
+        charge = codec.charge_of(entry)
         _check_name(check_run, charge.run)
         account = self.accounts.get(charge.dataset)
         if account is None:
@@ -167,7 +165,7 @@ class _Walk:
         if entry.inputs_digest != sha256(entry.inputs or ""):
             raise ValueError("its inputs are not those of their digest")
         spent = account.spent.plus(charge.loss)
-        if meaning.total_of(entry) != spent:
+        if codec.total_of(entry) != spent:
             raise ValueError("its totals are not those before it and its loss")
         return replace(account, spent=spent)
 

@@ -12,7 +12,7 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, probability_column, score
 from dpnb_columnar.rows.expressions import class_code, fits
-from dpnb_columnar.rows.source import Source, open_source
+from dpnb_columnar.rows.parquet import Source, open_source
 
 CALIBRATION_BINS = 10
 LEAST_PROBABILITY = 1e-15

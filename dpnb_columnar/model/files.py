@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.domain.metadata import distinct
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
-from dpnb_columnar.files import atomic_output
 from dpnb_columnar.model.document import leaves, to_document, to_json
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.reading import from_document
-from dpnb_columnar.plain_types import is_plain
+from dpnb_columnar.model.parsing import from_document
+from dpnb_columnar.rows.parquet import is_plain
+from dpnb_columnar.runtime.outputs import atomic_output
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from dpnb_columnar.dialects.values import Kinds
+    from dpnb_columnar.dialects.rules import Kinds
     from dpnb_columnar.rows.frames import Frame
 
 
@@ -63,13 +63,13 @@ class Model:
     def to_sql(
         self, dialect: str, table: str | None = None, keys: Sequence[str] = (), kinds: Kinds | None = None
     ) -> str:
-        """A query that scores every row of a table; see ``dpnb_columnar.dialects.scoring.scoring_query``.
+        """A query that scores every row of a table; see ``dpnb_columnar.model.sql.scoring_query``.
 
         Args:
             dialect: ``duckdb``, ``postgres``, ``spark``, ``bigquery``, ``snowflake`` or ``sqlite``.
             table: Name of the table, as the database writes it; the domain's name where none is given.
             keys: Columns to carry over, placed first; all where none is given.
-            kinds: What the columns hold, such as ``Kind.DATE``; see ``dpnb_columnar.dialects.values``.
+            kinds: What the columns hold, such as ``Kind.DATE``; see ``dpnb_columnar.dialects.rules``.
 
         Returns:
             One SELECT, without a semicolon.
@@ -77,8 +77,8 @@ class Model:
         Raises:
             dpnb_columnar.errors.UsageError: As ``scoring_query``, or the dialect is not known.
         """
-        from dpnb_columnar.dialects.names import dialect_named
-        from dpnb_columnar.dialects.scoring import scoring_query
+        from dpnb_columnar.model.sql import scoring_query
+        from dpnb_columnar.rows.databases import dialect_named
 
         return scoring_query(self, dialect_named(dialect), table, keys, kinds)
 

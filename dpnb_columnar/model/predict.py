@@ -11,12 +11,12 @@ import polars as pl
 
 from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.domain.condition import in_halves
-from dpnb_columnar.domain.fields import listed, named
+from dpnb_columnar.domain.validation import listed, named
 from dpnb_columnar.errors import DataError, shown
+from dpnb_columnar.model.lookup import Reading, reading
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.readings import Reading, reading
+from dpnb_columnar.rows.columns import NUMBERS, Kind, category_keys, kind_of, type_name
 from dpnb_columnar.rows.expressions import column
-from dpnb_columnar.rows.kinds import NUMBERS, Kind, category_keys, kind_of, type_name
 
 PREDICTED = "predicted"
 SKIPPED = "skipped"

@@ -1,17 +1,15 @@
 """Noise families and the sampler that draws from them."""
 
-from dpnb_columnar.noise.approximate_laplace import ApproximateLaplace
+from dpnb_columnar.noise.approximate import ApproximateLaplace, Gaussian
 from dpnb_columnar.noise.arsinh_normal import ArsinhNormal
 from dpnb_columnar.noise.cauchy import NissimCauchy, PaperCauchy
 from dpnb_columnar.noise.classical import ClassicalGaussian, ClassicalLaplace
 from dpnb_columnar.noise.family import NoiseFamily
-from dpnb_columnar.noise.gaussian import Gaussian
 from dpnb_columnar.noise.laplace import Laplace
-from dpnb_columnar.noise.laplace_log_normal import LaplaceLogNormal
+from dpnb_columnar.noise.log_normal import LaplaceLogNormal, UniformLogNormal
 from dpnb_columnar.noise.polyplace import PolyPlace
 from dpnb_columnar.noise.sampler import ExactSampler, RandomBits, Sampler, SeededBits, SystemBits, draw
 from dpnb_columnar.noise.student import StudentT
-from dpnb_columnar.noise.uniform_log_normal import UniformLogNormal
 
 __all__ = [
     "ApproximateLaplace",

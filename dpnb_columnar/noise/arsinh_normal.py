@@ -10,10 +10,9 @@ import numpy as np
 from flint import arb
 
 from dpnb_columnar.noise.calibration import rational
-from dpnb_columnar.noise.concentrated import ConcentratedNoise
+from dpnb_columnar.noise.concentrated import ConcentratedNoise, Scores
 from dpnb_columnar.noise.family import Floats
-from dpnb_columnar.noise.normal import StandardNormal
-from dpnb_columnar.noise.score import Scores
+from dpnb_columnar.noise.log_normal import StandardNormal
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,10 @@ from functools import lru_cache
 
 from flint import arb
 
-from dpnb_columnar.noise.approximate import ApproximateNoise
-from dpnb_columnar.noise.approximate_laplace import ApproximateLaplace
+from dpnb_columnar.noise.approximate import ApproximateLaplace, ApproximateNoise, Gaussian
 from dpnb_columnar.noise.calibration import rational, supremum, upper
-from dpnb_columnar.noise.gaussian import Gaussian
 from dpnb_columnar.noise.laplace import StandardLaplace
-from dpnb_columnar.noise.normal import StandardNormal
+from dpnb_columnar.noise.log_normal import StandardNormal
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from flint import arb, ctx, fmpq
 
 from dpnb_columnar.budget.losses import Pure
 from dpnb_columnar.noise.family import Floats
-from dpnb_columnar.noise.inverse import quantile
+from dpnb_columnar.noise.scaled import quantile
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,80 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol
 
+import numpy as np
 from flint import arb
 
 from dpnb_columnar.noise.calibration import rational
 from dpnb_columnar.noise.family import Floats
-from dpnb_columnar.noise.inverse import quantile
+
+# MERGED FROM dpnb_columnar/noise/scaled.py: Inverses of survival functions: as floating-point numbers, and as balls
+# that certainly hold the inverse.
+
+# The squares of magnitudes up to here are numbers.
+LARGEST = 1e150
+
+
+def quantile(survival: Callable[[Floats], Floats], probability: float) -> float:
+    """The magnitude that is exceeded with this probability, by bisection of its logarithm; infinite above 1e150.
+
+    Raises:
+        ValueError: Not 0 < probability < 1.
+    """
+    if not 0 < probability < 1:
+        raise ValueError(f"a quantile needs 0 < probability < 1, found {probability:.6g}")
+
+    def exceeds(magnitude: float) -> bool:
+        return bool(survival(np.array([magnitude]))[0] > probability)
+
+    low = high = 1.0
+    factor = 2.0  # the steps grow, so that even the tails of few degrees of freedom are reached soon
+    while exceeds(high):
+        if high == LARGEST:
+            return math.inf
+        low, high, factor = high, min(high * factor, LARGEST), factor**1.5
+    factor = 2.0
+    while not exceeds(low):
+        low, high, factor = max(low / factor, 1 / LARGEST), low, factor**1.5
+    while high - low > 1e-14 * high:
+        middle = math.sqrt(low) * math.sqrt(high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if exceeds(middle) else (low, middle)
+    return high
+
+
+def enclosed(
+    survival: Callable[[arb], arb], density: Callable[[arb], arb], target: arb, guess: arb, accuracy: arb
+) -> arb | None:
+    """A ball that certainly holds the inverse of ``survival`` for every number in the ball ``target``.
+
+    Interval Newton method: let X be a ball and m its midpoint. If m + (survival(m) - target)/density(X) lies within X,
+    it holds the inverse of every number in the target, by the mean value theorem.
+
+    Args:
+        survival: A falling function.
+        density: Minus its derivative, evaluated over a whole ball.
+        target: The values to invert.
+        guess: An approximate inverse of the middle of the target.
+        accuracy: How far the guess may be from it.
+
+    Returns:
+        The smallest ball that the precision allows, or about the target's own width; None if the guess was not good
+        enough, or the target is too wide.
+    """
+    ball, inverse = arb(guess.mid(), (accuracy + 2 * target.rad() / density(guess.mid())).upper()), None
+    while True:
+        slope = density(ball)
+        closer = ball.mid() + (survival(ball.mid()) - target) / slope
+        if not ball.contains_interior(closer):
+            return inverse
+        if closer.rad() < 2 * target.rad() / slope:
+            return closer
+        ball = inverse = closer
 
 
 class Standard(Protocol):

@@ -2,17 +2,119 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from flint import arb
+import numpy as np
+from flint import arb, ctx
 
 from dpnb_columnar.budget.losses import Pure
 from dpnb_columnar.noise.calibration import rational, upper
 from dpnb_columnar.noise.cauchy import StandardCauchy
-from dpnb_columnar.noise.scaled import Scaled
-from dpnb_columnar.noise.standard_student import StandardStudent
+from dpnb_columnar.noise.family import Floats
+from dpnb_columnar.noise.scaled import Scaled, enclosed
+
+# MERGED FROM dpnb_columnar/noise/student.py: Student's t distribution at unit scale, with a certified inverse of its
+# survival function.
+
+START_PRECISION = 64
+# Newton's error is of the order of the square of its last step.
+START_STEP, START_ACCURACY = arb((1, -20)), arb((1, -36))
+HALF = arb(0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class StandardStudent:
+    """Density proportional to (1 + x^2/nu)^(-(nu+1)/2), nu the degrees of freedom.
+
+    P(|X| > x) is the regularised incomplete beta function I(nu/(nu + x^2); nu/2, 1/2).
+    """
+
+    degrees: Fraction
+
+    @property
+    def uniforms(self) -> int:
+        return 1
+
+    def magnitude(self, *uniforms: arb) -> arb | None:
+        """Inverse of ``survival``: approximately, at low precision, then as a ball that certainly holds it."""
+        (survival,) = uniforms
+        if not (survival > 0 and survival.mid() < 1):
+            return None
+        with ctx.workprec(START_PRECISION):
+            guess, step = self._start(survival.mid()), arb(1)
+            while not step < START_STEP:
+                guess, step = self._newton(guess, survival.mid())
+        return enclosed(self._survival, self._density, survival, guess, guess * START_ACCURACY)
+
+    def survival(self, magnitude: Floats) -> Floats:
+        from scipy import special
+
+        degrees = float(self.degrees)
+        root = math.sqrt(degrees)
+        cosine, sine = (side / np.hypot(root, magnitude) for side in (root, magnitude))
+        beyond, within = special.betainc(degrees / 2, 0.5, cosine**2), special.betainc(0.5, degrees / 2, sine**2)
+        probability: Floats = np.where(within < 0.5, 1 - within, beyond)
+        return probability
+
+    def log_density(self, z: Floats) -> Floats:
+        nu = float(self.degrees)
+        norm = math.lgamma((nu + 1) / 2) - math.lgamma(nu / 2) - math.log(nu * math.pi) / 2
+        density: Floats = norm - (nu + 1) / 2 * np.log1p(z**2 / nu)
+        return density
+
+    def _survival(self, magnitude: arb) -> arb:
+        """I(nu/(nu + x^2); nu/2, 1/2), but near 1, where that loses digits, 1 minus the complement."""
+        degrees, half, _ = _constants(self.degrees, ctx.prec)
+        square = magnitude**2
+        if 4 * square < degrees and 4 * square < 1:
+            return 1 - self._complement(magnitude)
+        return (degrees / (degrees + square)).beta_lower(half, HALF, regularized=True)
+
+    def _complement(self, magnitude: arb) -> arb:
+        """I(x^2/(nu + x^2); 1/2, nu/2), where it is at most 1/2 or so."""
+        degrees, half, _ = _constants(self.degrees, ctx.prec)
+        square = magnitude**2
+        if 4 * degrees < square:
+            return 1 - self._survival(magnitude)
+        return (square / (degrees + square)).beta_lower(HALF, half, regularized=True)
+
+    def _density(self, magnitude: arb) -> arb:
+        """Density of |X|."""
+        degrees, half, beta = _constants(self.degrees, ctx.prec)
+        return 2 / ((degrees.sqrt() * beta) * (1 + magnitude**2 / degrees) ** (half + HALF))
+
+    def _start(self, survival: arb) -> arb:
+        """The inverse of the asymptote in the tail, or near 0, whichever is closer."""
+        degrees, half, beta = _constants(self.degrees, ctx.prec)
+        if survival < HALF:
+            return degrees.sqrt() * (survival * beta * half) ** (-1 / degrees)
+        return degrees.sqrt() * beta * (1 - survival) / 2
+
+    def _newton(self, magnitude: arb, survival: arb) -> tuple[arb, arb]:
+        """A step of Newton's method for log x, and its size.
+
+        The logarithm of X^2 has a log-concave density, so the logarithms of the survival and of its complement are
+        concave in log x. From the asymptotes of ``_start`` the method therefore converges from one side.
+        """
+        magnitude = magnitude.mid()
+        slope = magnitude * self._density(magnitude)
+        if survival < HALF:
+            found = self._survival(magnitude)
+            step = (found / survival).log() * found / slope
+        else:
+            found = self._complement(magnitude)
+            step = ((1 - survival) / found).log() * found / slope
+        return magnitude * step.exp(), abs(step)
+
+
+@lru_cache(maxsize=256)
+def _constants(degrees: Fraction, precision: int) -> tuple[arb, arb, arb]:
+    """nu, nu/2 and B(nu/2, 1/2) at the current precision."""
+    half = arb(rational(degrees)) / 2
+    return 2 * half, half, (half.lgamma() + HALF.lgamma() - (half + HALF).lgamma()).exp()
 
 
 @dataclass(frozen=True, slots=True)

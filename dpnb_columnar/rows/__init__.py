@@ -1,0 +1,1 @@
+"""How a row is read: types of columns, row rules, Parquet files, frames and databases."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.expressions import column
-from dpnb_columnar.rows.source import check_columns
+from dpnb_columnar.rows.parquet import check_columns
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs

@@ -7,9 +7,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.sensitivity.accuracy import DEEPEST
 from dpnb_columnar.sensitivity.column import Integers, RunLengthColumn
-from dpnb_columnar.sensitivity.shortening import farthest, shortened
+from dpnb_columnar.sensitivity.search import DEEPEST, farthest, shortened
 
 Floats = NDArray[np.float64]
 

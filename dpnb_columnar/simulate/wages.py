@@ -13,7 +13,7 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.simulate import marginals, occupations
+from dpnb_columnar.simulate import marginals, work
 from dpnb_columnar.simulate.lookup import SLOT_BITS, Codes, Draws, Lookup
 
 TOP_CODE = 5001
@@ -109,7 +109,7 @@ def _effects() -> dict[str, NDArray[np.int32]]:
 
 
 def _index_effect(index: int) -> float:
-    return INDEX_EFFECT * ((index or occupations.NO_OCCUPATION_INDEX) - 18) + LOW_INDEX_EFFECTS.get(index, 0.0)
+    return INDEX_EFFECT * ((index or work.NO_OCCUPATION_INDEX) - 18) + LOW_INDEX_EFFECTS.get(index, 0.0)
 
 
 @cache

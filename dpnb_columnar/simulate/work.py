@@ -8,9 +8,98 @@ from functools import cache
 
 import numpy as np
 
-from dpnb_columnar.simulate import marginals, occupations
+from dpnb_columnar.simulate import marginals
 from dpnb_columnar.simulate.lookup import Codes, Draws, Groups, Lookup
 from dpnb_columnar.simulate.people import BANDS, MARRIAGE_OF_MARST, STAGES
+
+# MERGED FROM dpnb_columnar/simulate/work.py: What people do: shares rounded from general knowledge of the published
+# tables of the 1940 census.
+
+EMPLOYED_MEN = (14, 47, 77, 86, 88, 88, 84, 74, 46, 17)
+UNEMPLOYED_MEN = (6, 19, 16, 10, 8.5, 8, 9, 10, 6, 1.5)
+EMPLOYED_WIVES = (5, 9, 16, 18, 17.5, 15.5, 11.5, 7, 3, 1)
+UNEMPLOYED_WIVES = (3, 4, 4, 3, 2.5, 2.2, 1.6, 1, 0.3, 0.1)
+EMPLOYED_WIDOWS = (20, 33, 47, 55, 57, 55, 44, 27, 10, 2.5)
+UNEMPLOYED_WIDOWS = (10, 13, 12, 11, 10, 9, 7, 4, 1, 0.2)
+EMPLOYED_SINGLE_WOMEN = (6, 36, 62, 72, 73, 70, 63, 47, 19, 5)
+UNEMPLOYED_SINGLE_WOMEN = (3, 13, 12, 8, 7, 6.5, 5.5, 4, 1, 0.3)
+"""Percent of persons, by age band from 14 on; the rest is not in the labor force."""
+
+SELF_EMPLOYED = {
+    (1, False): (14, 40, 55, 70),
+    (1, True): (2.5, 10, 18, 30),
+    (2, False): (5, 12, 28, 45),
+    (2, True): (1.5, 6, 14, 25),
+}
+"""Percent of the employed, by sex and whether in town: one figure for each stage of life from 14 on."""
+UNEMPLOYED_CLASSES = {0: 12, 1: 3, 2: 85}
+"""Class of worker of the unemployed; code 0 are those who never worked."""
+
+OCCUPATIONS = {
+    6: (1, 26, 0, 0, 0.5, 8, 0),
+    7: (0.5, 0.3, 0, 0, 15, 25, 5),
+    8: (12, 13, 0, 0, 1, 1, 0),
+    9: (4, 1, 0, 0, 2, 1, 0),
+    10: (4, 8, 0.5, 0.2, 0.2, 0.1, 0),
+    14: (0.3, 2, 3, 82, 0, 0.5, 25),
+    15: (8, 7, 2, 1, 4, 3, 3),
+    16: (5, 3, 5, 0.7, 7, 4, 3),
+    17: (2, 5, 5, 1, 5, 8, 18),
+    18: (13, 11, 1, 0.4, 17, 13, 4),
+    19: (7, 6, 5, 2, 2, 1, 1),
+    23: (0.5, 0.2, 1, 0.1, 4, 3, 10),
+    27: (4, 2, 3, 1, 1, 1, 2),
+    33: (6, 3, 4, 0.6, 0.5, 0.3, 0),
+    39: (3, 1.5, 3, 0.5, 9, 6, 4),
+    44: (9, 3, 1, 0.2, 11, 5, 2),
+    46: (0.2, 0.1, 0, 0, 4, 3, 1),
+    47: (7, 2, 8, 1.5, 2, 1, 3),
+    49: (3.5, 1.5, 2, 0.3, 0.5, 0.3, 0.5),
+    51: (3, 1, 14, 2.5, 5, 2.5, 6),
+    61: (0.6, 0.2, 0, 0, 12, 5, 0),
+    62: (1.5, 0.5, 10, 1.2, 0.5, 0.3, 3),
+    68: (4, 1.2, 15, 2.5, 1, 0.5, 4),
+    72: (1.8, 1.2, 0.3, 0.1, 7, 14, 2),
+    78: (1.5, 0.3, 1, 0.1, 0.5, 0.1, 0.3),
+    84: (1.2, 0.3, 1.5, 0.2, 0.3, 0.1, 0.3),
+    87: (1.2, 0.4, 0.5, 0.1, 0.02, 0.01, 0),
+    92: (0.6, 0.2, 4, 0.5, 0.1, 0.05, 0.5),
+    96: (0.05, 0.02, 1, 0.15, 0.02, 0.01, 0.1),
+}
+"""Socioeconomic index to weights: men on wages in town and country, men on their own account in town and country, women
+on wages in town and country, women on their own account. 14 are farmers, 6 farm hands, 7 servants, 72 teachers."""
+INDEX_CENTRE = 25
+INDEX_TILT_OF_SCHOOL = 0.26
+"""Log odds, for one more code of schooling, of an index 25 points higher."""
+INDEX_TILT_NOT_WHITE = -0.8
+NO_OCCUPATION_INDEX = 15
+"""Index whose wages those without an occupation earned in the weeks they did work."""
+
+PART_YEAR = {
+    **dict.fromkeys(range(1, 52), 0.12),
+    **{50: 4, 51: 1, 48: 4, 49: 0.8, 46: 1, 45: 1, 44: 1.2, 42: 0.7, 40: 4, 39: 1, 36: 2, 35: 0.9, 32: 1, 30: 2.2},
+    **{28: 0.8, 26: 3.4, 25: 0.8, 24: 0.9, 20: 1.8, 16: 0.9, 15: 0.6, 13: 0.9, 12: 1, 10: 0.8, 8: 0.8, 6: 0.4, 4: 0.6},
+}
+"""Weeks worked in 1939 by those who worked a part of it."""
+FULL_YEAR_AND_NONE = {
+    "employed": ((44, 7), (66, 1.5), (69, 1.5), (68, 3)),
+    "self-employed": ((66, 4), (82, 1), (84, 1), (80, 2)),
+    "unemployed": ((3, 45), (4, 32), (4, 38), (4, 50)),
+    "not in the labor force": ((0.8, 89), (1, 93), (0.8, 95), (0.3, 98)),
+}
+"""Percent who worked 52 weeks, and none, for each stage of life from 14 on."""
+
+OTHER_HOURS = dict.fromkeys(range(1, 99), 0.08)
+HOURS: dict[str, dict[int, float]] = {
+    "wages in town": {40: 35, 48: 16, 44: 11, 54: 3, 60: 4, 50: 3, 42: 3, 45: 3, 35: 2, 36: 2, 30: 2, 24: 2, 56: 2},
+    "wages in the country": {40: 22, 48: 13, 60: 14, 54: 5, 50: 5, 44: 6, 70: 5, 72: 3, 35: 4, 42: 3, 30: 2, 84: 1},
+    "own account in town": {60: 16, 48: 11, 40: 10, 54: 6, 50: 7, 70: 7, 72: 7, 84: 3, 66: 3, 44: 4, 30: 2, 98: 0.5},
+    "own account in the country": {60: 21, 70: 11, 50: 9, 72: 7, 48: 7, 40: 7, 54: 5, 84: 3, 66: 3, 80: 2, 98: 0.5},
+}
+"""Hours worked in the last week of March 1940."""
+NOT_AT_WORK = 3.5
+"""Percent of the employed with a job but no hours that week."""
+
 
 EMPLOYED, UNEMPLOYED = 1, 2
 OWN_ACCOUNT, WAGES = 1, 2
@@ -76,17 +165,17 @@ def _tables() -> dict[str, Lookup]:
             bits=12,
         ),
         "WKSWORK1": Lookup(_weeks(), bits=14),
-        "HRSWORK1": Lookup([NOTHING, *(_hours(shares) for shares in occupations.HOURS.values())]),
+        "HRSWORK1": Lookup([NOTHING, *(_hours(shares) for shares in HOURS.values())]),
     }
 
 
 def _employment() -> list[dict[int, float]]:
     """Men, wives, widows and divorced women, single women; within each, by age band from 0 on."""
     shares = (
-        (occupations.EMPLOYED_MEN, occupations.UNEMPLOYED_MEN),
-        (occupations.EMPLOYED_WIVES, occupations.UNEMPLOYED_WIVES),
-        (occupations.EMPLOYED_WIDOWS, occupations.UNEMPLOYED_WIDOWS),
-        (occupations.EMPLOYED_SINGLE_WOMEN, occupations.UNEMPLOYED_SINGLE_WOMEN),
+        (EMPLOYED_MEN, UNEMPLOYED_MEN),
+        (EMPLOYED_WIVES, UNEMPLOYED_WIVES),
+        (EMPLOYED_WIDOWS, UNEMPLOYED_WIDOWS),
+        (EMPLOYED_SINGLE_WOMEN, UNEMPLOYED_SINGLE_WOMEN),
     )
     found: list[dict[int, float]] = []
     for employed, unemployed in shares:
@@ -101,33 +190,32 @@ def _classes() -> list[dict[int, float]]:
     for sex in (1, 2):
         for town in (False, True):
             found.append(NOTHING)
-            found += [{OWN_ACCOUNT: own, WAGES: 100 - own} for own in occupations.SELF_EMPLOYED[sex, town]]
-    return [*found, NOTHING, dict(occupations.UNEMPLOYED_CLASSES)]
+            found += [{OWN_ACCOUNT: own, WAGES: 100 - own} for own in SELF_EMPLOYED[sex, town]]
+    return [*found, NOTHING, dict(UNEMPLOYED_CLASSES)]
 
 
 def _occupations(column: int, other: bool, school: int) -> dict[int, float]:
     """Socioeconomic index in one column of the table: more schooling leads further up."""
-    tilt = occupations.INDEX_TILT_OF_SCHOOL * (school - 3) + occupations.INDEX_TILT_NOT_WHITE * other
+    tilt = INDEX_TILT_OF_SCHOOL * (school - 3) + INDEX_TILT_NOT_WHITE * other
     return {
-        index: weights[column] * math.exp(tilt * (index - occupations.INDEX_CENTRE) / 25)
-        for index, weights in occupations.OCCUPATIONS.items()
+        index: weights[column] * math.exp(tilt * (index - INDEX_CENTRE) / 25) for index, weights in OCCUPATIONS.items()
     }
 
 
 def _weeks() -> list[dict[int, float]]:
     """By activity (own account, on wages, unemployed, not in the labor force), then by stage of life."""
-    whole = sum(occupations.PART_YEAR.values())
+    whole = sum(PART_YEAR.values())
     found: list[dict[int, float]] = []
     for activity in ("self-employed", "employed", "unemployed", "not in the labor force"):
         found.append(NOTHING)
-        for full, none in occupations.FULL_YEAR_AND_NONE[activity]:
+        for full, none in FULL_YEAR_AND_NONE[activity]:
             part = (100 - full - none) / whole
-            found.append({0: none, 52: full} | {weeks: part * share for weeks, share in occupations.PART_YEAR.items()})
+            found.append({0: none, 52: full} | {weeks: part * share for weeks, share in PART_YEAR.items()})
     return found
 
 
 def _hours(shares: Mapping[int, float]) -> dict[int, float]:
     """Usual hours of one kind of work, some at every other number, and none for those with a job but not at it."""
-    scattered = dict(occupations.OTHER_HOURS) | dict(shares)
-    none = sum(scattered.values()) * occupations.NOT_AT_WORK / (100 - occupations.NOT_AT_WORK)
+    scattered = dict(OTHER_HOURS) | dict(shares)
+    none = sum(scattered.values()) * NOT_AT_WORK / (100 - NOT_AT_WORK)
     return {0: none, **scattered}

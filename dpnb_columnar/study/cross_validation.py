@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpnb_columnar.aggregation.statistics import Statistics
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.study.reproduce import folds as splitting
 from dpnb_columnar.study.reproduce.coding import code_rows

@@ -11,13 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from people import people_domain
 
-from dpnb_columnar.advice.likelihoods import log_likelihoods
-from dpnb_columnar.advice.population import population, whole
-from dpnb_columnar.advice.reference import SAMPLE_ROWS, expected_statistics, sample
-from dpnb_columnar.boundary.release import MECHANISMS, release
+from dpnb_columnar.advice.population import SAMPLE_ROWS, expected_statistics, population, sample, whole
+from dpnb_columnar.advice.rehearsal import log_likelihoods
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Domain, Numeric, read_domain
 from dpnb_columnar.domain.catalogue import entries
+from dpnb_columnar.mechanisms.release import MECHANISMS, release
 from dpnb_columnar.model.predict import score
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance

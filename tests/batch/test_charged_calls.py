@@ -10,9 +10,9 @@ import pytest
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.errors import BudgetError, UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.rows.domains import find_domain
 
 
 @pytest.fixture

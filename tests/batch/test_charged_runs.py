@@ -16,8 +16,8 @@ from people import people, write_people
 from running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.aggregation.parts import parts_of
 from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.counting.statistics import parts_of
 from dpnb_columnar.ledger import Ledger
 
 LEDGER = Path("people.ledger")
@@ -111,7 +111,7 @@ def test_a_run_that_would_pass_the_limit_opens_no_row(
     def never(*_: object) -> None:
         raise AssertionError("rows were counted")
 
-    monkeypatch.setattr("dpnb_columnar.aggregation.local.aggregate", never)
+    monkeypatch.setattr("dpnb_columnar.counting.engines.local.aggregate", never)
     command = ("train", people_file, "--epsilon", "0.31", "--ledger", ledger, "--output", "more.json")
     for more in ((), ("--dry-run",)):
         told = run(*command, *more, expected=77).err
@@ -122,7 +122,7 @@ def test_a_run_that_would_pass_the_limit_opens_no_row(
 
 @pytest.mark.parametrize(
     ("place", "drawn_again"),
-    [("dpnb_columnar.boundary.release.release", True), ("dpnb_columnar.commands.releasing.save_model", False)],
+    [("dpnb_columnar.mechanisms.release.release", True), ("dpnb_columnar.cli.releasing.save_model", False)],
 )
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, SystemExit(143), OSError("secret 42")], ids=repr)
 def test_a_run_that_was_cut_short_is_finished_without_a_second_charge(
@@ -215,7 +215,7 @@ def test_attempts_of_one_run_draw_one_after_the_other(
     ledger: Path, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An attempt that begins while another draws waits for it, and takes what that one has released."""
-    from dpnb_columnar.boundary.release import release
+    from dpnb_columnar.mechanisms.release import release
 
     draws = 0
     attempts: list[threading.Thread] = []
@@ -232,7 +232,7 @@ def test_attempts_of_one_run_draw_one_after_the_other(
         time.sleep(1)
         return release(*arguments)
 
-    monkeypatch.setattr("dpnb_columnar.boundary.release.release", slowly)
+    monkeypatch.setattr("dpnb_columnar.mechanisms.release.release", slowly)
     first = dpnb.train(people_file, epsilon="0.6", ledger=ledger, run_id=ID)
     for thread in attempts:
         thread.join()

@@ -21,14 +21,14 @@ from hypothesis import strategies as st
 from people import PEOPLE as DOCUMENT
 from people import people, people_domain
 
-from dpnb_columnar.aggregation import checkpoints, local
-from dpnb_columnar.aggregation.checkpoints import aggregate_by_file
-from dpnb_columnar.aggregation.files import load_statistics, save_statistics
-from dpnb_columnar.aggregation.parts import parts_of
-from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.counting import checkpoints
+from dpnb_columnar.counting.checkpoints import aggregate_by_file
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import Statistics, parts_of
+from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, OutputError
-from dpnb_columnar.rows.source import Source, open_source
+from dpnb_columnar.rows.parquet import Source, open_source
 
 MIXED = declared(BOTH)
 PEOPLE = people_domain()
@@ -271,8 +271,8 @@ import os, signal, sys
 sys.path[:0] = {paths!r}
 from pathlib import Path
 from test_checkpoints import PEOPLE
-from dpnb_columnar.aggregation import checkpoints
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.counting import checkpoints
+from dpnb_columnar.rows.parquet import open_source
 save, saved = checkpoints.save_statistics, []
 def save_and_die(*arguments, **options):
     if len(saved) == 3:

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from running import Run
 
-from dpnb_columnar.commands.configuration import INTEGER, read_configuration
-from dpnb_columnar.commands.main import BATCH, app
+from dpnb_columnar.cli.configuration import INTEGER, read_configuration
+from dpnb_columnar.cli.main import BATCH, app
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.model.files import load_model
 

@@ -120,7 +120,7 @@ def test_a_failure_is_an_event_with_its_exit_code(
         raise RuntimeError("a row says 42")
 
     if code == 70:
-        monkeypatch.setattr("dpnb_columnar.commands.releasing.save_model", broken)
+        monkeypatch.setattr("dpnb_columnar.cli.releasing.save_model", broken)
     *_, failed, _ = events_of(run(*command, *JSON, expected=code), code)
     assert (failed["event"], failed["exit_code"], failed["error"]) == ("failed", code, error)
     assert "42" not in failed["text"]
@@ -172,9 +172,9 @@ def test_no_event_depends_on_a_line_of_an_extract(folder: Path, run: Run) -> Non
 
 WAITING = """
 import sys, time
-import dpnb_columnar.aggregation.local
-from dpnb_columnar.commands.main import run
-dpnb_columnar.aggregation.local.aggregate = lambda *_: time.sleep(60)
+import dpnb_columnar.counting.engines.local
+from dpnb_columnar.cli.main import run
+dpnb_columnar.counting.engines.local.aggregate = lambda *_: time.sleep(60)
 run(sys.argv[1:])
 """
 

@@ -132,11 +132,11 @@ def test_a_folder_that_one_may_not_write_to(run: Run, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("pages", [0, 1, 3])
 @pytest.mark.usefixtures("inputs")
 def test_a_full_disk_for_checkpoints(pages: int, disk: Path, folder: Path, run: Run) -> None:
-    from dpnb_columnar.aggregation.checkpoints import aggregate_by_file
-    from dpnb_columnar.aggregation.local import aggregate
+    from dpnb_columnar.counting.checkpoints import aggregate_by_file
+    from dpnb_columnar.counting.engines.local import aggregate
+    from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.errors import OutputError
-    from dpnb_columnar.rows.domains import find_domain
-    from dpnb_columnar.rows.source import open_source
+    from dpnb_columnar.rows.parquet import open_source
 
     for number in range(4):
         write_people(folder / f"people-{number}.parquet", people(500, number))

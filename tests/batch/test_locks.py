@@ -18,16 +18,16 @@ from pathlib import Path
 import pytest
 from running import Run
 
-from dpnb_columnar import leftovers, locks
 from dpnb_columnar.errors import BusyError, OutputError
-from dpnb_columnar.files import atomic_output
-from dpnb_columnar.locks import output_lock
+from dpnb_columnar.runtime import locks, outputs
+from dpnb_columnar.runtime.locks import output_lock
+from dpnb_columnar.runtime.outputs import atomic_output
 
 HOLDER = """
 import sys, time
 from pathlib import Path
-from dpnb_columnar.files import atomic_output
-from dpnb_columnar.locks import output_lock
+from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.locks import output_lock
 with output_lock(Path(sys.argv[1]), "night-1"), atomic_output(Path(sys.argv[1])) as partial:
     partial.write_text("begun")
     print("held", flush=True)
@@ -38,7 +38,7 @@ RACER = """
 import sys, time
 from pathlib import Path
 from dpnb_columnar.errors import BusyError
-from dpnb_columnar.locks import output_lock
+from dpnb_columnar.runtime.locks import output_lock
 output, inside = Path(sys.argv[1]), Path(sys.argv[2])
 held = 0
 while held < 40:
@@ -212,7 +212,7 @@ def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 def test_without_flock_runs_are_not_kept_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (locks, leftovers):
+    for module in (locks, outputs):
         monkeypatch.setattr(module, "fcntl", None)
     with output_lock(tmp_path / "out"), output_lock(tmp_path / "out"), atomic_output(tmp_path / "out") as partial:
         partial.write_text("mine")

@@ -18,7 +18,7 @@ if "polars first" in sys.argv:
     import polars as pl
     pl.select(1)
 if "kept" in sys.argv:
-    from dpnb_columnar.spilling import keep_rows_in_memory
+    from dpnb_columnar.runtime.confinement import keep_rows_in_memory
     keep_rows_in_memory()
 import polars as pl
 numbers = pl.int_range(4_000_000, eager=True).to_frame("a").lazy().select((pl.col("a") * 7919 % 10**9).sin().alias("b"))

@@ -18,15 +18,15 @@ from typing import Any
 
 import pytest
 
-from dpnb_columnar.commands import main
-from dpnb_columnar.commands.termination import GRACE
+from dpnb_columnar.cli import main
+from dpnb_columnar.runtime.signals import GRACE
 
 PROGRAM = """
 import signal, sys, threading, time
 from pathlib import Path
 import dpnb_columnar.simulate
-from dpnb_columnar.commands.main import run
-from dpnb_columnar.files import atomic_output
+from dpnb_columnar.cli.main import run
+from dpnb_columnar.runtime.outputs import atomic_output
 
 def ready():
     Path("ready").touch()
@@ -177,9 +177,9 @@ def test_a_command_in_this_process_leaves_signals_alone(capsys: pytest.CaptureFi
 def test_a_run_that_ends_at_once_says_its_last_words(work: str, tmp_path: Path) -> None:
     program = PROGRAM.replace(
         "def write(",
-        "from dpnb_columnar.commands import main\n"
+        "from dpnb_columnar.cli import main\n"
         "main.end_on_signals = lambda *_: termination.end_on_signals(lambda code: f'ended with {code}\\n')\n"
-        "from dpnb_columnar.commands import termination\n"
+        "from dpnb_columnar.runtime import signals as termination\n"
         "def write(",
     )
     with started(tmp_path, work, program) as process:

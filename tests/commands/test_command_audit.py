@@ -10,8 +10,8 @@ import planted_faults as faults
 import pytest
 from running import Run
 
-from dpnb_columnar.study.audit import run as running
-from dpnb_columnar.study.audit.run import Effort
+from dpnb_columnar.audit import run as running
+from dpnb_columnar.audit.run import Effort
 
 REDUCED = Effort(
     rows=1, duplicates=(12,), scenarios=1, logarithmic=False, scouted=30, pairs=1, releases=60, processes=1

@@ -11,11 +11,11 @@ import pytest
 from people import DECLARATION
 from running import Run
 
-from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.budget import Approximate, Concentrated, Pure, total
 from dpnb_columnar.budget.conversion import implies
 from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.model.files import load_model
 
 APPROXIMATE = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Approximate]

@@ -19,7 +19,7 @@ from running import Run
 from dpnb_columnar.domain import Declaration, digest, document_of, read_declaration
 from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
-from dpnb_columnar.rows.source import read_metadata
+from dpnb_columnar.rows.parquet import read_metadata
 
 FILE = "people.parquet"
 

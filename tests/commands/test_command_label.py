@@ -9,7 +9,7 @@ import pytest
 from people import DECLARATION, PEOPLE, people, write_people
 from running import Run
 
-from dpnb_columnar.aggregation.files import load_statistics
+from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.domain import Declaration, read_declaration
 from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.model.files import load_model

@@ -18,9 +18,9 @@ import typer.main
 from running import Run
 
 import dpnb_columnar
-from dpnb_columnar.boundary.families import NOISE_FAMILIES
-from dpnb_columnar.boundary.release import MECHANISMS
-from dpnb_columnar.commands import main
+from dpnb_columnar.cli import main
+from dpnb_columnar.mechanisms.release import MECHANISMS
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.files import load_model
 
 VERBS = (
@@ -128,7 +128,7 @@ def test_importing_the_commands_and_asking_for_help_loads_nothing_heavy(tmp_path
     verbs = [["--help"], ["--version"], *([*path, "--help"] for path in PATHS)]
     program = (
         "import sys\n"
-        "from dpnb_columnar.commands.main import exit_code\n"
+        "from dpnb_columnar.cli.main import exit_code\n"
         f"codes = [exit_code(arguments) for arguments in {verbs!r}]\n"
         f"heavy = sorted(set({HEAVY!r}).intersection(sys.modules))\n"
         "sys.exit(f'{codes} {heavy}' if any(codes) or heavy else 0)\n"
@@ -148,7 +148,7 @@ def test_unforeseen_failure_ends_with_70_and_keeps_its_text_to_itself(
     def fail(*_: object, **__: object) -> None:
         raise failure
 
-    monkeypatch.setattr("dpnb_columnar.commands.releasing.release", fail)
+    monkeypatch.setattr("dpnb_columnar.cli.releasing.release", fail)
     ended = run("train", people_file, expected=70)
     assert type(failure).__name__ in ended.err
     assert "42" not in ended.err + ended.out
@@ -159,7 +159,7 @@ def test_curator_can_ask_for_the_traceback(people_file: Path, run: Run, monkeypa
     def fail(*_: object, **__: object) -> None:
         raise ValueError(SECRET)
 
-    monkeypatch.setattr("dpnb_columnar.commands.releasing.release", fail)
+    monkeypatch.setattr("dpnb_columnar.cli.releasing.release", fail)
     assert "DPNB_TRACEBACK=confidential" in run("train", people_file, expected=70).err
     monkeypatch.setenv("DPNB_TRACEBACK", "confidential")
     with pytest.raises(ValueError, match=SECRET):
@@ -170,7 +170,7 @@ def test_interrupted_command_ends_with_130(people_file: Path, run: Run, monkeypa
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpnb_columnar.commands.releasing.save_model", interrupt)
+    monkeypatch.setattr("dpnb_columnar.cli.releasing.save_model", interrupt)
     run("train", people_file, expected=130)
 
 
@@ -206,7 +206,7 @@ def test_interrupt_while_modules_are_loaded_shows_no_traceback(tmp_path: Path) -
 def test_warnings_of_libraries_are_not_shown(tmp_path: Path) -> None:
     program = (
         "import warnings, dpnb_columnar.model.report as report\n"
-        "from dpnb_columnar.commands import show, main\n"
+        "from dpnb_columnar.cli import main\nfrom dpnb_columnar.cli.verbs import show\n"
         f"show.table = lambda *_: warnings.warn({SECRET!r}, RuntimeWarning)\n"
         "main.run(['show', 'people.model.json'])\n"
     )
@@ -221,8 +221,8 @@ NO_ROOM = "dpnb-columnar: standard output cannot be written: No space left on de
 COMMANDS = ("train people.parquet", "train people.parquet --log-format json", "train --help", "--version")
 BREAKING = """
 import os
-import dpnb_columnar.aggregation.local as counting, dpnb_columnar.commands.releasing as releasing
-from dpnb_columnar.commands.main import run
+import dpnb_columnar.counting.engines.local as counting, dpnb_columnar.cli.releasing as releasing
+from dpnb_columnar.cli.main import run
 from dpnb_columnar.errors import BusyError
 def fill():
     os.dup2(os.open("/dev/full", os.O_WRONLY), 1)

@@ -17,13 +17,12 @@ from people import people, write_people
 from real_data import prepared
 from running import Run
 
+from dpnb_columnar.counting.suggestion import ColumnProfile, draft, outward
 from dpnb_columnar.domain import read_declaration
+from dpnb_columnar.domain.attributes import UnlabelledDomain
 from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.domain.toml import entry_toml
-from dpnb_columnar.domain.unlabelled import UnlabelledDomain
-from dpnb_columnar.rows.kinds import Kind
-from dpnb_columnar.suggestion.draft import draft, outward
-from dpnb_columnar.suggestion.profile import ColumnProfile
+from dpnb_columnar.rows.columns import Kind
 
 ROWS = 1000
 NUMBERS = st.integers(-(10**15), 10**15) | st.floats(-1e15, 1e15)

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 import typer.main
 
-from dpnb_columnar.commands import main
+from dpnb_columnar.cli import main
 
 VERBS = [*typer.main.get_command(main.app).commands]  # type: ignore[attr-defined]
 UNUSED = "pyarrow scipy sqlglot sqlite3 rich sklearn pyspark matplotlib dpnb_columnar.ledger dpnb_columnar.study"
 
 PROBE = """
 import sys
-from dpnb_columnar.commands.main import exit_code
+from dpnb_columnar.cli.main import exit_code
 code = exit_code(sys.argv[2:])
 found = set(sys.argv[1].split()).intersection(sys.modules)
 sys.exit(f"{code} {sorted(found)}" if code or found else 0)

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from engines import Engine, Row
 
-from dpnb_columnar.aggregation import local
-from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics import statistics_query
-from dpnb_columnar.dialects.values import Kinds
 from dpnb_columnar.domain import Domain, digest
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.parquet import open_source
 
 
 def statistics_of(domain: Domain, rows: Sequence[Row]) -> Statistics:

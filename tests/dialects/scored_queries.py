@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 from engines import Engine, Row
 
-from dpnb_columnar.dialects.scoring import scoring_query
-from dpnb_columnar.dialects.values import Kinds
+from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
-from dpnb_columnar.rows.kinds import kind_of
+from dpnb_columnar.model.sql import scoring_query
+from dpnb_columnar.rows.columns import kind_of
 
 NAN, INFINITY = float("nan"), float("inf")
 CLOSE = 1e-9

@@ -17,15 +17,16 @@ from hypothesis import strategies as st
 from rows_in_python import Document, counts_of, expected_counts
 from test_aggregate_random import frames
 
-from dpnb_columnar.aggregation import local, spark_engine
-from dpnb_columnar.aggregation.frames import aggregate_frame
-from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.engines import spark as spark_engine
+from dpnb_columnar.counting.engines.polars import aggregate_frame
+from dpnb_columnar.counting.engines.spark import open_files
+from dpnb_columnar.counting.engines.spark_files import opened
+from dpnb_columnar.counting.engines.spark_session import counting_session
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.dialects.statistics import statistics_query
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.rows.source import Source, open_source
-from dpnb_columnar.spark.files import opened
-from dpnb_columnar.spark.session import counting_session
-from dpnb_columnar.spark.source import open_files
+from dpnb_columnar.rows.parquet import Source, open_source
 
 Frame = tuple[list[pa.Table], Document]
 FEW, MANY = 8, 60

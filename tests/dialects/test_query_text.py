@@ -11,15 +11,14 @@ from model_cases import declared, histogram_of, model_of, normal_of, table_of
 from scored_rows import AGE, MIXED
 from sqlglot import exp
 
-from dpnb_columnar.dialects.names import Dialect
-from dpnb_columnar.dialects.scoring import scoring_query
 from dpnb_columnar.dialects.statistics import statistics_query
-from dpnb_columnar.dialects.tables import selected
-from dpnb_columnar.dialects.write import NUMBER_TYPES, SPELLED_NUMBER, table_named
+from dpnb_columnar.dialects.write import NUMBER_TYPES, SPELLED_NUMBER, selected, table_named
 from dpnb_columnar.domain import Domain, digest, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.rows.kinds import Kind
+from dpnb_columnar.model.sql import scoring_query
+from dpnb_columnar.rows.columns import Kind
+from dpnb_columnar.rows.databases import Dialect
 
 HOSTILE = [
     *("it's", '"', "`", "\\", "a\\", "\\'", "\\`", "'; DROP TABLE x; --", '"; DROP TABLE x; --', "`; DROP TABLE x; --"),

@@ -15,9 +15,9 @@ from released_models import DOMAIN, MODELS
 from scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of
 from scored_rows import AGE, MIXED
 
-from dpnb_columnar.dialects.names import Dialect
-from dpnb_columnar.dialects.scoring import scoring_query
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.model.sql import scoring_query
+from dpnb_columnar.rows.databases import Dialect
 
 NUMBERS = [
     *(None, NAN, INFINITY, -INFINITY, 0.0, -0.0, -5.0, 0.5, 9.49, 9.5, 33.0, 39.5, 99.5, 100.0, 250.0),

@@ -18,11 +18,11 @@ from counted_queries import check, statistics_of
 from engines import Engine
 from rows_in_python import INFINITY, NAN
 
-from dpnb_columnar.aggregation import local
-from dpnb_columnar.dialects.names import Dialect
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics import statistics_query
-from dpnb_columnar.dialects.values import Kinds
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.databases import Dialect
+from dpnb_columnar.rows.parquet import open_source
 
 CONDITIONS = [
     "wage > 1500",

@@ -17,8 +17,8 @@ from fuzz_outcome import MOST_MEMORY, Outcome, defects_of
 from fuzzed_readers import READERS, Reader
 from mutations import mutated
 
-from dpnb_columnar.commands.main import exit_code
-from dpnb_columnar.native_output import silence_native_output
+from dpnb_columnar.cli.main import exit_code
+from dpnb_columnar.runtime.confinement import silence_native_output
 
 ADDRESS_SPACE = 8 * 2**30
 EXECUTING = ("os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "os.fork", "socket.connect")

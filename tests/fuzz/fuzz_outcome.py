@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hostile_values import FORGED
 
-from dpnb_columnar.commands.main import INTERNAL_ERROR
+from dpnb_columnar.cli.main import INTERNAL_ERROR
 
 DOCUMENTED = frozenset({0, 64, 65, 66, 69, 73, 75, 77, 78})
 LONGEST_ERROR = 8000

@@ -12,7 +12,7 @@ from codebook_cases import ddi_of, layout_of
 from extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE, write_extract
 from people import DECLARATION, people, people_domain, write_people
 
-from dpnb_columnar.commands.main import exit_code
+from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.domain import digest
 
 DICTIONARY = """NAME,SERIALNO,C,13,"Housing unit/GQ person serial number"

@@ -29,7 +29,7 @@ MANY = 10**6
 MEBIBYTES = 1024
 BOUNDED = """
 import pathlib, resource, sys
-from dpnb_columnar.commands.main import exit_code
+from dpnb_columnar.cli.main import exit_code
 resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))
 code = exit_code(sys.argv[1:])
 print(int(pathlib.Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) // 1024)

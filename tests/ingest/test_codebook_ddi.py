@@ -10,10 +10,10 @@ import pytest
 from codebook_cases import codebook, codebooks, codes, ddi_of, variable, written
 from hypothesis import HealthCheck, given, settings
 
-from dpnb_columnar.codebooks import consistency, contents
-from dpnb_columnar.codebooks.codebook import Code, Codebook, Form, Measure
-from dpnb_columnar.codebooks.ddi import read_ddi
 from dpnb_columnar.errors import ConfigurationError, MissingInputError
+from dpnb_columnar.extracts.codebooks import checks
+from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure
+from dpnb_columnar.extracts.codebooks.ddi import read_ddi
 
 TOWN = codebook(
     [
@@ -170,7 +170,7 @@ def test_no_variable(tmp_path: Path) -> None:
 
 
 def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contents, "LARGEST_CODEBOOK", 2**20)
+    monkeypatch.setattr(checks, "LARGEST_CODEBOOK", 2**20)
     bomb = written(tmp_path, "town.xml.gz", gzip.compress(b"<codeBook>" + b" " * 2**21))
     assert "larger than 1 MiB" in refused(bomb)
 
@@ -186,9 +186,9 @@ def test_decimals_without_a_width_are_bounded(tmp_path: Path) -> None:
 
 def test_an_unfinished_token_is_not_looked_at_a_thousand_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The parser begins it anew with every piece."""
-    monkeypatch.setattr(contents, "LARGEST_CODEBOOK", 2**24)
-    bomb = written(tmp_path, "town.xml.gz", gzip.compress(b"<" + b"a" * (contents.LARGEST_CODEBOOK - 1)))
-    assert len([*contents.chunks(bomb)]) <= 2
+    monkeypatch.setattr(checks, "LARGEST_CODEBOOK", 2**24)
+    bomb = written(tmp_path, "town.xml.gz", gzip.compress(b"<" + b"a" * (checks.LARGEST_CODEBOOK - 1)))
+    assert len([*checks.chunks(bomb)]) <= 2
     assert "not well-formed" in refused(bomb)
 
 
@@ -196,10 +196,10 @@ def test_numbers_of_variables_and_codes_are_bounded(tmp_path: Path, monkeypatch:
     path = written(tmp_path, "town.xml", ddi_of(TOWN))
     for limit in ("MOST_VARIABLES", "MOST_CODES"):
         with monkeypatch.context() as patch:
-            patch.setattr(f"dpnb_columnar.codebooks.ddi.{limit}", 2)
+            patch.setattr(f"dpnb_columnar.extracts.codebooks.ddi.{limit}", 2)
             assert "has more than" in refused(path)
         with monkeypatch.context() as patch:
-            patch.setattr(consistency, limit, 2)
+            patch.setattr(checks, limit, 2)
             assert ": more than 2" in refused(path)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from codebook_cases import variable
 
-from dpnb_columnar.codebooks import facts
-from dpnb_columnar.codebooks.codebook import Measure
+from dpnb_columnar.extracts.codebooks import facts
+from dpnb_columnar.extracts.codebooks.codebook import Measure
 
 COLLECTIONS = {"usa.ipums.org", "cps.ipums.org", "census.gov"}
 FOLDER = Path(facts.__file__).parent

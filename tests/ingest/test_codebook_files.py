@@ -11,10 +11,10 @@ from codebook_cases import codebook, ddi_of, labelled, layout_of, variable, writ
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.codebooks.codebook import Code
-from dpnb_columnar.codebooks.domains import domain_of
-from dpnb_columnar.codebooks.reading import codebook_beside, packaged_layouts, read_codebook
 from dpnb_columnar.errors import ConfigurationError, MissingInputError
+from dpnb_columnar.extracts.codebooks.codebook import Code
+from dpnb_columnar.extracts.codebooks.read import codebook_beside, packaged_layouts, read_codebook
+from dpnb_columnar.extracts.codebooks.to_domain import domain_of
 
 TOWN = codebook([variable("SEX")])
 DICTIONARY = 'NAME,SEX,C,1,""\n'

@@ -12,11 +12,11 @@ from codebook_cases import codebooks, layout_of, variable, written
 from hypothesis import HealthCheck, given, settings
 from real_data import FOLDER
 
-from dpnb_columnar.codebooks.codebook import Code, Codebook, Form, Measure
-from dpnb_columnar.codebooks.layout_file import __doc__ as documentation
-from dpnb_columnar.codebooks.layout_file import read_layout_file
-from dpnb_columnar.codebooks.reading import packaged_layouts, read_codebook
 from dpnb_columnar.errors import ConfigurationError, MissingInputError
+from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure
+from dpnb_columnar.extracts.codebooks.layout import __doc__ as documentation
+from dpnb_columnar.extracts.codebooks.layout import read_layout_file
+from dpnb_columnar.extracts.codebooks.read import packaged_layouts, read_codebook
 
 TOWN = """
 record_types = ["H", "P"]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from real_data import FOLDER
 
-from dpnb_columnar.codebooks.codebook import Form, Measure
-from dpnb_columnar.codebooks.reading import codebook_beside, read_codebook
+from dpnb_columnar.extracts.codebooks.codebook import Form, Measure
+from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
 
 EXTRACTS = {
     "cps_00006": (8, 43),

@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.ingest import delimited
-from dpnb_columnar.ingest.delimited import read_delimited, read_header, read_text
-from dpnb_columnar.ingest.malformed import MalformedFieldError
-from dpnb_columnar.ingest.settling import settle
-from dpnb_columnar.ingest.spelling import typed
+from dpnb_columnar.extracts import delimited
+from dpnb_columnar.extracts.convert import settle
+from dpnb_columnar.extracts.decode import MalformedFieldError
+from dpnb_columnar.extracts.delimited import read_delimited, read_header, read_text, typed
 
 SCHEMA = pa.schema([("A", pa.int8()), ("B", pa.float64()), ("C", pa.string())])
 

@@ -8,13 +8,13 @@ import pytest
 from codebook_cases import codebook, codebooks, codes, labelled, variable
 from hypothesis import HealthCheck, given, settings
 
-from dpnb_columnar.codebooks import amounts
-from dpnb_columnar.codebooks.adult_like import adult_like
-from dpnb_columnar.codebooks.codebook import Code, Codebook, Form, Measure, Variable
-from dpnb_columnar.codebooks.domains import LeftOut, domain_of
-from dpnb_columnar.codebooks.facts import adult_roles
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.extracts.codebooks import amounts
+from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
+from dpnb_columnar.extracts.codebooks.facts import adult_roles
+from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
+from dpnb_columnar.extracts.select import adult_like
 
 USA, CPS, CENSUS = "usa.ipums.org", "cps.ipums.org", "census.gov"
 

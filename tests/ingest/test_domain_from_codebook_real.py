@@ -14,12 +14,12 @@ import pytest
 from codebook_cases import labelled
 from real_data import FOLDER
 
-from dpnb_columnar.codebooks.adult_like import adult_like
-from dpnb_columnar.codebooks.domains import LeftOut, domain_of
-from dpnb_columnar.codebooks.reading import read_codebook
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.catalogue import read_catalogue
-from dpnb_columnar.resources import resource
+from dpnb_columnar.extracts.codebooks.read import read_codebook
+from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
+from dpnb_columnar.extracts.select import adult_like
+from dpnb_columnar.runtime.resources import resource
 
 SHIPPED = [
     "ipums/cps_00006.xml",

@@ -13,10 +13,10 @@ import pytest
 from extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE, write_extract
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.ingest import lines, writer
-from dpnb_columnar.ingest.ahead import ahead
-from dpnb_columnar.ingest.conversion import convert, plan_conversion
-from dpnb_columnar.ingest.extracts import bytes_on_disk, find_extracts, opened
+from dpnb_columnar.extracts import lines, writer
+from dpnb_columnar.extracts.convert import convert, plan_conversion
+from dpnb_columnar.extracts.files import bytes_on_disk, find_extracts, opened
+from dpnb_columnar.extracts.writer import ahead
 
 
 @pytest.mark.parametrize("name", ["town.dat", "town.dat.gz"])

@@ -14,13 +14,12 @@ from extracts import HOUSEHOLD_ROWS, HOUSEHOLDS, HOUSES, PEOPLE, ROWS, TOWNSPEOP
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpnb_columnar.codebooks.codebook import Codebook, Form, Variable
-from dpnb_columnar.ingest import lines
-from dpnb_columnar.ingest.columns import column_type
-from dpnb_columnar.ingest.fixed_width import read_fixed_width
-from dpnb_columnar.ingest.malformed import MalformedFieldError
-from dpnb_columnar.ingest.numbers import decimal_numbers, digits, whole_numbers
-from dpnb_columnar.ingest.variables import column_names
+from dpnb_columnar.extracts import lines
+from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
+from dpnb_columnar.extracts.columns import column_type
+from dpnb_columnar.extracts.decode import MalformedFieldError, decimal_numbers, digits, whole_numbers
+from dpnb_columnar.extracts.fixed_width import read_fixed_width
+from dpnb_columnar.extracts.lines import column_names
 
 
 def read(content: bytes, book: Codebook, names: list[str] | None = None) -> list[dict[str, object]]:

@@ -10,11 +10,11 @@ import pytest
 from codebook_cases import codebook, variable
 from extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE
 
-from dpnb_columnar.codebooks.codebook import Codebook, Form
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.ingest import lines
-from dpnb_columnar.ingest.fixed_width import read_fixed_width
-from dpnb_columnar.ingest.variables import column_names
+from dpnb_columnar.extracts import lines
+from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form
+from dpnb_columnar.extracts.fixed_width import read_fixed_width
+from dpnb_columnar.extracts.lines import column_names
 
 
 def refusal(written: list[str], book: Codebook) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Neighbours, Pure
 from dpnb_columnar.ledger import Charge, Entry, Ledger
-from dpnb_columnar.ledger.chain import ORIGIN, linked
+from dpnb_columnar.ledger.records import ORIGIN, linked
 
 PURE_LIMIT = Approximate(Fraction(1), Fraction(0))
 LIMIT = Approximate(Fraction(2), Fraction(1, 10**6))

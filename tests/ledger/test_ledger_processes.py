@@ -74,7 +74,7 @@ def test_ten_processes_race_for_a_budget_that_admits_three(runs: str, tmp_path: 
 
 
 OPENER = """
-from dpnb_columnar.commands.main import exit_code
+from dpnb_columnar.cli.main import exit_code
 print("ready", flush=True)
 while not Path(sys.argv[3]).exists():
     time.sleep(0.001)

@@ -17,7 +17,7 @@ import sys, time
 from fractions import Fraction
 from pathlib import Path
 from dpnb_columnar.budget import Approximate, Neighbours
-from dpnb_columnar.commands.termination import end_on_signals
+from dpnb_columnar.runtime.signals import end_on_signals
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.ledger.entries import Entries
 

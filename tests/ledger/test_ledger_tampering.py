@@ -9,7 +9,7 @@ from ledger_cases import change, charge, forge, full_ledger, relink, without_tri
 
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.ledger.chain import COLUMNS, ORIGIN, linked
+from dpnb_columnar.ledger.records import COLUMNS, ORIGIN, linked
 
 NUMBERS = range(1, 11)
 

@@ -10,7 +10,7 @@ import pytest
 from ledger_cases import charge, full_ledger, new_ledger
 
 from dpnb_columnar.errors import ConfigurationError
-from dpnb_columnar.ledger import Ledger, storage, trust
+from dpnb_columnar.ledger import Ledger, storage
 
 
 def test_a_ledger_that_everybody_can_write_is_refused(tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_a_link_beside_the_ledger_is_not_believed(suffix: str, tmp_path: Path) -
     assert companion.is_symlink()
 
 
-@pytest.mark.parametrize("suffix", trust.COMPANIONS)
+@pytest.mark.parametrize("suffix", storage.COMPANIONS)
 def test_a_file_of_another_user_beside_the_ledger_is_not_believed(
     suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,10 +15,10 @@ from ledger_cases import change, charge, forge, full_ledger, new_ledger
 from people import people
 from running import Run
 
-from dpnb_columnar import files
-from dpnb_columnar.aggregation.parts import parts_of
 from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.counting.statistics import parts_of
 from dpnb_columnar.ledger import Ledger, storage
+from dpnb_columnar.runtime import outputs
 
 FILE = Path("x.ledger")
 
@@ -85,7 +85,7 @@ def test_a_limit_cannot_be_raised(folder: Path, run: Run) -> None:
 def test_a_ledger_that_another_process_makes_meanwhile_is_opened(
     moment: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = (storage, "create") if moment == "before it is looked at again" else (files, "_take_name")
+    place = (storage, "create") if moment == "before it is looked at again" else (outputs, "_take_name")
     create = getattr(*place)
 
     def late(*paths: Path) -> None:

@@ -16,14 +16,14 @@ from mechanisms import PRIVATE
 from people import people_domain, write_people
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.aggregation import duckdb_engine, polars_engine
-from dpnb_columnar.aggregation.statistics import Statistics, assemble
-from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_family
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Approximate, Budget, Concentrated, Loss, Pure
+from dpnb_columnar.counting.engines import duckdb, polars
+from dpnb_columnar.counting.statistics import Statistics, assemble
+from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.noise.family import Floats
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.parquet import open_source
 
 MECHANISMS = tuple(PRIVATE)
 
@@ -73,7 +73,7 @@ def by_every_engine(path: Path) -> list[Statistics]:
         dpnb.aggregate(path),
         *(
             assemble(domain, engine.count_cells(source, domain, domain.attributes, classes=True))
-            for engine in (polars_engine, duckdb_engine)
+            for engine in (polars, duckdb)
         ),
     ]
 

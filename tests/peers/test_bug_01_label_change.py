@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 from recorded_draws import MECHANISMS, Drawn, counted, draws, every_pure_noise, total_loss
 
-from dpnb_columnar.aggregation.statistics import Statistics
 from dpnb_columnar.budget import Budget, Neighbours
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.noise import Laplace
 
 LOWER, UPPER, ROWS = 1840, 1940, 1000

@@ -14,8 +14,8 @@ import pytest
 from people import PEOPLE, people
 from recorded_draws import Drawn, Forced, counted, draws, total_loss, worst_loss
 
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget, Neighbours, Pure, Share
+from dpnb_columnar.mechanisms.release import release
 
 
 def neighbouring_draws(path: Path, mechanism: str, budget: Budget) -> tuple[list[Drawn], list[Drawn], list[Share]]:

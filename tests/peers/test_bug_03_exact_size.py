@@ -21,11 +21,11 @@ from recorded_draws import MECHANISMS, Forced, counted
 from running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.aggregation.statistics import Statistics
-from dpnb_columnar.boundary import postprocessing, private
-from dpnb_columnar.boundary.counts import noisy_counts
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget, Share
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.mechanisms import postprocessing, queries
+from dpnb_columnar.mechanisms.queries import noisy_counts
+from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.parameters import ClassCounts
 from dpnb_columnar.noise import Sampler
@@ -71,7 +71,7 @@ def add_up_to_n(self: object, statistics: Statistics, share: Share, draw: Sample
 
 @pytest.fixture
 def corrected_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(private.PrivateCounts, "classes", add_up_to_n)
+    monkeypatch.setattr(queries.PrivateCounts, "classes", add_up_to_n)
 
 
 @pytest.mark.usefixtures("corrected_counts")

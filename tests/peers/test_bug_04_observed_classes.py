@@ -18,8 +18,8 @@ from recorded_draws import MECHANISMS, Forced, counted, draws
 from running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.document import to_document
 
 SURVEY: Mapping[str, Any] = {

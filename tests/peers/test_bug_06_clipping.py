@@ -20,7 +20,7 @@ from recorded_draws import by_every_engine
 from running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.aggregation.statistics import Cells, assemble
+from dpnb_columnar.counting.statistics import Cells, assemble
 
 FAR: Mapping[str, tuple[Any, Sequence[Any]]] = {
     "int64": (pl.Int64, [-(2**63), -1, 101, 2**63 - 1]),

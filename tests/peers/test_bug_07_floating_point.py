@@ -18,11 +18,11 @@ from recorded_draws import counted, draws, every_noise, loss_of
 from running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.boundary.families import smooth_family, smooth_noise
-from dpnb_columnar.boundary.moments import GRID_BITS
-from dpnb_columnar.boundary.release import release
-from dpnb_columnar.boundary.tuning import trim
 from dpnb_columnar.budget import Budget, Pure
+from dpnb_columnar.mechanisms.moments import GRID_BITS
+from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.smooth_noise import smooth_family, smooth_noise
+from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
 

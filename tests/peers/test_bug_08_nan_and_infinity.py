@@ -24,9 +24,9 @@ from recorded_draws import by_every_engine
 from running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.release import release
 
 ROWS, EVERY = 300, 4
 INFINITY, NAN = math.inf, math.nan

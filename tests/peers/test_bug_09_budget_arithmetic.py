@@ -21,8 +21,8 @@ from recorded_draws import MECHANISMS
 from running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.boundary.release import plan
 from dpnb_columnar.budget import Budget, Neighbours, Pure, Weights, total
+from dpnb_columnar.mechanisms.release import plan
 from dpnb_columnar.noise import Laplace
 
 WEIGHTS = st.fractions(Fraction(1, 100), 100)

@@ -23,9 +23,9 @@ from people import DECLARATION, people, people_domain, write_people
 from running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.commands.main import app
+from dpnb_columnar.cli.main import app
+from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
@@ -72,7 +72,7 @@ def test_bug_10_the_same_comparison_finds_a_default_seed(people_file: Path, run:
 
 
 TRAIN_TWICE = """
-from dpnb_columnar.commands.main import exit_code
+from dpnb_columnar.cli.main import exit_code
 for name in ("first.json", "second.json"):
     assert exit_code(["train", "people.parquet", "--output", name]) == 0
 """

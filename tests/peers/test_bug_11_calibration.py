@@ -19,8 +19,8 @@ import pytest
 from recorded_draws import every_pure_noise, loss_of, survival_at, worst_ratio
 from scipy import stats
 
-from dpnb_columnar.boundary.families import NOISE_FAMILIES, smooth_noise
 from dpnb_columnar.budget import Pure
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise
 from dpnb_columnar.noise import Laplace, NoiseFamily, SystemBits, draw
 
 EPSILONS = [Fraction(1, 1000), Fraction(1, 36), Fraction(1, 3), Fraction(1), Fraction(10)]

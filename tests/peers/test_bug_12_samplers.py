@@ -19,11 +19,11 @@ import pytest
 from recorded_draws import every_noise, survival_at
 from scipy import stats
 
-from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
-from dpnb_columnar.boundary.families import smooth_family
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget, Pure
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import read_domain
+from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, Sampler, SystemBits
 
 SURE = 1e-9

@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element
 
 from fake_results import METADATA, write_results, write_runtime
 
-from dpnb_columnar.study.report import write_report
+from dpnb_columnar.report import write_report
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from fake_results import PURE_METHODS, cell, evaluation, write_results
 from report_pages import Page, report
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, UsageError
-from dpnb_columnar.study.report import write_report
-from dpnb_columnar.study.report.completeness import Gap, gaps
-from dpnb_columnar.study.report.figures import slug
-from dpnb_columnar.study.report.results import read_results
+from dpnb_columnar.report import write_report
+from dpnb_columnar.report.completeness import Gap, gaps
+from dpnb_columnar.report.figures import slug
+from dpnb_columnar.report.results import read_results
 
 FIGURES = ["b", "adult", "mean-error", "variance-error", "bounds-adult", "allocation-adult", "runtime"]
 

@@ -170,7 +170,7 @@ from pathlib import Path
 sys.path[:0] = {paths!r}
 import mini_plan
 from dataclasses import replace
-from dpnb_columnar.commands.main import run
+from dpnb_columnar.cli.main import run
 from dpnb_columnar.study.reproduce import plan, run as running
 running.SAVED_EVERY = 0.0
 plan.QUICK = replace(mini_plan.PLAN, iterations=400, runtime=None)
@@ -336,7 +336,7 @@ def test_training_times_alone(data: Path, run: Run) -> None:
 
 
 def test_progress_in_a_pipe_is_a_line_now_and_then(data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpnb_columnar.commands import reproduce
+    from dpnb_columnar.cli.verbs import reproduce
 
     monkeypatch.setattr(reproduce, "TOLD_EVERY", 0.0)
     told = run(*QUICK, "--study", "bounds", "--mechanism", "none").err.splitlines()
@@ -353,7 +353,7 @@ def test_simulated_data_is_made_once(data: Path, run: Run) -> None:
 
 
 def test_children_take_no_interrupt_and_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpnb_columnar.study import workers
+    from dpnb_columnar.runtime import workers
 
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
     before = signal.getsignal(signal.SIGINT)

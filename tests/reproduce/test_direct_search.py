@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.aggregation.local import aggregate
-from dpnb_columnar.boundary import smooth
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.engines.local import aggregate
+from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.mechanisms import smooth
+from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.rows.domains import find_domain
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.parquet import open_source
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
 from dpnb_columnar.study.reproduce.direct_search import (
     direct_mean_sensitivity,

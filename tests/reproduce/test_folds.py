@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpnb_columnar.aggregation.local import aggregate
-from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.counting.engines.local import aggregate
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain, Numeric, read_domain
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.rows.expressions import fits
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.parquet import open_source
 from dpnb_columnar.study.reproduce.coding import code_rows
 from dpnb_columnar.study.reproduce.folds import split
 from dpnb_columnar.study.reproduce.widening import widened

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from test_folds import fitting, tiny_domain
 
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.study.reproduce.coding import code_rows

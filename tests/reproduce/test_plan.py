@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpnb_columnar.boundary.release import plan as composition
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.release import plan as composition
 from dpnb_columnar.study.reproduce import plan as plans
 from dpnb_columnar.study.reproduce import synthetic
 from dpnb_columnar.study.reproduce.cells import Method, Unit, split_seed

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from model_cases import declared, histogram_of, model_of, models, normal_of, table_of
 from test_folds import fitting, tiny_domain
 
-from dpnb_columnar.boundary.release import MECHANISMS, release
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain
+from dpnb_columnar.mechanisms.release import MECHANISMS, release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.rows.domains import find_domain
 from dpnb_columnar.study.reproduce.coding import code_rows
 from dpnb_columnar.study.reproduce.folds import Folds, split
 from dpnb_columnar.study.reproduce.scoring import HeldOut

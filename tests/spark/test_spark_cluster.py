@@ -13,10 +13,10 @@ import polars as pl
 import pytest
 from cluster import Cluster, command_line, executors
 
-from dpnb_columnar.aggregation import local
-from dpnb_columnar.aggregation.files import load_statistics
-from dpnb_columnar.rows.domains import find_domain
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.counting.statistics_files import load_statistics
+from dpnb_columnar.rows.parquet import open_source
 from dpnb_columnar.simulate import simulate_census
 
 FILES, ROWS = 24, 4000
@@ -71,7 +71,7 @@ from pathlib import Path
 warnings.simplefilter("ignore")
 from pyspark.sql import SparkSession
 import dpnb_columnar as dpnb
-from dpnb_columnar.aggregation.files import save_statistics
+from dpnb_columnar.counting.statistics_files import save_statistics
 
 builder = SparkSession.builder.master(sys.argv[1]).config("spark.ui.enabled", "false")
 # One file a task, and none of the lost executor's results are kept elsewhere.

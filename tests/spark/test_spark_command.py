@@ -11,9 +11,9 @@ from people import DECLARATION, people, people_domain, write_people
 from running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.aggregation.files import load_statistics
+from dpnb_columnar.counting.inputs import SparkFiles
+from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.errors import MissingInputError, UsageError
-from dpnb_columnar.inputs import SparkFiles
 
 SPARK = ("--engine", "spark")
 FILE = Path("people.parquet")

@@ -15,14 +15,14 @@ import pytest
 from aggregation_cases import BOTH, LABEL, MIXED, declared, labelled, written
 from rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
 
-from dpnb_columnar.aggregation import local, spark_engine
-from dpnb_columnar.aggregation.statistics import Statistics
+from dpnb_columnar.counting.engines import local, spark
+from dpnb_columnar.counting.engines.spark import open_files
+from dpnb_columnar.counting.engines.spark_files import opened
+from dpnb_columnar.counting.engines.spark_session import counting_session
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, Error, MissingInputError
-from dpnb_columnar.rows.source import open_source, resolve
-from dpnb_columnar.spark.files import opened
-from dpnb_columnar.spark.session import counting_session
-from dpnb_columnar.spark.source import open_files
+from dpnb_columnar.rows.parquet import open_source, resolve
 
 SMALLEST = 5e-324
 
@@ -30,7 +30,7 @@ SMALLEST = 5e-324
 def by_spark(items: list[str], domain: Domain) -> Statistics:
     """What Spark counts, in the session that there is."""
     with counting_session(None) as session:
-        return spark_engine.aggregate(open_files(session, opened(session, items), domain), domain)
+        return spark.aggregate(open_files(session, opened(session, items), domain), domain)
 
 
 def check(paths: list[Path], document: Document) -> Statistics:
@@ -277,7 +277,7 @@ def test_a_file_that_vanishes(session: Any, tmp_path: Path) -> None:
         source = open_files(ours, opened(ours, [str(tmp_path)]), domain)
         files[1].unlink()
         with pytest.raises(DataError, match="cannot be read to the end"):
-            spark_engine.aggregate(source, domain)
+            spark.aggregate(source, domain)
 
 
 @pytest.mark.parametrize(

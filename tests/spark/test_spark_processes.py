@@ -77,7 +77,7 @@ def test_under_spark_submit(variables: dict[str, str]) -> None:
 
 
 SHOWN = """
-from dpnb_columnar.spark.session import counting_session
+from dpnb_columnar.counting.engines.spark_session import counting_session
 with counting_session("local[1]") as session:
     conf = session.sparkContext.getConf()
     print(session.sparkContext.uiWebUrl, conf.get("spark.eventLog.enabled"), conf.get("spark.io.encryption.enabled"))
@@ -136,9 +136,9 @@ def test_spark_connect_is_refused(variables: dict[str, str]) -> None:
 
 NO_ANSWER = """
 import sys
-from dpnb_columnar.spark import session
+from dpnb_columnar.counting.engines import spark_session as session
 session.LONGEST_START = 2
-from dpnb_columnar.commands.main import run
+from dpnb_columnar.cli.main import run
 run(sys.argv[1:])
 """
 

@@ -13,11 +13,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpnb_columnar.aggregation.polars_engine import scan
+from dpnb_columnar.counting.engines.polars import scan
 from dpnb_columnar.domain import Attribute, Domain, Numeric
+from dpnb_columnar.rows.columns import Kind
 from dpnb_columnar.rows.expressions import category_code, class_code, column, fits, grid_code
-from dpnb_columnar.rows.kinds import Kind
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.parquet import open_source
 
 Integers = NDArray[np.int64]
 Places = NDArray[np.unsignedinteger]

@@ -10,12 +10,12 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.aggregation.statistics import Statistics
-from dpnb_columnar.boundary.families import smooth_noise
-from dpnb_columnar.boundary.release import plan
-from dpnb_columnar.boundary.scaling import on_scale
-from dpnb_columnar.boundary.tuning import SMALLEST_SAMPLE, trim
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.mechanisms.moments import on_scale
+from dpnb_columnar.mechanisms.release import plan
+from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
+from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE, trim
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size, searched_beta
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.aggregation.statistics import Cells, Statistics, assemble
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.study.reproduce.coding import CodedRows
 from dpnb_columnar.study.reproduce.scoring import HeldOut

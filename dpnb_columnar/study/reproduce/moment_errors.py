@@ -7,8 +7,8 @@ import statistics as averages
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpnb_columnar.aggregation.statistics import Statistics
-from dpnb_columnar.boundary.scaling import on_scale
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.mechanisms.moments import on_scale
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from dpnb_columnar.boundary.release import mechanism_named, noise_named
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.release import mechanism_named, noise_named
 from dpnb_columnar.study.reproduce import sources
 from dpnb_columnar.study.reproduce.cells import NO_DELTA, OWN, Method, Unit, grid
 from dpnb_columnar.study.reproduce.sources import DataSet

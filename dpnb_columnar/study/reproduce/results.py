@@ -8,10 +8,10 @@ from pathlib import Path
 
 import polars as pl
 
-from dpnb_columnar.boundary.release import software
 from dpnb_columnar.domain import digest
 from dpnb_columnar.errors import OutputError
-from dpnb_columnar.files import atomic_output
+from dpnb_columnar.mechanisms.release import software
+from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.study.reproduce.plan import Plan
 from dpnb_columnar.study.reproduce.work import Located, Row
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import polars as pl
 
 from dpnb_columnar.errors import MissingInputError
+from dpnb_columnar.runtime.workers import side_by_side
 from dpnb_columnar.study.reproduce.cells import Unit
 from dpnb_columnar.study.reproduce.plan import Plan
 from dpnb_columnar.study.reproduce.results import ResultsFile, results_file, runtime_file
 from dpnb_columnar.study.reproduce.sources import DataSet
 from dpnb_columnar.study.reproduce.timing import measure, timings
 from dpnb_columnar.study.reproduce.work import Located, Row, run_unit
-from dpnb_columnar.study.workers import side_by_side
 
 SAVED_EVERY = 5.0
 """Seconds of work that may be lost when a run is killed, beside the units under way."""

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Protocol
 
 from dpnb_columnar.datasets import prepare
-from dpnb_columnar.datasets.raw import located
+from dpnb_columnar.datasets.prepare import located
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.metadata import domain_from_metadata
-from dpnb_columnar.rows.source import read_metadata
+from dpnb_columnar.rows.parquet import read_metadata
 from dpnb_columnar.simulate import simulate_census
 from dpnb_columnar.study.reproduce.synthetic import synthetic_domain, write_synthetic
 

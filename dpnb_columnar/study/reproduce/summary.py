@@ -39,6 +39,6 @@ def summary(cells: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
 
 
 def _mechanisms() -> list[str]:
-    from dpnb_columnar.boundary.release import MECHANISMS
+    from dpnb_columnar.mechanisms.release import MECHANISMS
 
     return list(MECHANISMS)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.files import atomic_output
+from dpnb_columnar.runtime.outputs import atomic_output
 
 if TYPE_CHECKING:
     import polars as pl

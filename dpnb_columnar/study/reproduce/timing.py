@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterator
 from fractions import Fraction
 from pathlib import Path
 
-from dpnb_columnar.aggregation.local import aggregate
-from dpnb_columnar.aggregation.statistics import Statistics
-from dpnb_columnar.boundary.release import release
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.engines.local import aggregate
+from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.rows.domains import find_domain
-from dpnb_columnar.rows.source import open_source
+from dpnb_columnar.rows.parquet import open_source
 from dpnb_columnar.simulate import simulate_census
 from dpnb_columnar.study.reproduce.direct_search import direct_sensitivities
 from dpnb_columnar.study.reproduce.plan import Runtime

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from dpnb_columnar.aggregation.statistics import Statistics
-from dpnb_columnar.boundary.release import release
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.study.reproduce.cells import Unit, split_seed
 from dpnb_columnar.study.reproduce.coding import CodedRows, code_rows

@@ -1,0 +1,131 @@
+"""What an audit finds: broken promises by the name of their check, and per configuration what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpnb_columnar.budget import Budget, Neighbours, Pure
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.release import MECHANISMS, mechanism_named
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
+
+# MERGED FROM dpnb_columnar/audit/findings.py: What is audited: every private mechanism, under each neighbouring
+# relation, and every noise family.
+
+EPSILON = Fraction(4)
+"""Large enough for a few hundred releases to show some of it."""
+
+DELTA = Fraction(1, 10**6)
+
+NOISES = {"smooth": NOISE_FAMILIES, "paper": ("cauchy", "gaussian")}
+"""Families that a mechanism is audited with. All of them meet the sampler and the searches in ``smooth``; the others
+that take a family are audited with their default, and ``paper`` also where its class counts have other noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One way to call ``release``."""
+
+    mechanism: str
+    noise: str | None
+    budget: Budget
+
+    def __str__(self) -> str:
+        return ", ".join(filter(None, [self.mechanism, self.noise, str(self.budget.neighbours)]))
+
+
+def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
+    """Every configuration of these mechanisms; of all private ones where none is named.
+
+    Raises:
+        UsageError: An unknown mechanism, or one that promises nothing.
+    """
+    chosen = [mechanism_named(name) for name in dict.fromkeys(mechanisms)]
+    for mechanism in chosen:
+        if not mechanism.private:
+            raise UsageError(f"mechanism: {mechanism.name!r} promises no privacy, so there is nothing to audit")
+    return [
+        Configuration(mechanism.name, noise, Budget(EPSILON, neighbours, delta=_delta(noise)))
+        for mechanism in chosen or [mechanism for mechanism in MECHANISMS.values() if mechanism.private]
+        for noise in (NOISES.get(mechanism.name, (mechanism.default_noise,)) if mechanism.smooth else (None,))
+        for neighbours in Neighbours
+    ]
+
+
+def _delta(noise: str | None) -> Fraction:
+    """The delta that a noise family needs."""
+    return Fraction(0) if noise is None or smooth_family(noise).kind is Pure else DELTA
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A promise that does not hold.
+
+    Attributes:
+        check: Name of the check that found it.
+        pair: The neighbours, or other circumstances, it was seen with.
+        seen: What was seen.
+    """
+
+    check: str
+    pair: str
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a released model promises: epsilon and delta, exact."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What was measured of one configuration.
+
+    Attributes:
+        configuration: What was attacked.
+        claim: What its models promise.
+        loss: Largest epsilon of any pair of neighbours, from exact distributions.
+        number_bound: Lower confidence bound on epsilon from single released numbers; 0 where nothing was shown.
+        model_bound: Likewise from whole models.
+        pairs: Pairs of neighbours whose distributions were compared exactly.
+        releases: Models released to count outcomes.
+        findings: Promises that do not hold.
+    """
+
+    configuration: Configuration
+    claim: Claim
+    loss: float
+    number_bound: float
+    model_bound: float
+    pairs: int
+    releases: int
+    findings: tuple[Finding, ...]
+
+    def broken(self, *checks: str) -> bool:
+        """Whether one of these checks found something."""
+        return any(finding.check in checks for finding in self.findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What a whole audit has measured.
+
+    Attributes:
+        findings: What is broken on the way from rows to statistics.
+        outcomes: Per configuration.
+        confidence: Probability that all bounds and tests hold together, where the code is correct.
+    """
+
+    findings: tuple[Finding, ...]
+    outcomes: tuple[Outcome, ...]
+    confidence: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is broken."""
+        return not self.findings and not any(outcome.findings for outcome in self.outcomes)

@@ -1,0 +1,242 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows, parse_weights
+from dpnb_columnar.cli.console import say
+from dpnb_columnar.counting.inputs import Engine
+from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.errors import ConfigurationError, UsageError
+
+if TYPE_CHECKING:
+    from dpnb_columnar.counting.find_domain import FoundDomain
+
+# MERGED FROM dpnb_columnar/cli/options.py: Options of the verbs that count rows: which engine counts, and where it
+# finds them.
+
+DataOrTable = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Parquet files, folders of them, or quoted patterns; with --engine spark also addresses such as "
+        "s3a://census/2018.",
+        metavar="DATA...",
+        show_default=False,
+    ),
+]
+EngineName = Annotated[
+    Engine,
+    typer.Option(
+        "--engine", help="What counts the rows: this machine, or a cluster (docs/scale.md). The result is the same."
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        help="Cluster of --engine spark, such as spark://HOST:7077, yarn, k8s://https://HOST:6443 or local[4].",
+        metavar="URL",
+        show_default="Spark's configuration, else local[*]",
+    ),
+]
+Table = Annotated[
+    str | None,
+    typer.Option(
+        help="Table or view of Spark's catalogs in the place of DATA, such as lake.census.person.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+
+
+Data = Annotated[
+    list[str],
+    typer.Argument(help="Parquet files, folders of them, or quoted patterns.", metavar="DATA", show_default=False),
+]
+ModelFile = Annotated[Path, typer.Argument(help="Model file, .json or .parquet.", metavar="MODEL", show_default=False)]
+Dataset = Annotated[
+    str | None,
+    typer.Option(
+        help="Entry of datasets.toml that declares the domain.", metavar="NAME", show_default="found by the data"
+    ),
+]
+Label = Annotated[
+    str | None,
+    typer.Option(
+        help='What to predict: a categorical column of the domain, or a condition such as "INCWAGE > 1500".',
+        metavar="TEXT",
+        show_default="the label declared",
+    ),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
+Epsilon = Annotated[str, typer.Option(help="Privacy budget, taken exactly as typed.", metavar="NUMBER")]
+EpsilonOfData = Annotated[
+    str | None,
+    typer.Option(
+        "--epsilon",
+        help="Privacy budget, taken exactly as typed.",
+        metavar="NUMBER",
+        show_default="the entry's in datasets.toml, else 1",
+    ),
+]
+Delta = Annotated[
+    str,
+    typer.Option(
+        help="Probability to put the guarantee aside, for noise that needs it: a number such as 1e-6 or 1/50000, or a "
+        "rule for the declared number of rows, 1/n or 1/n^2.",
+        metavar="NUMBER",
+    ),
+]
+DeclaredRows = Annotated[
+    int | None,
+    typer.Option(
+        help="The n of --delta 1/n or 1/n^2: the public number of rows, such as the codebook's. It is never counted.",
+        metavar="INTEGER",
+        show_default="the entry's in datasets.toml",
+    ),
+]
+Mechanism = Annotated[
+    str,
+    typer.Option(
+        help="smooth, paper, trimmed-mean, global, global-variance, histogram, adaptive-histogram, majority, or none "
+        "(NOT PRIVATE).",
+        metavar="NAME",
+    ),
+]
+Noise = Annotated[
+    str | None,
+    typer.Option(
+        help="Noise of smooth releases. Pure: polyplace, student-3 (or student-NU), cauchy, nissim-cauchy. With "
+        "--delta: gaussian, laplace, classical-gaussian, classical-laplace; concentrated: laplace-log-normal, "
+        "uniform-log-normal, arsinh-normal.",
+        metavar="NAME",
+        show_default="polyplace; cauchy for paper",
+    ),
+]
+Relation = Annotated[Neighbours, typer.Option("--neighbours", help="Neighbouring relation epsilon refers to.")]
+SplitWeights = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        help="Division numeric:categorical:counts, such as 2:1:1.",
+        metavar="N:C:K",
+        show_default="the mechanism's own",
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Repeatable noise, for tests only: the model carries NO GUARANTEE.",
+        metavar="INTEGER",
+        show_default=False,
+    ),
+]
+
+DEFAULT_EPSILON = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredNumber:
+    """A public number of rows.
+
+    Attributes:
+        rows: The number.
+        origin: Who declares it.
+    """
+
+    rows: int
+    origin: str
+
+
+def budget(
+    epsilon: str, delta: str, neighbours: Neighbours, weights: str | None, rows: DeclaredNumber | None
+) -> Budget:
+    """The budget that the options describe.
+
+    Args:
+        rows: The n of a rule for delta.
+    """
+    divided = None if weights is None else parse_weights(weights)
+    return Budget(parse_epsilon(epsilon), neighbours, divided, parse_delta(delta, None if rows is None else rows.rows))
+
+
+def epsilon_for(found: FoundDomain, typed: str | None) -> str:
+    """The epsilon that was typed; where none was, the one declared beside the domain; else the default.
+
+    Raises:
+        ConfigurationError: The one declared is not acceptable.
+    """
+    if typed is not None or found.epsilon is None:
+        return DEFAULT_EPSILON if typed is None else typed
+    declared = text(found.epsilon)
+    try:
+        parse_epsilon(declared)
+    except UsageError as error:
+        raise ConfigurationError(f"{found.origin}: {error}") from None
+    return declared
+
+
+def settled(found: FoundDomain, rows: DeclaredNumber | None) -> dict[str, tuple[object, str]]:
+    """What the domain's entry settles of the options that were not typed, and where it says so."""
+    entry = str(found.entry)
+    values: dict[str, tuple[object, str]] = {"--account": (found.domain.name, found.origin)}
+    values["--epsilon"] = (DEFAULT_EPSILON, "default") if found.epsilon is None else (text(found.epsilon), entry)
+    if rows is not None:
+        values["--declared-rows"] = (rows.rows, rows.origin)
+    return values
+
+
+def declared(found: FoundDomain, typed: int | None) -> DeclaredNumber | None:
+    """The number of rows that was typed; where none was, the one declared beside the domain, if any.
+
+    Raises:
+        UsageError, ConfigurationError: It is out of range.
+    """
+    if typed is not None:
+        return DeclaredNumber(parse_rows(typed), "--declared-rows")
+    if found.rows is None:
+        return None
+    try:
+        return DeclaredNumber(parse_rows(found.rows), str(found.entry))
+    except UsageError as error:
+        raise ConfigurationError(f"{found.entry}: {error}") from None
+
+
+def rows_for(found: FoundDomain, delta: str, typed: int | None) -> DeclaredNumber | None:
+    """The declared number of rows for a verb in which only a rule for delta depends on it.
+
+    Raises:
+        UsageError: One was typed and there is no rule, or it is out of range.
+        ConfigurationError: The one declared is out of range.
+    """
+    if is_rule(delta):
+        return declared(found, typed)
+    if typed is not None:
+        raise UsageError(
+            "declared rows: only a rule for delta depends on them; give --delta 1/n or 1/n^2, or leave "
+            "--declared-rows out"
+        )
+    return None
+
+
+def tell_domain(found: FoundDomain) -> None:
+    """Say which domain rows are counted in."""
+    name = found.domain.name
+    say(f"domain {name}, from {found.origin}", "domain", domain=name, origin=str(found.origin))
+
+
+def tell_rule(delta: str, rows: DeclaredNumber | None) -> None:
+    """Say where the n of a rule comes from."""
+    if is_rule(delta) and rows is not None:
+        say(f"delta {delta.strip()}, n = {rows.rows} from {rows.origin}")
+
+
+def released_under(spent: Budget, mechanism: str) -> str:
+    """One line on what a release costs."""
+    delta = f", delta {text(spent.delta)}" if spent.delta else ""
+    return f"epsilon {text(spent.epsilon)}{delta} ({spent.neighbours} neighbours), mechanism {mechanism}"

@@ -1,0 +1,90 @@
+"""CONFIDENTIAL. What the curator can do about what a diagnosis shows. Pure rules, no row is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from shlex import quote
+
+from dpnb_columnar.counting.diagnostics import LABEL, ColumnDiagnosis, Diagnosis
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing
+
+SMALL_ROW_GROUP = 10_000
+LARGE_ROW_GROUP = 10_000_000
+REWRITE = "write the file again, such as by polars: scan_parquet(...).sink_parquet(..., row_group_size=131072)"
+MANY = 0.05
+"""Share of all rows from which on what one attribute alone drops is worth a thought."""
+
+
+def advice(found: Diagnosis, domain: Domain, edit: str, least_rows: int) -> Iterator[str]:
+    """Remarks on what costs rows or accuracy, each with what to do.
+
+    Args:
+        found: The diagnosis.
+        domain: The domain it is about.
+        edit: Command that edits this domain, to which options are added.
+        least_rows: Rows that a class needs for a useful release.
+    """
+    yield from _layout(found.row_groups)
+    for column in found.columns[1:]:
+        yield from _column(column, found.rows, domain[column.name], edit)
+    for name, rows in zip(domain.classes, found.class_rows, strict=True):
+        if 0 < rows < least_rows:
+            yield (
+                f"class {name}: fewer than {least_rows} rows, so the noise in its count alone may be above a tenth of "
+                "it; choose another --label, or a larger --epsilon"
+            )
+
+
+def faults(found: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
+    """What has to be put right before a release, each with its remedy. Args: as ``advice``."""
+    label = ", ".join(domain.label.columns)
+    for column in found.columns:
+        if found.rows and column.missing == found.rows == column.dropped:
+            if column.name == LABEL:
+                yield f"label column {label} has no value in any row: fill it, or choose another --label"
+            else:
+                yield (
+                    f"column {column.name!r} has no value in any row: fill it, or take it out of the domain: "
+                    f"{edit} --drop {quote(column.name)}"
+                )
+    if found.columns[0].outside:
+        yield f"label column {label} holds values that are not declared classes: add them to classes, or correct them"
+    if not found.fitting:
+        yield "no row fits the domain: training would release noise alone; see above which columns drop them"
+        return
+    if empty := [name for name, rows in zip(domain.classes, found.class_rows, strict=True) if not rows]:
+        named = ", ".join(empty)
+        yield f"no row in class {named}: take it out of the domain if it cannot occur, or choose another --label"
+
+
+def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, edit: str) -> Iterator[str]:
+    name = column.name
+    if column.below or column.above:
+        share = (column.below + column.above) / (rows - column.missing)
+        yield (
+            f"{name}: values beyond the declared bounds count as the nearest bound ({share:.1%} of its values); if the "
+            f"codebook knows wider bounds, or codes for missing: {edit} --bounds {quote(f'{name}=LOWER:UPPER')}, or "
+            f"--missing-values {quote(f'{name}=CODES')}"
+        )
+    if column.outside:
+        yield (
+            f"{name}: rows with undeclared categories are dropped; if the codebook knows them: {edit} "
+            f"--values {quote(f'{name}=A,B,...')} (all of them), or --merge {quote(f'{name}=MAP.csv')}"
+        )
+    if column.missing == column.dropped and column.only > MANY * rows:
+        drops = isinstance(attribute, Categorical) and attribute.missing is Missing.DROP
+        keep = f"--missing {quote(f'{name}=category')}, or " if drops else ""
+        yield (
+            f"{name}: its missing values alone drop {column.only / rows:.1%} of the rows; to keep them: {edit} "
+            f"{keep}--drop {quote(name)}"
+        )
+    if column.constant:
+        drop = f"{edit} --drop {quote(name)}"
+        yield f"{name}: all rows that fit hold the same, so it tells nothing and costs budget: {drop}"
+
+
+def _layout(groups: tuple[int, ...]) -> Iterator[str]:
+    if len(groups) > 1 and sum(groups) / len(groups) < SMALL_ROW_GROUP:
+        yield f"row groups average fewer than {SMALL_ROW_GROUP} rows; larger ones are read faster: {REWRITE}"
+    if max(groups, default=0) > LARGE_ROW_GROUP:
+        yield f"a row group has more than {LARGE_ROW_GROUP} rows; smaller ones need less memory: {REWRITE}"

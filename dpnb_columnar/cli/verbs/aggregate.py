@@ -1,0 +1,67 @@
+"""``dpnb-columnar aggregate``: the private half of ``train``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpnb_columnar.cli import batch, options
+from dpnb_columnar.cli.configuration import Config
+from dpnb_columnar.cli.console import LogFormat, check_parquet, check_target, default_name, say, stage
+from dpnb_columnar.counting.inputs import Engine, opened_input
+from dpnb_columnar.runtime.locks import output_lock
+
+
+def command(
+    data: options.DataOrTable = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Statistics file.", show_default="DATA.statistics.parquet")
+    ] = None,
+    dataset: options.Dataset = None,
+    label: options.Label = None,
+    overwrite: options.Overwrite = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder that keeps each file's statistics: a run that was cut short goes on from there. CONFIDENTIAL; "
+            "readable by you alone.",
+            metavar="FOLDER",
+            show_default="none: all files in one pass",
+        ),
+    ] = None,
+    engine: options.EngineName = Engine.LOCAL,
+    master: options.Master = None,
+    table: options.Table = None,
+    config: Config = None,
+    log_format: batch.Log = LogFormat.TEXT,
+) -> None:
+    """CONFIDENTIAL: count every cell of the domain into a file.
+
+    The private half of train. Nothing is released and no budget is spent. Files
+    of parts of the data add up: give all of them to dpnb-columnar release.
+
+    \b
+    Examples:
+      dpnb-columnar aggregate census.parquet
+      dpnb-columnar aggregate oregon.parquet --output oregon.statistics.parquet
+      dpnb-columnar aggregate "county-*.parquet" --output state.statistics.parquet \\
+          --checkpoint counted
+      dpnb-columnar aggregate --engine spark --table lake.census.person \\
+          --dataset census
+    """
+    from dpnb_columnar.counting.statistics_files import save_statistics
+
+    with opened_input(engine, data, table, master, checkpoint) as rows:
+        found = rows.find_domain(dataset, label)
+        target = output or default_name(data or (), found.domain.name, ".statistics.parquet")
+        check_parquet(target)
+        check_target(target, overwrite, [*rows.files, *([] if config is None else [config])])
+        with output_lock(target):
+            count = rows.open(found.domain)
+            options.tell_domain(found)
+            with stage("counting"):
+                statistics = count()
+            save_statistics(statistics, target, overwrite=overwrite)
+    say(f"wrote {target}: CONFIDENTIAL, exact counts", "written", output=str(target))

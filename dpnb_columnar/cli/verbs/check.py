@@ -1,0 +1,123 @@
+"""``dpnb-columnar check``: what the curator should know about the rows before a release."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import CONFIDENTIAL, say, stage, table, warn
+from dpnb_columnar.errors import DataError, shown
+
+if TYPE_CHECKING:
+    from dpnb_columnar.counting.diagnostics import Diagnosis
+    from dpnb_columnar.counting.find_domain import FoundDomain
+
+USEFUL = 10
+"""A class is useful from as many times the error of its count on: the noise is then below a tenth."""
+
+
+def command(
+    data: options.Data,
+    dataset: options.Dataset = None,
+    label: options.Label = None,
+    epsilon: options.EpsilonOfData = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """CONFIDENTIAL: compare the rows with the declared domain.
+
+    For the curator. Counts rows that fit, rows that training would drop and
+    because of which column, values it would clamp, values that the domain does
+    not declare, and row groups; and says what to do about each. Ends with exit
+    code 65 when something is amiss that a release must not tell: an attribute
+    without any value, values of the label outside the declared classes, a class
+    without rows, or no row that fits.
+
+    \b
+    Examples:
+      dpnb-columnar check census.parquet
+      dpnb-columnar check census.parquet --label "INCWAGE > 1500" --json
+    """
+    from dpnb_columnar.cli.remedies import advice, faults
+    from dpnb_columnar.counting.diagnostics import diagnose
+    from dpnb_columnar.counting.find_domain import find_domain
+    from dpnb_columnar.rows.parquet import open_source, resolve
+
+    files = resolve(data)
+    found = find_domain(files, dataset, label)
+    typed = options.epsilon_for(found, epsilon)
+    least_rows = _least_rows(found, typed)
+    source = open_source(files, found.domain)
+    with stage("checking"):
+        result = diagnose(source, found.domain)
+    named = "" if dataset is None else f" --dataset {shlex.quote(dataset)}"
+    edit = f"dpnb-columnar domain edit {shlex.quote(str(files[0]))}{named} --output datasets.toml"
+    notes = list(advice(result, found.domain, edit, least_rows))
+    amiss = list(faults(result, found.domain, edit))
+    warn(CONFIDENTIAL)
+    if json:
+        _print_json(found, result, notes, amiss)
+    else:
+        say(f"domain {found.domain.name}, from {found.origin}")
+        say(f"{result.rows} rows in {len(files)} file(s), {result.fitting} fit the domain")
+        _print_tables(found, result)
+        for note in notes:
+            say(f"note: {note}")
+        for fault in amiss:
+            say(f"fault: {fault}")
+    if amiss:
+        # What is amiss is a fact about the rows: it stands in the report, not in the log of a scheduled run.
+        raise DataError(f"{files[0]}: not ready for a release; the report on standard output says why and what to do")
+
+
+def _least_rows(found: FoundDomain, epsilon: str) -> int:
+    """Rows that a class needs so that the noise in its count is below a tenth."""
+    from dpnb_columnar.mechanisms.expected_error import expected_error
+    from dpnb_columnar.mechanisms.release import plan
+
+    shares = plan(found.domain, options.budget(epsilon, "0", Neighbours.ADD_REMOVE, None, None), "smooth", None)
+    counts = next(share for share in shares if share.attribute is None)
+    return math.ceil(USEFUL * expected_error(found.domain, counts, 1))
+
+
+def _print_tables(found: FoundDomain, result: Diagnosis) -> None:
+    groups = result.row_groups
+    say(f"{len(groups)} row groups, the largest of {max(groups, default=0)} rows")
+    say()
+    header = ["column", "missing", "outside the domain", "drops", "drops alone", "below the bounds", "above the bounds"]
+    table(
+        header,
+        [
+            [part.name, part.missing, part.outside, part.dropped, part.only, part.below, part.above]
+            for part in result.columns
+        ],
+    )
+    say()
+    table(["class", "rows that fit"], list(zip(found.domain.classes, result.class_rows, strict=True)))
+    for undeclared in result.undeclared:
+        say()
+        more = ", the most frequent" if undeclared.more else ""
+        table(
+            [f"undeclared in {undeclared.column}{more}", "rows" if undeclared.exact else "rows, at least"],
+            [[shown(value), rows] for value, rows in undeclared.values],
+        )
+    say()
+
+
+def _print_json(found: FoundDomain, result: Diagnosis, notes: list[str], amiss: list[str]) -> None:
+    from dataclasses import asdict
+    from json import dumps
+
+    report = {
+        "domain": found.domain.name,
+        "origin": found.origin,
+        **asdict(result),
+        "class_rows": dict(zip(found.domain.classes, result.class_rows, strict=True)),
+        "notes": notes,
+        "faults": amiss,
+    }
+    say(dumps(report, ensure_ascii=False, indent=2))

@@ -1,0 +1,64 @@
+"""``dpnb-columnar datasets``: what the catalogues declare, and raw files turned into Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import check_parquet, say, stage, table
+
+app = typer.Typer(
+    help="Data sets of datasets.toml: list, prepare raw files.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@app.command("list")
+def show() -> None:
+    """List the declared data sets, the working directory's first.
+
+    \b
+    Examples:
+      dpnb-columnar datasets list
+    """
+    from dpnb_columnar.domain import Domain, Numeric
+    from dpnb_columnar.domain.catalogue import entries
+
+    rows = []
+    for entry in entries():
+        domain = entry.declared
+        numeric = sum(isinstance(attribute, Numeric) for attribute in domain.attributes)
+        classes = len(domain.classes) if isinstance(domain, Domain) else 0
+        size = (numeric, len(domain.attributes) - numeric, classes)
+        rows.append([entry.name, *size, "yes" if entry.raw else "", entry.title])
+    table(["name", "numeric", "categorical", "classes", "prepare", "title"], rows)
+
+
+@app.command("prepare")
+def prepare_command(
+    name: Annotated[str, typer.Argument(help="Entry of datasets.toml.", metavar="NAME", show_default=False)],
+    folder: Annotated[Path, typer.Option("--from", help="Folder with the raw files.", show_default=False)],
+    output: Annotated[Path | None, typer.Option(help="Parquet file to write.", show_default="NAME.parquet")] = None,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Turn verified raw files into one Parquet file.
+
+    Raw files are checked against the entry's checksums; the result carries the
+    entry's domain.
+
+    \b
+    Examples:
+      dpnb-columnar datasets prepare adult --from downloads
+      dpnb-columnar datasets prepare acs2018 --from downloads --output acs.parquet
+    """
+    from dpnb_columnar.datasets import prepare
+    from dpnb_columnar.domain.catalogue import entry_named
+
+    entry = entry_named(name)
+    target = output or Path(f"{name}.parquet")
+    check_parquet(target)
+    with stage(f"preparing {name}"):
+        prepared = prepare(entry, folder, target, overwrite=overwrite)
+    say(f"wrote {prepared.path}: {prepared.rows} rows, checksums verified")

@@ -1,0 +1,50 @@
+"""``dpnb-columnar demo``: the whole way once, on simulated rows, every command printed."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpnb_columnar.budget import parse_epsilon
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import say
+from dpnb_columnar.errors import OutputError
+
+
+def command(
+    folder: Annotated[Path, typer.Option(help="Folder for the files.", metavar="<path>")] = Path("dpnb-demo"),
+    rows: Annotated[int, typer.Option(min=1, help="Persons to simulate.", metavar="INTEGER")] = 100_000,
+    epsilon: options.Epsilon = options.DEFAULT_EPSILON,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Simulate a census, train on it, score it, show the model.
+
+    \b
+    Examples:
+      dpnb-columnar demo
+      dpnb-columnar demo --rows 1000000 --epsilon 0.1 --overwrite
+    """
+    from dpnb_columnar.cli.main import exit_code
+
+    parse_epsilon(epsilon)  # before anything is simulated
+    try:
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be created: {error.strerror}; name another with --folder") from None
+    census, model, scored = (str(folder / name) for name in ("census.parquet", "census.model.json", "scored.parquet"))
+    replace = ["--overwrite"] if overwrite else []
+    for arguments in (
+        ["simulate", census, "--rows", str(rows), *replace],
+        ["train", census, "--epsilon", epsilon, "--output", model, *replace],
+        ["predict", model, census, "--output", scored, *replace],
+        ["evaluate", model, census],
+        ["show", model],
+    ):
+        say(f"$ dpnb-columnar {shlex.join(arguments)}")
+        code = exit_code(arguments)
+        if code:
+            raise typer.Exit(code)
+        say()

@@ -1,0 +1,215 @@
+"""``dpnb-columnar domain``: show what is declared about a file, and change it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.batch import assigned, bounds_of, listed
+from dpnb_columnar.cli.console import check_target, say, stage, warn
+from dpnb_columnar.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpnb_columnar.counting.find_domain import FoundDeclaration
+    from dpnb_columnar.domain import Declaration
+
+app = typer.Typer(
+    help="The declared domain: show it, edit it. Rows are read only to copy them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+ADULT_LIKE = "adult-like"
+
+Source = Annotated[
+    Path | None,
+    typer.Argument(
+        help="Parquet file that carries a domain, or that datasets.toml describes.",
+        metavar="SOURCE",
+        show_default=False,
+    ),
+]
+
+
+def _repeated(what: str, metavar: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(help=f"{what} Repeatable.", metavar=metavar, show_default=False)
+    return option
+
+
+@app.command()
+def show(
+    source: Source = None,
+    dataset: options.Dataset = None,
+    toml: Annotated[bool, typer.Option("--toml", help="Print an entry of datasets.toml.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the declaration as JSON.")] = False,
+) -> None:
+    """Show the domain of a file, or of an entry of datasets.toml.
+
+    Only public facts are read: the file's metadata, no row.
+
+    \b
+    Examples:
+      dpnb-columnar domain show census.parquet
+      dpnb-columnar domain show --dataset adult
+      dpnb-columnar domain show census.parquet --toml >> datasets.toml
+    """
+    from json import dumps
+
+    from dpnb_columnar.cli.tables import domain_table
+    from dpnb_columnar.domain import document_of
+    from dpnb_columnar.domain.toml import entry_toml
+
+    if toml and json:
+        raise UsageError("--toml and --json: give one of them")
+    found = _found(source, dataset)
+    domain = found.declaration
+    if toml:
+        say(entry_toml(domain, _beside(found, source)).rstrip("\n"))
+    elif json:
+        say(dumps({"name": domain.name, **document_of(domain)}, ensure_ascii=False, indent=2))
+    else:
+        say(f"domain {domain.name}, from {found.origin}")
+        domain_table(domain)
+
+
+@app.command()
+def edit(
+    output: Annotated[
+        Path,
+        typer.Option(
+            help="X.toml for an entry of datasets.toml, X.parquet for a copy of the file that carries the domain.",
+            show_default=False,
+        ),
+    ],
+    source: Source = None,
+    dataset: options.Dataset = None,
+    bounds: Annotated[list[str] | None, _repeated("Bounds of a numeric column.", "COLUMN=LOWER:UPPER")] = None,
+    step: Annotated[list[str] | None, _repeated("Grid width.", "COLUMN=NUMBER")] = None,
+    transform: Annotated[list[str] | None, _repeated("identity or log1p.", "COLUMN=NAME")] = None,
+    values: Annotated[list[str] | None, _repeated("Categories.", "COLUMN=A,B,...")] = None,
+    missing_values: Annotated[list[str] | None, _repeated('Codes that mean "missing".', "COLUMN=A,B,...")] = None,
+    missing: Annotated[
+        list[str] | None, _repeated("Missing drops the row, or is a category.", "COLUMN=drop|category")
+    ] = None,
+    merge: Annotated[
+        list[str] | None,
+        _repeated("Merge codes into groups, by a CSV file with the columns code and group.", "COLUMN=MAP.csv"),
+    ] = None,
+    rest: Annotated[
+        str | None,
+        typer.Option(
+            help="Group of the codes that no line of a map names.", metavar="GROUP", show_default="each stays as it is"
+        ),
+    ] = None,
+    label: options.Label = None,
+    attributes: Annotated[
+        str | None,
+        typer.Option(
+            help="Attributes to keep, in this order; adult-like among them for those that the Adult data set has.",
+            metavar="A,B,...",
+            show_default="all",
+        ),
+    ] = None,
+    drop: Annotated[list[str] | None, _repeated("Attributes to leave out.", "A,B,...")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the data set.", show_default="as it is")] = None,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Change the domain of a file and write it anew.
+
+    Every option of this verb states a public fact, such as a codebook holds:
+    never one that was seen in the rows. Rows are read only to copy them; the
+    copy can be read by its owner alone. A map's codes may be ranges: 10-99.
+
+    \b
+    Examples:
+      dpnb-columnar domain edit census.parquet --output datasets.toml \\
+          --bounds AGE=0:90 --transform WAGE=log1p --missing-values WAGE=999998,999999
+      dpnb-columnar domain edit census.parquet --output small.parquet \\
+          --merge OCC=occupations.csv --rest Other --drop SERIAL,PERNUM
+      dpnb-columnar domain edit census.parquet --output wages.toml \\
+          --label "INCWAGE > 1500" --attributes adult-like
+    """
+    from dpnb_columnar.domain.editing import Edits, edited, read_map
+    from dpnb_columnar.domain.labelling import labelled
+
+    if output.suffix.lower() not in {".toml", ".parquet"}:
+        raise UsageError(f"{output}: end its name in .toml (an entry) or .parquet (a copy of the file)")
+    if rest is not None and not merge:
+        raise UsageError("--rest: names the rest of a map; give --merge as well, or leave it out")
+    if name is not None and not name.strip():
+        raise UsageError("--name: is empty; give the name of the data set, or leave it out")
+    found = _found(source, dataset)
+    check_target(output, overwrite, [] if source is None else [source])
+    edits = Edits(
+        values={column: listed(text) for column, text in assigned("values", values)},
+        bounds={column: bounds_of(column, text) for column, text in assigned("bounds", bounds)},
+        step=dict(assigned("step", step)),
+        transform=dict(assigned("transform", transform)),
+        missing_values={column: listed(text) for column, text in assigned("missing-values", missing_values)},
+        missing=dict(assigned("missing", missing)),
+        merge={column: read_map(Path(text)) for column, text in assigned("merge", merge)},
+        rest=rest,
+    )
+    domain = edited(found.declaration, edits, str(source or found.origin), name)
+    if label is not None:
+        domain = labelled(domain, label)
+    domain = _restricted(domain, attributes, [column for text in drop or () for column in listed(text)])
+    _write(domain, found, source, output, overwrite)
+    say(f"wrote {output}: domain {domain.name}, {len(domain.attributes)} attributes")
+    if output.suffix.lower() == ".toml":
+        say(f"train by it with --dataset {domain.name}, the entry in datasets.toml of the working directory")
+
+
+def _found(source: Path | None, dataset: str | None) -> FoundDeclaration:
+    from dpnb_columnar.counting.find_domain import find_declaration
+
+    if source is None and dataset is None:
+        raise UsageError("name a Parquet file, or an entry of datasets.toml with --dataset")
+    return find_declaration([] if source is None else [source], dataset)
+
+
+def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) -> Declaration:
+    from dpnb_columnar.domain.editing import restricted
+
+    named = [] if attributes is None else listed(attributes)
+    if ADULT_LIKE not in named:
+        return restricted(domain, None if attributes is None else named, drop)
+    from dpnb_columnar.extracts.select import adult_like
+
+    chosen, absent = adult_like([attribute.name for attribute in domain.attributes])
+    if not chosen:
+        raise UsageError(f"--attributes {ADULT_LIKE}: the domain has none of them; name the attributes to keep")
+    if absent:
+        warn(f"note: no attribute of the domain serves as {', '.join(absent)}")
+    place = named.index(ADULT_LIKE)
+    return restricted(domain, [*named[:place], *chosen, *named[place + 1 :]], drop)
+
+
+def _write(domain: Declaration, found: FoundDeclaration, source: Path | None, output: Path, overwrite: bool) -> None:
+    from dpnb_columnar.domain.toml import entry_toml
+    from dpnb_columnar.rows.parquet import copy_with_domain
+    from dpnb_columnar.runtime.outputs import atomic_output
+
+    if output.suffix.lower() == ".toml":
+        with atomic_output(output, overwrite=overwrite) as partial:
+            partial.write_text(entry_toml(domain, _beside(found, source)), encoding="utf-8")
+    elif source is None:
+        raise UsageError(f"{output}: name the Parquet file to copy, or end the name in .toml")
+    else:
+        with stage("copying"):
+            copy_with_domain(source, domain, output, overwrite=overwrite)
+
+
+def _beside(found: FoundDeclaration, source: Path | None) -> dict[str, object]:
+    """What stands in the entry beside the domain: as declared; and a pattern that claims the file."""
+    from glob import escape
+
+    from dpnb_columnar.domain.catalogue import ENTRY_KEYS
+
+    table = (
+        {} if found.entry is None else {key: found.entry.table[key] for key in ENTRY_KEYS if key in found.entry.table}
+    )
+    return table if source is None else {**table, "files": [escape(source.name)]}

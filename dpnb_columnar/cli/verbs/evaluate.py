@@ -1,0 +1,56 @@
+"""``dpnb-columnar evaluate``: how well a model does on labelled rows, for the curator."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import CONFIDENTIAL, say, stage, table, warn
+
+
+def command(
+    model: options.ModelFile,
+    data: options.Data,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """CONFIDENTIAL: how well a model does on labelled rows.
+
+    Accuracy, log loss, confusion and calibration: exact, without noise. They are
+    for the curator, not for release. Rows outside the domain are left out, as in
+    training.
+
+    \b
+    Examples:
+      dpnb-columnar evaluate census.model.json census.parquet
+      dpnb-columnar evaluate census.model.json holdout.parquet --json
+    """
+    from dpnb_columnar.model.evaluate import evaluate
+    from dpnb_columnar.model.files import load_model
+    from dpnb_columnar.rows.parquet import resolve
+
+    files = resolve(data)
+    loaded = load_model(model)
+    with stage("scoring"):
+        found = evaluate(loaded, files)
+    warn(CONFIDENTIAL)
+    if as_json:
+        say(json.dumps(asdict(found), indent=2))
+        return
+    classes = loaded.domain.classes
+    say(f"rows      {found.rows}")
+    say(f"accuracy  {found.accuracy:.4f}  (largest class alone {found.majority:.4f})")
+    say(f"log loss  {found.log_loss:.4f}")
+    say()
+    table(["true \\ predicted", *classes], [[name, *row] for name, row in zip(classes, found.confusion, strict=True)])
+    say()
+    table(
+        ["probability", "rows", "mean probability", "accuracy"],
+        [
+            [f"{bin.lower:.1f} to {bin.upper:.1f}", bin.rows, f"{bin.mean_probability:.4f}", f"{bin.accuracy:.4f}"]
+            for bin in found.calibration
+        ],
+    )

@@ -1,0 +1,113 @@
+"""``dpnb-columnar ingest``: from extracts and their codebooks to one Parquet file that carries its domain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpnb_columnar.cli import batch, options
+from dpnb_columnar.cli.configuration import Config
+from dpnb_columnar.cli.console import LogFormat, check_parquet, check_target, progress, say
+from dpnb_columnar.runtime.locks import output_lock
+
+if TYPE_CHECKING:
+    from dpnb_columnar.extracts.convert import Conversion
+
+NAMES_SHOWN = 4
+"""Columns named for one reason; the others are counted."""
+
+
+def command(
+    extract: Annotated[
+        list[Path],
+        typer.Argument(
+            help="IPUMS .dat or .csv, each also as .gz; ACS PUMS csv_pXX.zip.", metavar="EXTRACT", show_default=False
+        ),
+    ],
+    output: Annotated[Path, typer.Option(help="Parquet file to write.", show_default=False)],
+    codebook: Annotated[
+        str | None,
+        typer.Option(
+            help="DDI codebook (.xml), layout (.toml), PUMS data dictionary (.csv), or the name of a packaged layout: "
+            "ipums1940.",
+            metavar="FILE|NAME",
+            show_default="the .xml beside each extract",
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            help="Columns to write: A,B,C, or adult-like for those that play the parts of the Adult data set's.",
+            metavar="NAMES",
+            show_default="all",
+        ),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            help='Rows to write, such as "AGE >= 16 AND STATEFIP = 41".', metavar="CONDITION", show_default="all"
+        ),
+    ] = None,
+    overwrite: options.Overwrite = False,
+    config: Config = None,
+    log_format: batch.Log = LogFormat.TEXT,
+) -> None:
+    """Turn census extracts into a Parquet file with its domain.
+
+    Reads what IPUMS and the Census Bureau hand out: fixed-width text,
+    rectangular or hierarchical (what is said of a household is carried down to
+    its persons), and CSV. Several extracts become one file. Types and domain
+    come from the codebook, never from the rows; a blank becomes null. Memory
+    does not grow with the rows. The output is readable by its owner alone.
+
+    CSV without a codebook is read twice, to settle the types of its columns,
+    and its output carries no domain.
+
+    \b
+    Examples:
+      dpnb-columnar ingest usa_00172.dat.gz --output census.parquet
+      dpnb-columnar ingest EXT1940USCB.dat --codebook ipums1940 --columns adult-like,INCWAGE \\
+          --where "AGE >= 16" --output 1940.parquet
+      dpnb-columnar ingest csv_pde.zip csv_pvt.zip --output states.parquet \\
+          --codebook PUMS_Data_Dictionary_2018.csv
+    """
+    from dpnb_columnar.extracts.convert import convert, plan_conversion
+    from dpnb_columnar.extracts.files import bytes_on_disk, find_extracts
+
+    check_parquet(output)
+    check_target(output, overwrite, [*extract, *([] if config is None else [config])])
+    extracts = find_extracts(extract)
+    conversion = plan_conversion(extracts, output, codebook, columns, where)
+    size = bytes_on_disk(extracts)
+    with output_lock(output), progress("reading", size * (2 if conversion.undeclared else 1)) as advance:
+        convert(conversion, output, overwrite=overwrite, progress=advance)
+    _tell(conversion, output)
+
+
+def _tell(conversion: Conversion, output: Path) -> None:
+    """What was written and what comes next: public facts alone."""
+    written = len(conversion.selection.columns)
+    domain = f"domain {conversion.domain.name}" if conversion.domain else "no domain"
+    say(f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}", "written", output=str(output))
+    if conversion.selection.absent_roles:
+        say(f"no column for: {', '.join(conversion.selection.absent_roles)}")
+    reasons: dict[str, list[str]] = {}
+    for left in conversion.left_out:
+        reasons.setdefault(left.reason, []).append(left.name)
+    for reason, names in reasons.items():
+        say(f"left out of the domain: {_some(names)}: {reason}")
+    if conversion.undeclared:
+        say(f"not declared by a codebook: {_some(conversion.undeclared)}: types settled by reading every row")
+    if conversion.domain is None:
+        say("to train, declare its domain in datasets.toml, or ingest it again with --codebook")
+    else:
+        say(f'train: dpnb-columnar train {output} --label "..."')
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first few of some names."""
+    more = len(names) - NAMES_SHOWN
+    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")

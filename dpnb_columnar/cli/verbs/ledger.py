@@ -1,0 +1,222 @@
+"""``dpnb-columnar ledger``: budgets of data sets, and what was spent of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import check_target, say, table, warn
+
+if TYPE_CHECKING:
+    from dpnb_columnar.ledger import Ledger
+    from dpnb_columnar.ledger.export import Row
+
+app = typer.Typer(
+    help="What is spent of whose budget: init, show, verify, export.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+LedgerFile = Annotated[Path, typer.Argument(help="Ledger, an SQLite file.", metavar="FILE", show_default=False)]
+
+
+@app.command()
+def init(
+    file: LedgerFile,
+    dataset: Annotated[
+        str,
+        typer.Option(
+            help="Name of the data set; train charges the one of its domain.", metavar="NAME", show_default=False
+        ),
+    ],
+    epsilon: Annotated[
+        str,
+        typer.Option(
+            help="Limit that all releases together never pass. It cannot be changed later.",
+            metavar="NUMBER",
+            show_default=False,
+        ),
+    ],
+    delta: Annotated[
+        str,
+        typer.Option(help="Limit of delta, for releases with noise that needs one: 1e-6, 1/50000.", metavar="NUMBER"),
+    ] = "0",
+    neighbours: Annotated[
+        Neighbours, typer.Option("--neighbours", help="Neighbouring relation of the limit, and of every release.")
+    ] = Neighbours.ADD_REMOVE,
+    bind: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Parquet files (a folder, a quoted pattern) whose contents alone may be counted. Repeatable. The "
+            "ledger then holds digests of them, and is confidential.",
+            metavar="DATA",
+            show_default="whatever is given to train",
+        ),
+    ] = None,
+) -> None:
+    """Open the budget of a data set, in a ledger that is made if it is not there.
+
+    A limit holds for the people in the data: copies, extracts and later
+    states of one data set share one budget, so give them one name. Nothing is
+    ever refunded, and no entry of a ledger is ever changed.
+
+    \b
+    Examples:
+      dpnb-columnar ledger init census.ledger --dataset census --epsilon 3
+      dpnb-columnar ledger init census.ledger --dataset acs2018 --epsilon 2 --delta 1e-6
+      dpnb-columnar ledger init census.ledger --dataset oregon --epsilon 1 \\
+          --neighbours replace-one --bind oregon.parquet
+    """
+    from dpnb_columnar.budget import Approximate, is_rule, parse_delta, parse_epsilon
+    from dpnb_columnar.errors import UsageError
+    from dpnb_columnar.ledger import check_dataset
+    from dpnb_columnar.ledger.refusals import stated
+
+    if is_rule(delta):
+        raise UsageError("--delta: a limit is a number, such as 1e-6 or 1/50000; it takes no rule")
+    limit = Approximate(parse_epsilon(epsilon), parse_delta(delta))
+    check_dataset(dataset)
+    parts = _parts(bind)
+    with _opened(file) as ledger:
+        account = ledger.open_account(dataset, limit, neighbours, parts)
+    bound = "" if parts is None else ", bound to files"
+    say(f"{file}: data set {account.dataset}, limit {stated(account.limit)} ({neighbours} neighbours{bound})")
+    if parts is not None:
+        warn(f"{file} holds digests of the data; keep it as confidential as the rows")
+
+
+@app.command()
+def show(
+    file: LedgerFile,
+    dataset: Annotated[
+        str | None, typer.Option(help="Only this data set.", metavar="NAME", show_default="all of them")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON, amounts exact.")] = False,
+) -> None:
+    """Show each data set's limit, what is spent and what remains, and every release.
+
+    What remains is the most that one more release may cost: an epsilon for
+    pure noise, an epsilon and a delta, or a rho for concentrated noise.
+
+    \b
+    Examples:
+      dpnb-columnar ledger show census.ledger
+      dpnb-columnar ledger show census.ledger --dataset census --json
+    """
+    from json import dumps
+
+    from dpnb_columnar.ledger import Ledger, export
+
+    with Ledger(file) as ledger:
+        accounts = [ledger.account(dataset)] if dataset is not None else list(ledger.accounts())
+        rows = list(_releases(ledger, dataset))
+        head = ledger.head()
+    if as_json:
+        budgets = [export.account_document(account) for account in accounts]
+        say(dumps({"head": head, "accounts": budgets, "releases": rows}, ensure_ascii=False, indent=2))
+        return
+    table(export.ACCOUNT_HEADER, [export.account_cells(account) for account in accounts])
+    say()
+    table([*export.RELEASE_HEADER], [export.release_cells(row) for row in rows])
+    say()
+    say(f"head {head}")
+
+
+@app.command()
+def verify(
+    file: LedgerFile,
+    head: Annotated[
+        str | None,
+        typer.Option(help="Digest noted after an earlier run; it has to be in the chain.", show_default=False),
+    ] = None,
+) -> None:
+    """Recompute the whole ledger; ends with 65 at the first entry that is broken.
+
+    Checked are the chain of digests, the totals, the limits, and the models.
+    The last line is the head, the digest of the last entry. Note it where
+    those who can write the ledger cannot: only a noted head tells whether the
+    last entries were taken away, or a backup was put back.
+
+    \b
+    Examples:
+      dpnb-columnar ledger verify census.ledger
+      dpnb-columnar ledger verify census.ledger --head "$(tail -n 1 heads.txt)"
+    """
+    from dpnb_columnar.ledger import Ledger
+
+    with Ledger(file) as ledger:
+        verified = ledger.verify(head)
+    say(f"{file}: {verified.entries} entries, each follows from those before it; every limit was kept")
+    if head is None:
+        say("note the head elsewhere, and give it to the next verify as --head")
+    say(f"head {verified.head}")
+
+
+@app.command()
+def export(
+    file: LedgerFile,
+    output: Annotated[Path, typer.Option(help="File to write: .csv, .parquet or .json.", show_default=False)],
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Write one row per release, for reports. Models and digests of data are left out.
+
+    \b
+    Examples:
+      dpnb-columnar ledger export census.ledger --output releases.csv
+      dpnb-columnar ledger export census.ledger --output releases.parquet --overwrite
+    """
+    from dpnb_columnar.ledger import Ledger
+    from dpnb_columnar.ledger.export import check_suffix, write_releases
+
+    check_suffix(output)
+    check_target(output, overwrite, [file])
+    with Ledger(file) as ledger:
+        write_releases(ledger, output, overwrite=overwrite)
+    say(f"wrote {output}")
+
+
+def _opened(file: Path) -> Ledger:
+    """The ledger of this name, which is made if it is not there; several processes may do so at the same time."""
+    from os.path import lexists
+
+    from dpnb_columnar.errors import OutputError
+    from dpnb_columnar.ledger import Ledger
+
+    if lexists(file):
+        return Ledger(file)
+    try:
+        return Ledger.create(file)
+    except OutputError:
+        if not lexists(file):
+            raise
+        return Ledger(file)
+
+
+def _parts(bind: list[str] | None) -> frozenset[str] | None:
+    """Digests of the files that an account is bound to."""
+    if not bind:
+        return None
+    from dpnb_columnar.counting.statistics import parts_of
+    from dpnb_columnar.errors import DataError
+    from dpnb_columnar.rows.parquet import read_metadata, resolve
+
+    files = resolve(bind)
+    for file in files:
+        read_metadata(file)  # says what is wrong with a file that is not Parquet
+    parts = parts_of(files)
+    if not parts:
+        raise DataError(f"{', '.join(bind)}: no rows; bind the account to the files that train is to count")
+    return parts
+
+
+def _releases(ledger: Ledger, dataset: str | None) -> Iterator[Row]:
+    from dpnb_columnar.ledger.export import release_row
+
+    for spend, model in ledger.releases():
+        if dataset in (None, spend.dataset):
+            yield release_row(spend, model)

@@ -1,0 +1,103 @@
+"""``dpnb-columnar plan``: what a release would say and how precisely, before anything is opened."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dpnb_columnar.budget import Neighbours, is_rule
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import say, stage
+from dpnb_columnar.cli.tables import composition_table
+from dpnb_columnar.errors import UsageError
+
+LARGEST_CLASS = 10**12
+
+
+def command(
+    data: options.Data,
+    dataset: options.Dataset = None,
+    label: options.Label = None,
+    epsilon: options.EpsilonOfData = None,
+    delta: options.Delta = "0",
+    declared_rows: Annotated[
+        int | None,
+        typer.Option(
+            help="Public number of rows, such as the codebook's: for the advice, and the n of --delta 1/n or 1/n^2. It "
+            "is never counted.",
+            metavar="INTEGER",
+            show_default="the entry's in datasets.toml; for the advice, else the first of --rows in each class",
+        ),
+    ] = None,
+    mechanism: options.Mechanism = "smooth",
+    noise: options.Noise = None,
+    neighbours: options.Relation = Neighbours.ADD_REMOVE,
+    weights: options.SplitWeights = None,
+    rows: Annotated[
+        list[int] | None,
+        typer.Option(
+            min=100,
+            max=LARGEST_CLASS,
+            help="Rows per class to expect errors for; repeat for more.",
+            metavar="INTEGER",
+            show_default="10000, 1000000",
+        ),
+    ] = None,
+    no_advice: Annotated[
+        bool, typer.Option("--no-advice", help="Leave the advice out; it takes a second or so per ten attributes.")
+    ] = False,
+) -> None:
+    """Show what would be released, at which cost and error.
+
+    Opens no row: the domain is read from the files' metadata or from
+    datasets.toml, and no number of rows is looked at. Errors are what 95 % of
+    the noise stays below, for classes of --rows rows whose values fill the
+    middle tenth of the declared range evenly.
+
+    Advises which mechanism to choose, from a rehearsal: each is released from
+    made-up rows that fill the declared bounds, and from such that fill a tenth
+    of them. It depends on nothing but domain, budget and the number of rows.
+
+    \b
+    Examples:
+      dpnb-columnar plan census.parquet
+      dpnb-columnar plan census.parquet --epsilon 0.1 --rows 50000
+      dpnb-columnar plan census.parquet --declared-rows 250000
+    """
+    from dpnb_columnar.advice.recommendation import advise
+    from dpnb_columnar.cli.tables import tell
+    from dpnb_columnar.counting.find_domain import find_domain
+    from dpnb_columnar.mechanisms.expected_error import expected_error
+    from dpnb_columnar.mechanisms.release import plan
+    from dpnb_columnar.rows.parquet import open_source, resolve
+
+    files = resolve(data)
+    found = find_domain(files, dataset, label)
+    if no_advice and declared_rows is not None and not is_rule(delta):
+        raise UsageError("declared rows: nothing depends on them with --no-advice; leave one of the two out")
+    known = options.declared(found, declared_rows)
+    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, known)
+    open_source(files, found.domain)
+    sizes = rows or [10_000, 1_000_000]
+    shares = plan(found.domain, spent, mechanism, noise)
+    say(f"domain {found.domain.name}, from {found.origin}")
+    options.tell_rule(delta, known)
+    if mechanism == "none":
+        say("mechanism none: NOT PRIVATE, nothing is protected and nothing is spent")
+        return
+    say(options.released_under(spent, mechanism))
+    say()
+    errors = [[f"{expected_error(found.domain, share, size):.3g}" for size in sizes] for share in shares]
+    composition_table(shares, [f"error at {size} rows" for size in sizes], errors)
+    say()
+    say("a count's error is in rows, a variance's in squared units")
+    if mechanism in {"histogram", "adaptive-histogram"}:
+        say("a histogram has as many bins as its released rows are good for: its values are the most there may be")
+    if no_advice:
+        return
+    say()
+    with stage("rehearsing"):
+        assumed = known or options.DeclaredNumber(sizes[0] * len(found.domain.classes), "--rows in each class")
+        advice = advise(found.domain, spent, assumed.rows)
+    tell(advice, assumed.origin)

@@ -1,0 +1,71 @@
+"""``dpnb-columnar predict``: score rows with a released model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpnb_columnar.cli import batch, options
+from dpnb_columnar.cli.configuration import Config
+from dpnb_columnar.cli.console import LogFormat, check_parquet, check_target, say, stage
+from dpnb_columnar.runtime.locks import output_lock
+
+
+def command(
+    model: options.ModelFile,
+    data: Annotated[
+        list[str],
+        typer.Argument(
+            help="Parquet files, folders of them, or quoted patterns; or one database: a DuckDB file (.duckdb) or "
+            "postgresql://USER@HOST/NAME.",
+            metavar="DATA",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[Path, typer.Option(help="Parquet file of scored rows.", show_default=False)],
+    key: Annotated[
+        list[str] | None,
+        typer.Option(help="Column to carry over; repeat for more.", metavar="COLUMN", show_default=False),
+    ] = None,
+    table: batch.Table = None,
+    query: batch.Query = None,
+    overwrite: options.Overwrite = False,
+    config: Config = None,
+    log_format: batch.Log = LogFormat.TEXT,
+) -> None:
+    """Write every row's class, and the probability of each.
+
+    Rows keep their order. A null attribute and a category the model does not
+    know are left out of that row's likelihood; the column skipped counts them.
+
+    \b
+    Examples:
+      dpnb-columnar predict census.model.json new.parquet --output scored.parquet
+      dpnb-columnar predict model.parquet "part-*.parquet" --key SERIAL --key PERNUM \\
+          --output scored.parquet
+      dpnb-columnar predict model.json census.duckdb --table person --key ID \\
+          --output scored.parquet
+      dpnb-columnar predict model.json postgresql://analyst@db/census \\
+          --query new_rows.sql --key ID --output scored.parquet
+    """
+    from dpnb_columnar.counting.engines.database import query_for
+    from dpnb_columnar.model.files import load_model
+    from dpnb_columnar.model.predict import SKIPPED
+    from dpnb_columnar.model.scored import write_result_scores, write_scores
+    from dpnb_columnar.rows.parquet import resolve
+
+    check_parquet(output)
+    database = batch.database_in(data, table, query)
+    files = () if database else resolve(data)
+    check_target(output, overwrite, [model, *files, *([] if config is None else [config])])
+    loaded, keep = load_model(model), key or []
+    with output_lock(output), stage("scoring"):
+        if database is None:
+            write_scores(loaded, files, output, keep, overwrite=overwrite)
+        else:
+            columns = [*dict.fromkeys([*keep, *(parameters.attribute for parameters in loaded.attributes)])]
+            selection = query_for(database, table, query, columns)
+            write_result_scores(loaded, database, selection, output, keep, overwrite=overwrite)
+    say(f"wrote {output}; its column {SKIPPED} counts what a row's likelihood left out", "written", output=str(output))

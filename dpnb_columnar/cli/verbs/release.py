@@ -1,0 +1,182 @@
+"""``dpnb-columnar release``: the other half of ``train``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.cli import batch, options
+from dpnb_columnar.cli.configuration import Config
+from dpnb_columnar.cli.console import LogFormat
+from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.rows.databases import Dialect
+
+if TYPE_CHECKING:
+    from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.counting.statistics import Statistics
+    from dpnb_columnar.domain import Domain
+    from dpnb_columnar.rows.databases import Database
+
+
+def command(
+    context: typer.Context,
+    statistics: Annotated[
+        list[str],
+        typer.Argument(
+            help="Statistics files, or results of a statistics query as CSV or Parquet; they are added up. Or one "
+            "database: a DuckDB file (.duckdb) or postgresql://USER@HOST/NAME.",
+            metavar="STATISTICS",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[Path, typer.Option(help="Model file, .json or .parquet.", show_default=False)],
+    dataset: options.Dataset = None,
+    domain: Annotated[
+        Path | None,
+        typer.Option(
+            help="Parquet file whose metadata carry the domain that a query was made for; no row of it is read.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    label: options.Label = None,
+    table: batch.Table = None,
+    query: batch.Query = None,
+    epsilon: options.EpsilonOfData = None,
+    delta: options.Delta = "0",
+    declared_rows: options.DeclaredRows = None,
+    mechanism: options.Mechanism = "smooth",
+    noise: options.Noise = None,
+    neighbours: options.Relation = Neighbours.ADD_REMOVE,
+    weights: options.SplitWeights = None,
+    overwrite: options.Overwrite = False,
+    seed: options.Seed = None,
+    ledger: batch.LedgerFile = None,
+    account: batch.Account = None,
+    run_id: batch.RunId = None,
+    config: Config = None,
+    dry_run: batch.DryRun = False,
+    log_format: batch.Log = LogFormat.TEXT,
+) -> None:
+    """Release a model from statistics, the other half of train.
+
+    train = aggregate + release. Files are added up, each part of the data once.
+    Every release from the same rows spends budget again.
+
+    A database can count as well: dpnb-columnar sql statistics prints the query,
+    and its result, exported as CSV or Parquet, is released here with --dataset or
+    --domain. With --table a DuckDB file or PostgreSQL server is asked directly;
+    only counts leave it.
+
+    \b
+    Examples:
+      dpnb-columnar release census.statistics.parquet --output census.model.json
+      dpnb-columnar release oregon.statistics.parquet washington.statistics.parquet \\
+          --epsilon 0.5 --output northwest.model.parquet
+      dpnb-columnar release counts.csv --dataset census --output census.model.json
+      dpnb-columnar release postgresql://curator@db/census --table person \\
+          --dataset census --output census.model.json
+    """
+    from dpnb_columnar.cli.releasing import Job, carry_out, payer, planned, rehearse
+    from dpnb_columnar.model.files import check_suffix
+
+    check_suffix(output)
+    database = batch.database_in(statistics, table, query)
+    files = [] if database else [Path(name) for name in statistics]
+    named = _named(dataset, domain, label)
+    counted: Callable[[], Statistics]
+    if database is None:
+        total = _added(files, named)
+        found, counted = named or _carried(total), lambda: total
+    elif named is None:
+        raise UsageError(f"{database}: carries no domain; name one with --dataset, or with --domain and a Parquet file")
+    else:
+        found, counted = named, _counter(database, table, query, named.domain)
+    rows = options.rows_for(found, delta, declared_rows)
+    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, rows)
+    asked = planned(found, spent, mechanism, noise)
+    payment = payer(asked, _names(files, database, table, query), seed, ledger, account, run_id)
+    read = [*files, *(file for file in (domain, query, ledger, config) if file is not None)]
+    job = Job(asked, read, output, overwrite, seed, payment)
+
+    def prepare() -> Callable[[], Statistics]:
+        options.tell_domain(found)
+        options.tell_rule(delta, rows)
+        return counted
+
+    if dry_run:
+        batch.show_settings(context, options.settled(found, rows))
+        prepare()
+        rehearse(job)
+    else:
+        carry_out(job, prepare)
+
+
+def _names(files: Sequence[Path], database: Database | None, table: str | None, query: Path | None) -> list[str]:
+    """Names of what is released from, for the ledger."""
+    if database is None:
+        return [str(file.resolve()) for file in files]
+    address = str(Path(database.address).resolve()) if database.dialect is Dialect.DUCKDB else database.address
+    return [address, f"table {table}" if query is None else f"query {query.resolve()}"]
+
+
+def _named(dataset: str | None, domain: Path | None, label: str | None) -> FoundDomain | None:
+    """The domain that the options name, if they name one."""
+    from dpnb_columnar.counting.find_domain import find_domain
+
+    if dataset is not None and domain is not None:
+        raise UsageError("--dataset and --domain both name a domain; give one of them")
+    if dataset is None and domain is None:
+        if label is not None:
+            raise UsageError("--label goes with --dataset or --domain; statistics files know their label")
+        return None
+    return find_domain([] if domain is None else [domain], dataset, label)
+
+
+def _carried(total: Statistics) -> FoundDomain:
+    """The domain that statistics files carry."""
+    from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.domain.catalogue import entry_declaring
+
+    return FoundDomain(total.domain, "the statistics", entry_declaring(total.domain))
+
+
+def _added(files: Sequence[Path], named: FoundDomain | None) -> Statistics:
+    """The sum of some files."""
+    from dpnb_columnar.counting.statistics_files import load_statistics
+
+    _refuse_repeated(files)
+    parts = [load_statistics(file, None if named is None else named.domain) for file in files]
+    try:
+        return reduce(lambda left, right: left + right, parts)
+    except ValueError as error:
+        raise DataError(f"{', '.join(map(str, files))}: {error}") from None
+
+
+def _counter(database: Database, table: str | None, query: Path | None, domain: Domain) -> Callable[[], Statistics]:
+    """What makes the database count; whatever is wrong with the options is found before."""
+    from dpnb_columnar.counting.engines.database import count_query, count_table, query_for
+
+    selection = query_for(database, table, query)
+    if table is not None:
+        return lambda: count_table(database, table, domain)
+    return lambda: count_query(database, selection, domain)
+
+
+def _refuse_repeated(files: Sequence[Path]) -> None:
+    """Refuse a file that is named twice, by whatever names and links: its rows would count twice."""
+    seen: dict[tuple[int, int], Path] = {}
+    for file in files:
+        try:
+            status = file.stat()
+        except OSError:
+            continue  # what is not there is reported when it is read
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen:
+            raise UsageError(f"{seen[identity]}: named twice (again as {file}); its rows would count twice, drop one")
+        seen[identity] = file

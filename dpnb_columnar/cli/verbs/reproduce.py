@@ -1,0 +1,156 @@
+"""``dpnb-columnar reproduce``: the evaluation of the paper, run again, and its report."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpnb_columnar.cli.console import check_parquet, say, stage, table, warn
+
+if TYPE_CHECKING:
+    from dpnb_columnar.study.reproduce.run import Evaluation
+
+TOLD_EVERY = 60.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+DEFAULT_OUTPUT = Path("results.parquet")
+
+
+def command(
+    data: Annotated[
+        Path, typer.Option(help="Folder with raw or prepared data sets.", metavar="FOLDER", show_default=False)
+    ],
+    output: Annotated[Path, typer.Option(help="Results; taken up again if there are any.")] = DEFAULT_OUTPUT,
+    quick: Annotated[bool, typer.Option("--quick", help="A few minutes: less of everything.")] = False,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write the report; replaced if it exists.", metavar="FILE.html", show_default=False),
+    ] = None,
+    study: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="evaluation, bounds, allocation or runtime; repeat for more.", metavar="NAME", show_default="all"
+        ),
+    ] = None,
+    dataset: Annotated[
+        list[str] | None, typer.Option(help="Data set; repeat for more.", metavar="NAME", show_default="all")
+    ] = None,
+    mechanism: Annotated[
+        list[str] | None, typer.Option(help="Mechanism; repeat for more.", metavar="NAME", show_default="all")
+    ] = None,
+    processes: Annotated[
+        int | None,
+        typer.Option(min=1, help="Processes side by side.", metavar="INTEGER", show_default="one per processor"),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Start afresh; results there are replaced.")] = False,
+) -> None:
+    """Run the evaluation of the paper again, and report it.
+
+    Accuracy against epsilon, looser bounds, divisions of the budget, and training
+    times. The folder holds raw downloads, as for datasets prepare, or prepared
+    files such as adult.parquet, and ipums1940-wyoming.parquet and the like where
+    you have them; simulated states stand in for them. Raw files are verified and
+    prepared into OUTPUT's .work folder; data sets that are absent are left out.
+
+    A run that was interrupted is taken up where it ended. Training times are
+    written beside the results, as OUTPUT's .runtime.parquet. The full run takes
+    about an hour on two processors.
+
+    The results are exact: those on these public data sets may be shown, those on
+    other data would be CONFIDENTIAL.
+
+    \b
+    Examples:
+      dpnb-columnar reproduce --data downloads --quick --report quick.html
+      dpnb-columnar reproduce --data downloads --output results.parquet
+      dpnb-columnar reproduce --data downloads --study bounds --mechanism smooth
+    """
+    from dpnb_columnar.errors import MissingInputError
+    from dpnb_columnar.runtime.outputs import check_output
+    from dpnb_columnar.study.reproduce import plan as plans
+    from dpnb_columnar.study.reproduce.run import evaluation, locate, run_cells, run_timings
+    from dpnb_columnar.study.reproduce.summary import summary
+
+    check_parquet(output)
+    check_output(output, overwrite=True)
+    plan = (plans.QUICK if quick else plans.FULL).restricted(study or (), dataset or (), mechanism or ())
+    if report is not None:
+        _check_report(report)
+    with stage("finding and preparing data sets"):
+        located, absent = locate(plan.datasets.values(), data, output.with_name(f"{output.stem}.work"))
+    for each in absent:
+        warn(f"{each.name}: left out, it is not there: {each.remedy}")
+    if not located and plan.runtime is None:
+        raise MissingInputError(f"{data}: holds none of the data sets")
+    found = evaluation(plan, located, output, overwrite=overwrite)
+    with _progress(found) as told:
+        cells = run_cells(found, processes or _processors(), told)
+    with stage("timing"):
+        run_timings(found)
+    header, lines = summary(cells)
+    if lines:
+        table(header, lines)
+        say()
+        say("mean accuracy in cross-validation, at epsilon 0.1 / 1; none has no epsilon")
+    say(f"wrote {output}: {len(cells)} cells")
+    if report is not None:
+        from dpnb_columnar.report import write_report
+
+        times = found.runtime.path if found.runtime else None
+        write_report(output, report, times if times and times.exists() else None, overwrite=True)
+        say(f"wrote {report}")
+
+
+def _check_report(report: Path) -> None:
+    """Refuse a report that cannot be written, before any long work."""
+    from dpnb_columnar.errors import UsageError
+    from dpnb_columnar.runtime.outputs import check_output
+
+    if report.suffix != ".html":
+        raise UsageError(f"{report}: is written as a page; end its name in .html")
+    check_output(report, overwrite=True)
+
+
+def _processors() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def _progress(found: Evaluation) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal, a line a minute elsewhere. Tells numbers of cells, which are public."""
+    if not sys.stderr.isatty():
+        yield _lines()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("evaluating"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=600) as bar:
+        task = bar.add_task("evaluating")
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def _lines() -> Callable[[int, int], None]:
+    """Tell the progress now and then, with an estimate of the time that is left."""
+    begun = told = time.monotonic()
+    first: int | None = None
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told, first
+        now = time.monotonic()
+        if first is None:
+            first = done
+        if now - told >= TOLD_EVERY:
+            told = now
+            left = (now - begun) / max(done - first, 1) * (total - done)
+            warn(f"{done} of {total} cells, about {left / 60:.0f} min left")
+
+    return tell

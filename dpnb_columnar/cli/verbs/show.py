@@ -1,0 +1,60 @@
+"""``dpnb-columnar show``: what a model promises and holds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import say, table
+from dpnb_columnar.cli.tables import composition_table
+
+
+def command(
+    model: options.ModelFile,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the model's document as JSON.")] = False,
+) -> None:
+    """Show a model's guarantee, composition and parameters.
+
+    \b
+    Examples:
+      dpnb-columnar show census.model.json
+      dpnb-columnar show model.parquet --json
+    """
+    from dpnb_columnar.model.document import leaves, to_document, to_json
+    from dpnb_columnar.model.files import load_model
+    from dpnb_columnar.model.parameters import Normal
+    from dpnb_columnar.model.report import DRAWN_AS, statement
+
+    loaded = load_model(model)
+    document = to_document(loaded)
+    if as_json:
+        say(to_json(document).rstrip())
+        return
+    guarantee = loaded.guarantee
+    say(f"{loaded.domain.name}: {', '.join(loaded.domain.classes)}")
+    say(statement(guarantee))
+    if guarantee.composition:
+        say()
+        reasons = [[share.composition] for share in guarantee.composition]
+        composition_table(guarantee.composition, ["why one share is enough"], reasons)
+    say()
+    table(
+        ["attribute", "class", "cell", "parameter", "released", "value"],
+        [
+            [
+                leaf.attribute or "",
+                leaf.klass,
+                leaf.cell or "",
+                leaf.parameter,
+                f"{leaf.released[leaf.position]:.10g}",
+                f"{leaf.values[leaf.position]:.6g}",
+            ]
+            for leaf in leaves(document)
+        ],
+    )
+    spreads = [each.released_spread[0] for each in loaded.attributes if isinstance(each, Normal)]
+    for spread in sorted({*spreads} & {*DRAWN_AS}):
+        say()
+        say(f"a deviation was drawn as a {DRAWN_AS[spread]}")

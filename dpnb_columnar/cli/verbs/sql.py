@@ -1,0 +1,188 @@
+"""``dpnb-columnar sql``: queries for a database to run, one that scores rows and one that counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from typer.core import TyperGroup
+
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import check_target, say
+from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.rows.databases import Dialect
+
+if TYPE_CHECKING:
+    from dpnb_columnar.model.model import Model
+    from dpnb_columnar.rows.columns import Kind
+
+SCORE = "score"
+
+SqlDialect = Annotated[Dialect, typer.Option(help="Database that is to run the query.", show_default=False)]
+TableName = Annotated[
+    str | None,
+    typer.Option(
+        help='Table or view to read, as the database writes its name: census.person, "odd name".',
+        metavar="NAME",
+        show_default="the domain's name",
+    ),
+]
+QueryFile = Annotated[
+    Path | None, typer.Option(help="File to write.", metavar="FILE.sql", show_default="standard output")
+]
+
+
+class ScoreUnlessNamed(TyperGroup):
+    """A group whose first argument may be a model in the place of a command."""
+
+    def parse_args(self, ctx, args):  # type: ignore[no-untyped-def]  # Typer publishes no types for these
+        """Put in the command that is left out."""
+        left_out = args and args[0] not in {*self.commands, *ctx.help_option_names}
+        return super().parse_args(ctx, [SCORE, *args] if left_out else args)
+
+
+app = typer.Typer(
+    cls=ScoreUnlessNamed,
+    help="""Print SQL for DuckDB, PostgreSQL, Spark, BigQuery, Snowflake or SQLite.
+
+    sql MODEL prints a query that scores rows; sql statistics prints one that
+    counts them, so that a database of the curator's does the private half of
+    train. Either is one SELECT that needs nothing but the table.
+
+    \b
+    Examples:
+      dpnb-columnar sql census.model.json --dialect postgres --table census.person
+      dpnb-columnar sql statistics --dataset census --dialect bigquery
+    """,
+    short_help="Print SQL that scores rows, or that counts them: sql MODEL, sql statistics.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command(SCORE, short_help="Score rows by a model. The word score may be left out.")
+def score_command(
+    model: options.ModelFile,
+    dialect: SqlDialect,
+    table: TableName = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column to carry over; repeat for more.", metavar="COLUMN", show_default="every column of the table"
+        ),
+    ] = None,
+    like: Annotated[
+        Path | None,
+        typer.Option(
+            help="Parquet file with columns of the table's types; no row of it is read.",
+            metavar="DATA.parquet",
+            show_default=False,
+        ),
+    ] = None,
+    view: Annotated[
+        str | None, typer.Option(help="Create a view of this name.", metavar="NAME", show_default=False)
+    ] = None,
+    output: QueryFile = None,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Print a query that scores rows by a model: sql MODEL, or sql score MODEL.
+
+    Its columns are those of predict: the columns carried over, predicted, one
+    probability per class, skipped. Names of columns count as the model has them,
+    in upper and lower case.
+
+    Without --like, categories are compared as text, where 7 is also found as 7.0,
+    and numbers are cast to 64-bit floats. With it, every column is read by the
+    rules for its type, as predict does.
+
+    \b
+    Examples:
+      dpnb-columnar sql census.model.json --dialect duckdb
+      dpnb-columnar sql census.model.json --dialect postgres --table census.person \\
+          --key serial --key pernum --like census.parquet
+      dpnb-columnar sql census.model.json --dialect snowflake --view scored \\
+          --output scored.sql
+    """
+    from dpnb_columnar.model.files import load_model
+    from dpnb_columnar.model.sql import scoring_query
+
+    if output is not None:
+        check_target(output, overwrite, [model] if like is None else [model, like])
+    loaded = load_model(model)
+    kinds = None if like is None else _kinds_like(loaded, like, key or [])
+    _write(scoring_query(loaded, dialect, table, key or [], kinds, view), output, overwrite)
+
+
+@app.command("statistics", short_help="CONFIDENTIAL result: count every cell of a domain.")
+def statistics_command(
+    dialect: SqlDialect,
+    data: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Parquet files that carry the domain, with columns of the table's types; no row of them is read.",
+            metavar="DATA",
+            show_default=False,
+        ),
+    ] = None,
+    dataset: options.Dataset = None,
+    label: options.Label = None,
+    table: TableName = None,
+    output: QueryFile = None,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """Print a query that counts every cell of a domain.
+
+    The query is public; its result is CONFIDENTIAL: the exact counts that
+    aggregate writes. Save it as a CSV file with a header line, and release a
+    model from it: dpnb-columnar release RESULT.csv --dataset NAME --output MODEL.
+
+    Without DATA, which tells what the columns hold, categories are compared as
+    text, where 7 is also found as 7.0, and numbers are cast to 64-bit floats.
+
+    \b
+    Examples:
+      dpnb-columnar sql statistics census.parquet --dialect duckdb --table person
+      dpnb-columnar sql statistics --dataset census --dialect spark --output counts.sql
+    """
+    from dpnb_columnar.counting.find_domain import find_domain
+    from dpnb_columnar.dialects.statistics import statistics_query
+    from dpnb_columnar.rows.parquet import open_source, resolve
+
+    if not data and dataset is None:
+        raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")
+    files = resolve(data) if data else ()
+    if output is not None:
+        check_target(output, overwrite, files)
+    domain = find_domain(files, dataset, label).domain
+    kinds = open_source(files, domain).kinds if files else {}
+    _write(statistics_query(domain, kinds, table, dialect), output, overwrite)
+
+
+def _kinds_like(model: Model, file: Path, keys: Sequence[str]) -> Mapping[str, Kind | None]:
+    """What the columns of a file hold, which must be fit to be scored."""
+    import polars as pl
+
+    from dpnb_columnar.model.predict import score
+    from dpnb_columnar.rows.columns import kind_of
+    from dpnb_columnar.rows.parquet import read_metadata
+
+    read_metadata(file)
+    frame = pl.scan_parquet(file, glob=False)
+    try:
+        score(model, frame, keys)
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None
+    return {name: kind_of(type_) for name, type_ in frame.collect_schema().items()}
+
+
+def _write(query: str, output: Path | None, overwrite: bool) -> None:
+    from dpnb_columnar.runtime.outputs import atomic_output
+
+    if output is None:
+        say(f"{query};")
+        return
+    with atomic_output(output, overwrite=overwrite) as partial:
+        partial.write_text(f"{query};\n", encoding="utf-8")
+    say(f"wrote {output}")

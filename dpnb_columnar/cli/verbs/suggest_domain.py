@@ -1,0 +1,79 @@
+"""``dpnb-columnar suggest-domain``: a draft of a domain, taken from the rows, for the curator to correct."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import check_target, say, stage, warn
+from dpnb_columnar.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from dpnb_columnar.counting.suggestion import Draft
+
+WARNING = """\
+# CONFIDENTIAL: taken from the rows by dpnb-columnar suggest-domain. Bounds and values below are facts about them.
+# Do not publish this file, and train no model by it as it is: replace every figure by what the codebook says.
+"""
+
+
+def command(
+    data: options.Data,
+    output: Annotated[
+        Path | None,
+        typer.Option(help="File to write, X.toml, readable by its owner alone.", show_default="standard output"),
+    ] = None,
+    most_values: Annotated[
+        int, typer.Option(min=2, max=1000, help="Most values of a column that are listed.", metavar="INTEGER")
+    ] = 30,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """CONFIDENTIAL: draft a domain from the rows, to correct.
+
+    For the curator of data without a codebook. A domain taken from the rows
+    voids the guarantee: replace every bound and value of the draft by a public
+    fact before training. train never calls this.
+
+    \b
+    Examples:
+      dpnb-columnar suggest-domain survey.parquet --output draft.toml
+      dpnb-columnar suggest-domain survey.parquet --most-values 60
+    """
+    from dpnb_columnar.counting.suggestion import draft, profile
+    from dpnb_columnar.rows.parquet import resolve
+
+    files = resolve(data)
+    if output is not None:
+        if output.suffix.lower() != ".toml":
+            raise UsageError(f"{output}: is an entry of datasets.toml; end its name in .toml")
+        check_target(output, overwrite, files)
+    warn("CONFIDENTIAL: the draft is taken from the rows. Do not publish it; replace its figures by codebook facts.")
+    with stage("looking at the rows"):
+        found = draft(profile(files, most_values))
+    if not found.attributes:
+        raise DataError(f"{files[0]}: no column of it can be suggested as an attribute; declare the domain by hand")
+    text = _text(found, files)
+    if output is None:
+        say(text.rstrip("\n"))
+        return
+    from dpnb_columnar.runtime.outputs import atomic_output
+
+    with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
+        partial.write_text(text, encoding="utf-8")
+    say(f"wrote {output}: CONFIDENTIAL, a draft taken from the rows")
+
+
+def _text(found: Draft, files: tuple[Path, ...]) -> str:
+    """The draft as an entry of datasets.toml, with warning and remarks."""
+    from glob import escape
+
+    from dpnb_columnar.domain import UnlabelledDomain
+    from dpnb_columnar.domain.toml import comment, entry_toml
+
+    domain = UnlabelledDomain(files[0].stem, found.attributes)
+    entry = entry_toml(domain, {"files": [escape(file.name) for file in files]}, found.remarks)
+    left_out = [comment(f"left out: {name}: {reason}") for name, reason in found.left_out.items()]
+    return "\n".join([WARNING, entry, *left_out]) + "\n"

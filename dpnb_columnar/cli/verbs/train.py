@@ -1,0 +1,91 @@
+"""``dpnb-columnar train``: from confidential rows to a released model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.cli import batch, options
+from dpnb_columnar.cli.configuration import Config
+from dpnb_columnar.cli.console import LogFormat, default_name
+from dpnb_columnar.counting.inputs import Engine, opened_input
+
+if TYPE_CHECKING:
+    from dpnb_columnar.counting.statistics import Statistics
+
+
+def command(
+    context: typer.Context,
+    data: options.DataOrTable = None,
+    dataset: options.Dataset = None,
+    label: options.Label = None,
+    epsilon: options.EpsilonOfData = None,
+    delta: options.Delta = "0",
+    declared_rows: options.DeclaredRows = None,
+    mechanism: options.Mechanism = "smooth",
+    noise: options.Noise = None,
+    neighbours: options.Relation = Neighbours.ADD_REMOVE,
+    weights: options.SplitWeights = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Model file, .json or .parquet.", show_default="DATA.model.json")
+    ] = None,
+    overwrite: options.Overwrite = False,
+    seed: options.Seed = None,
+    engine: options.EngineName = Engine.LOCAL,
+    master: options.Master = None,
+    table: options.Table = None,
+    ledger: batch.LedgerFile = None,
+    account: batch.Account = None,
+    run_id: batch.RunId = None,
+    config: Config = None,
+    dry_run: batch.DryRun = False,
+    log_format: batch.Log = LogFormat.TEXT,
+) -> None:
+    """Train a classifier, and write it with its guarantee.
+
+    The domain comes from the data's own metadata, or from the entry of
+    datasets.toml (working directory first, then the packaged one) that claims
+    the file's name. What is printed is public: nothing depends on a row except
+    through the released model.
+
+    \b
+    Examples:
+      dpnb-columnar train census.parquet
+      dpnb-columnar train "state-*.parquet" --epsilon 0.5 --output model.parquet
+      dpnb-columnar train adult.parquet --mechanism histogram --weights 1:1:1
+      dpnb-columnar train census.parquet --noise gaussian --delta 1/n^2 --declared-rows 250000
+      dpnb-columnar train census.parquet --ledger census.ledger --run-id 2026-11-21
+      dpnb-columnar train --config job.toml --dry-run
+      dpnb-columnar train --engine spark --master yarn hdfs://census/2018
+    """
+    from dpnb_columnar.cli.releasing import Job, carry_out, payer, planned, rehearse
+    from dpnb_columnar.model.files import check_suffix
+
+    with opened_input(engine, data, table, master) as rows:
+        found = rows.find_domain(dataset, label)
+        declared = options.rows_for(found, delta, declared_rows)
+        spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, declared)
+        target = output or default_name(data or (), found.domain.name, ".model.json")
+        check_suffix(target)
+        asked = planned(found, spent, mechanism, noise)
+        payment = payer(asked, rows.names, seed, ledger, account, run_id)
+        kept = [*rows.files, *(file for file in (ledger, config) if file is not None)]
+        job = Job(asked, kept, target, overwrite, seed, payment)
+
+        def prepare() -> Callable[[], Statistics]:
+            count = rows.open(found.domain)
+            options.tell_domain(found)
+            options.tell_rule(delta, declared)
+            return count
+
+        if dry_run:
+            settled = options.settled(found, declared) | {"--output": (target, "the data's name")}
+            batch.show_settings(context, settled)
+            prepare()
+            rehearse(job)
+        else:
+            carry_out(job, prepare)

@@ -1,0 +1,214 @@
+"""CONFIDENTIAL. Cell counts by Polars, in one scan of the rows: memory follows the number of cells, not of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+
+from dpnb_columnar.counting.statistics import Cells, Integers, Statistics, assemble
+from dpnb_columnar.domain import Attribute, Domain
+from dpnb_columnar.rows.columns import kinds_of
+from dpnb_columnar.rows.expressions import attribute_fits, cell_code, class_code, column, number_of_codes
+from dpnb_columnar.rows.frames import Frame, open_frame, unusable
+from dpnb_columnar.rows.parquet import Source
+
+# MERGED FROM dpnb_columnar/counting/engines/polars.py: CONFIDENTIAL. Numbers of rows per cell, added up part by part.
+
+MOST_WAITING = 2**20
+"""Cells that are kept apart, though some may be the same, before they are added up."""
+
+
+class Counter(Protocol):
+    """Counts the cells that rows fall into."""
+
+    def add(self, places: pl.Series) -> None:
+        """Count each of these cells once more; none is null."""
+
+    def counted(self) -> tuple[Integers, Integers]:
+        """The cells that were counted, each once, and how often."""
+
+
+class DenseCounter:
+    """A counter for every cell, for tables that are small or well filled.
+
+    Args:
+        cells: Number of cells.
+    """
+
+    def __init__(self, cells: int) -> None:
+        self._counts: Integers = np.zeros(cells, dtype=np.int64)
+
+    def add(self, places: pl.Series) -> None:
+        """As ``Counter.add``."""
+        self._counts += np.bincount(places.to_numpy(), minlength=len(self._counts))
+
+    def counted(self) -> tuple[Integers, Integers]:
+        """As ``Counter.counted``."""
+        places = np.flatnonzero(self._counts)
+        return places, self._counts[places]
+
+
+class SparseCounter:
+    """A counter for those cells alone that rows fall into."""
+
+    def __init__(self) -> None:
+        self._waiting: list[pl.DataFrame] = [pl.DataFrame(schema={"place": pl.UInt64, "count": pl.Int64})]
+
+    def add(self, places: pl.Series) -> None:
+        """As ``Counter.add``."""
+        rows = places.cast(pl.UInt64).to_frame("place").group_by("place").agg(pl.len().cast(pl.Int64).alias("count"))
+        self._waiting.append(rows)
+        # What is added up must be outweighed by what has come, or most of the time would go into adding up again.
+        if sum(map(len, self._waiting[1:])) > max(MOST_WAITING, len(self._waiting[0])):
+            self._add_up()
+
+    def counted(self) -> tuple[Integers, Integers]:
+        """As ``Counter.counted``."""
+        self._add_up()
+        cells = self._waiting[0]
+        return cells["place"].to_numpy().astype(np.int64), cells["count"].to_numpy()
+
+    def _add_up(self) -> None:
+        self._waiting = [pl.concat(self._waiting).group_by("place").agg(pl.col("count").sum())]
+
+
+PART_ROWS = 2**18
+"""Rows that are counted at a time."""
+
+MOST_COUNTERS = 2**24
+"""Cells, of all tables together, that have a counter each, whether or not a row falls into them."""
+
+
+def scan(source: Source) -> pl.LazyFrame:
+    """All rows of the source, the domain's columns only, each of one type."""
+    columns = [column(name).cast(type_) for name, type_ in source.types.items()]
+    return pl.concat([pl.scan_parquet(file, glob=False).select(columns) for file in source.files])
+
+
+def count_cells(source: Source, domain: Domain, attributes: Sequence[Attribute], *, classes: bool) -> list[Cells]:
+    """Count the cells of some attributes over the rows that fit the whole domain.
+
+    Args:
+        source: Checked Parquet files.
+        domain: The domain that a row must fit.
+        attributes: Attributes to count.
+        classes: Whether to count the classes as well.
+
+    Raises:
+        DataError: A file is damaged.
+    """
+    try:
+        return count_rows(scan(source), source.types, domain, attributes, classes=classes)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        # The engine's own text may quote values.
+        raise source.unreadable() from None
+
+
+def count_rows(
+    rows: pl.LazyFrame,
+    types: Mapping[str, pl.DataType],
+    domain: Domain,
+    attributes: Sequence[Attribute],
+    *,
+    classes: bool,
+) -> list[Cells]:
+    """Count the cells of some attributes over rows, as ``count_cells`` does over files.
+
+    Args:
+        rows: Rows with all of the domain's columns; computed once, and never held as a whole.
+        types: The type of each column.
+        domain, attributes, classes: As for ``count_cells``.
+
+    Raises:
+        polars.exceptions.PolarsError: The rows cannot be read; its text may quote values.
+    """
+    kinds = kinds_of(types)
+    for attribute in domain.attributes:
+        if attribute not in attributes:
+            rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
+    counted = [None, *attributes] if classes else attributes
+    tables = [_Table(attribute, len(domain.classes)) for attribute in counted]
+    counters = _counters(tables)
+    # A code is null where the row does not fit, and so is the place that is computed from it.
+    coded = {str(number): table.code(types) for number, table in enumerate(tables)}
+    placed = {str(number): table.place(pl.col("class"), pl.col(str(number))) for number, table in enumerate(tables)}
+    query = rows.select(class_code(domain, kinds).alias("class"), **coded).select(**placed).drop_nulls()
+    for part in query.collect_batches(chunk_size=PART_ROWS, maintain_order=False, engine="streaming"):
+        for counter, places in zip(counters, part.iter_columns(), strict=True):
+            counter.add(places)
+    return [table.cells_of(*counter.counted()) for table, counter in zip(tables, counters, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The contingency table of the class and an attribute, in row-major order.
+
+    Attributes:
+        attribute: None for the class counts.
+        classes: Number of classes.
+    """
+
+    attribute: Attribute | None
+    classes: int
+
+    @property
+    def codes(self) -> int:
+        """Number of codes of the attribute."""
+        return 1 if self.attribute is None else number_of_codes(self.attribute)
+
+    @property
+    def cells(self) -> int:
+        """Number of cells."""
+        return self.classes * self.codes
+
+    @property
+    def type(self) -> type[pl.DataType]:
+        """As narrow a type as holds the place of every cell."""
+        return pl.UInt16 if self.cells <= 2**16 else pl.UInt32 if self.cells <= 2**32 else pl.UInt64
+
+    def code(self, types: Mapping[str, pl.DataType]) -> pl.Expr:
+        """The row's code."""
+        if self.attribute is None:
+            return pl.lit(0, self.type)
+        return cell_code(self.attribute, types[self.attribute.name], self.type)
+
+    def place(self, class_: pl.Expr, code: pl.Expr) -> pl.Expr:
+        """The row's place, from its class and its code."""
+        return class_.cast(self.type) * pl.lit(self.codes, self.type) + code
+
+    def cells_of(self, places: Integers, counts: Integers) -> Cells:
+        """Counts of places as those of cells."""
+        classes, codes = np.divmod(places, self.codes)
+        return Cells(self.attribute.name if self.attribute else None, classes, codes, counts)
+
+
+def _counters(tables: Sequence[_Table]) -> list[Counter]:
+    """A counter for each table: the smallest have one for every cell, until there are ``MOST_COUNTERS``."""
+    counters: dict[int, Counter] = {}
+    room = MOST_COUNTERS
+    for number in sorted(range(len(tables)), key=lambda number: tables[number].cells):
+        room -= tables[number].cells
+        counters[number] = DenseCounter(tables[number].cells) if room >= 0 else SparseCounter()
+    return [counters[number] for number in range(len(tables))]
+
+
+# MERGED FROM dpnb_columnar/counting/engines/polars.py: CONFIDENTIAL. Cell counts of rows that a program holds, by the
+# Polars engine alone.
+
+
+def aggregate_frame(frame: Frame, domain: Domain) -> Statistics:
+    """Count every cell of the domain over the rows of a frame: as ``local.aggregate`` over a file of them.
+
+    Raises:
+        DataError: The frame does not fit the domain, or the query behind it fails.
+    """
+    opened = open_frame(frame, domain)
+    try:
+        cells = count_rows(opened.rows, opened.types, domain, domain.attributes, classes=True)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise unusable() from None
+    return assemble(domain, cells)

@@ -1,0 +1,207 @@
+"""Rows to count, wherever they are, and the engine that counts them: what ``train`` and ``aggregate`` have in common.
+
+One place where an engine is chosen. Whatever it is, the statistics are the same integers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dpnb_columnar.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpnb_columnar.counting.engines.spark_files import SparkFile
+    from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.counting.statistics import Statistics
+    from dpnb_columnar.domain import Domain
+
+Count = Callable[[], "Statistics"]
+
+PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^@]*:[^@]*@")
+"""In an address. What merely looks like one is refused as well."""
+
+
+class Engine(StrEnum):
+    """What counts the rows."""
+
+    LOCAL = "local"
+    SPARK = "spark"
+
+
+class Input(Protocol):
+    """Rows to count."""
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """The files of this machine among them, which no output must replace."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """What a ledger calls them."""
+
+    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+        """Their domain, as ``rows.domains.find_domain`` finds it."""
+
+    def open(self, domain: Domain) -> Count:
+        """Check that they have the domain's columns, opening no row, and give what counts them."""
+
+
+@contextmanager
+def opened_input(
+    engine: Engine, data: Sequence[str] | None, table: str | None, master: str | None, checkpoint: Path | None = None
+) -> Iterator[Input]:
+    """The rows that the options name. What an engine starts is ended with the block.
+
+    Args:
+        engine: What is to count them.
+        data: Paths, patterns or, for Spark, addresses; None where none was typed.
+        table: In the place of these, a table of Spark's.
+        master: Where Spark runs; None for what its configuration says.
+        checkpoint: Folder of the local engine's checkpoints, if any.
+
+    Raises:
+        UsageError: Options that do not go together.
+        MissingInputError: There is no such file.
+    """
+    if engine is Engine.LOCAL and (master is not None or table is not None):
+        raise UsageError(
+            f"{'--table' if master is None else '--master'} is for --engine spark; add that or leave it out"
+        )
+    if engine is Engine.SPARK and checkpoint is not None:
+        raise UsageError("--checkpoint is for --engine local; Spark begins lost work again by itself")
+    if table is None and data is None:
+        raise UsageError(
+            "Missing argument 'DATA...': Parquet files, folders or patterns, or --table with --engine spark"
+        )
+    if table is not None and data:
+        raise UsageError("--table and DATA both say which rows to count; give one of them")
+    if any(map(PASSWORD.search, (*(data or ()), table or ""))):
+        raise UsageError("a password in an address can be read by every user of the machine; use Spark's configuration")
+    if engine is Engine.LOCAL:
+        yield LocalFiles(data or (), checkpoint)
+        return
+    with ExitStack() as stack:
+        session = _Session(stack, master)
+        yield SparkFiles(data or (), session) if table is None else SparkTable(table, session)
+
+
+class LocalFiles:
+    """Parquet files that Polars and DuckDB read."""
+
+    def __init__(self, data: Sequence[str], checkpoint: Path | None = None) -> None:
+        from dpnb_columnar.rows.parquet import resolve
+
+        self.files = resolve(data)
+        self.checkpoint = checkpoint
+
+    @property
+    def names(self) -> Sequence[str]:
+        return [str(file.resolve()) for file in self.files]
+
+    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+        from dpnb_columnar.counting.find_domain import find_domain
+
+        return find_domain(self.files, dataset, label)
+
+    def open(self, domain: Domain) -> Count:
+        from dpnb_columnar.counting.engines.local import aggregate
+        from dpnb_columnar.rows.parquet import open_source
+
+        source, folder = open_source(self.files, domain), self.checkpoint
+        if folder is None:
+            return lambda: aggregate(source, domain)
+        from dpnb_columnar.counting.checkpoints import aggregate_by_file
+
+        return lambda: aggregate_by_file(source, domain, folder)
+
+
+@dataclass(frozen=True)
+class _Session:
+    """A session of Spark that begins when it is first asked for."""
+
+    stack: ExitStack
+    master: str | None
+
+    @cached_property
+    def spark(self) -> Any:
+        from dpnb_columnar.counting.engines.spark_session import counting_session
+
+        return self.stack.enter_context(counting_session(self.master))
+
+
+@dataclass(frozen=True)
+class SparkFiles:
+    """Parquet files that Spark reads."""
+
+    data: Sequence[str]
+    session: _Session
+
+    @cached_property
+    def files(self) -> Sequence[Path]:
+        from dpnb_columnar.counting.engines.spark_files import is_address
+        from dpnb_columnar.rows.parquet import resolve
+
+        local = [item for item in self.data if not is_address(item)]
+        found = resolve(local) if local or not self.data else ()
+        if len(local) == len(self.data):
+            return found
+        return [*found, *(file.local for file in self._opened if file.local)]
+
+    @property
+    def names(self) -> Sequence[str]:
+        from dpnb_columnar.counting.engines.spark_files import is_address
+
+        if any(map(is_address, self.data)):
+            return [str(file.local or file.address) for file in self._opened]
+        return [str(file.resolve()) for file in self.files]
+
+    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+        from dpnb_columnar.counting.find_domain import find_domain
+
+        opened = {} if dataset else {file.name: file for file in self._opened}
+        return find_domain([*opened], dataset, label, lambda name: opened[name].metadata)
+
+    def open(self, domain: Domain) -> Count:
+        from dpnb_columnar.counting.engines.spark import aggregate, open_files
+
+        source = open_files(self.session.spark, self._opened, domain)
+        return lambda: aggregate(source, domain)
+
+    @cached_property
+    def _opened(self) -> tuple[SparkFile, ...]:
+        from dpnb_columnar.counting.engines.spark_files import opened
+
+        return opened(self.session.spark, self.data)
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """A table or view in a catalog of Spark's."""
+
+    table: str
+    session: _Session
+    files: Sequence[Path] = ()
+
+    @property
+    def names(self) -> Sequence[str]:
+        return [f"table {self.table}" + (f" of {self.session.master}" if self.session.master else "")]
+
+    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+        from dpnb_columnar.counting.find_domain import find_domain
+
+        if dataset is None:
+            raise UsageError(f"table {self.table}: carries no domain; name an entry of datasets.toml with --dataset")
+        return find_domain([], dataset, label)
+
+    def open(self, domain: Domain) -> Count:
+        from dpnb_columnar.counting.engines.spark import aggregate, open_table
+
+        source = open_table(self.session.spark, self.table, domain)
+        return lambda: aggregate(source, domain)

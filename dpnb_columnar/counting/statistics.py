@@ -1,0 +1,270 @@
+"""CONFIDENTIAL. The sufficient statistics of a data set: one exact count per (attribute, class, code).
+
+Additive: the statistics of two sets of rows are the sum of their counts. So shards, files and engines combine by
+adding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpnb_columnar.domain import Categorical, Domain, Numeric, digest
+from dpnb_columnar.errors import DataError, shown
+from dpnb_columnar.sensitivity import RunLengthColumn
+from dpnb_columnar.sensitivity.column import LARGEST_SIZE
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Cells:
+    """Exact counts of one attribute, or of the classes alone. Confidential.
+
+    Attributes:
+        attribute: Attribute name; None for the class counts, whose codes are all 0.
+        classes: Shape (cells,), int64: class codes.
+        codes: Shape (cells,), int64: grid codes or category codes.
+        counts: Shape (cells,), int64: numbers of rows.
+    """
+
+    attribute: str | None
+    classes: Integers
+    codes: Integers
+    counts: Integers
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Statistics:
+    """Exact counts of every attribute within every class. Confidential: its repr shows the shape only.
+
+    Attributes:
+        domain: The domain whose cells are counted.
+        class_counts: Shape (classes,), int64.
+        columns: Per numeric attribute, one sorted run-length column per class, in grid codes.
+        tables: Per categorical attribute, shape (classes, categories), int64.
+        parts: Digests of what was counted (``parts.py``); empty where that is not known. Not compared: equal counts are
+            equal statistics.
+        summands: Digests of the counts of statistics that these are the sum of; empty where they are no sum.
+    """
+
+    domain: Domain
+    class_counts: Integers
+    columns: Mapping[str, tuple[RunLengthColumn, ...]]
+    tables: Mapping[str, Integers]
+    parts: frozenset[str] = frozenset()
+    summands: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return (
+            f"Statistics(CONFIDENTIAL, domain {self.domain.name!r}: {len(self.domain.classes)} classes, "
+            f"{len(self.columns)} numeric and {len(self.tables)} categorical attributes)"
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Statistics) and digest(self.domain) == digest(other.domain) and _equal(self, other)
+
+    def __add__(self, other: Statistics) -> Statistics:
+        """Statistics of both sets of rows together.
+
+        Raises:
+            ValueError: The domains differ, both have counted the same part, or their counts, or those of statistics
+                they are sums of, are the same.
+        """
+        if digest(self.domain) != digest(other.domain):
+            raise ValueError("statistics of different domains cannot be added")
+        mine, others = self.cells(), other.cells()
+        first, second = self.summands | cells_part(mine), other.summands | cells_part(others)
+        if (self.parts | first) & (other.parts | second):
+            raise ValueError(
+                "the same rows are in both and would count twice; drop one (if these are different people with equal "
+                "records, count all of them in one run of dpnb-columnar aggregate, in one query, or in one frame)"
+            )
+        return replace(assemble(self.domain, [*mine, *others], self.parts | other.parts), summands=first | second)
+
+    def __sub__(self, other: Statistics) -> Statistics:
+        """Statistics of the rows of the first that are not in the second, which must be some of them.
+
+        Raises:
+            ValueError: The domains differ, or a count would fall below zero.
+        """
+        taken = [Cells(cell.attribute, cell.classes, cell.codes, -cell.counts) for cell in other.cells()]
+        if digest(self.domain) != digest(other.domain):
+            raise ValueError("statistics of different domains cannot be subtracted")
+        # What was taken away is no longer in there, and may be added again.
+        parts, summands = self.parts - other.parts, self.summands - other.summands - cells_part(other.cells())
+        return replace(assemble(self.domain, [*self.cells(), *taken], parts), summands=summands)
+
+    def cells(self) -> list[Cells]:
+        """The long form: class counts first, then the attributes in declared order, zero counts left out."""
+        found = [_cells(None, [(0, count) for count in self.class_counts])]
+        for attribute in self.domain.attributes:
+            name = attribute.name
+            if isinstance(attribute, Numeric):
+                found.append(_cells(name, [(column.codes, column.counts) for column in self.columns[name]]))
+            else:
+                codes = np.arange(attribute.size)
+                found.append(_cells(name, [(codes, counts) for counts in self.tables[name]]))
+        return found
+
+
+def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = frozenset()) -> Statistics:
+    """Add up cells into statistics.
+
+    Args:
+        domain: The domain that the cells belong to.
+        cells: Any number of cells per attribute, in any order.
+        parts: Digests of what was counted.
+
+    Raises:
+        ValueError: A cell lies outside the domain, a count is below zero, or an attribute's counts do not add up to the
+            class counts. The message holds no count.
+    """
+    found: dict[str | None, list[Cells]] = {None: []} | {attribute.name: [] for attribute in domain.attributes}
+    for cell in cells:
+        if cell.attribute not in found:
+            raise ValueError(f"attribute {shown(cell.attribute)} is not in the domain {domain.name!r}")
+        found[cell.attribute].append(cell)
+    size = len(domain.classes)
+    class_counts = _dense(None, found[None], size, 1)[:, 0]
+    columns: dict[str, tuple[RunLengthColumn, ...]] = {}
+    tables: dict[str, Integers] = {}
+    for attribute in domain.attributes:
+        name = attribute.name
+        if isinstance(attribute, Categorical):
+            tables[name] = _dense(name, found[name], size, attribute.size)
+            totals = tables[name].sum(axis=1)
+        else:
+            columns[name] = _columns(name, found[name], size, attribute.cells)
+            totals = np.array([column.size for column in columns[name]])
+        if not np.array_equal(totals, class_counts):
+            raise ValueError(f"counts of attribute {name!r} do not add up to the class counts")
+    return Statistics(domain, class_counts, columns, tables, parts)
+
+
+def _cells(attribute: str | None, per_class: list[tuple[object, object]]) -> Cells:
+    """Long form of one attribute from (codes, counts) per class, without zero counts."""
+    pairs = [(np.atleast_1d(np.asarray(codes)), np.atleast_1d(np.asarray(counts))) for codes, counts in per_class]
+    classes = np.repeat(np.arange(len(pairs)), [len(codes) for codes, _ in pairs])
+    codes = np.concatenate([codes for codes, _ in pairs])
+    counts = np.concatenate([counts for _, counts in pairs])
+    present = counts != 0
+    return Cells(attribute, classes[present], codes[present].astype(np.int64), counts[present].astype(np.int64))
+
+
+def _joined(name: str | None, parts: list[Cells], classes: int, last: int) -> tuple[Integers, Integers, Integers]:
+    """Distinct (class, code) pairs in order with their summed counts, checked against the domain."""
+    empty = np.zeros(0, dtype=np.int64)
+    klass, code, count = (
+        np.concatenate([empty, *(getattr(part, field) for part in parts)]) for field in ("classes", "codes", "counts")
+    )
+    if np.abs(count.astype(np.float64)).sum() > LARGEST_SIZE:
+        raise ValueError(f"{_named(name)}: more than {LARGEST_SIZE} rows")
+    if np.any((klass < 0) | (klass >= classes) | (code < 0) | (code > last)):
+        raise ValueError(f"a cell of {_named(name)} lies outside the domain")
+    order = np.lexsort((code, klass))
+    klass, code, count = klass[order], code[order], count[order]
+    first = np.flatnonzero(np.append(True, (np.diff(klass) != 0) | (np.diff(code) != 0))[: len(klass)])
+    totals = np.add.reduceat(count, first) if len(first) else empty
+    if len(totals) and totals.min() < 0:
+        raise ValueError(f"a count of {_named(name)} is below zero")
+    present = totals > 0
+    return klass[first][present], code[first][present], totals[present]
+
+
+def _dense(name: str | None, parts: list[Cells], classes: int, size: int) -> Integers:
+    klass, code, count = _joined(name, parts, classes, size - 1)
+    table = np.zeros((classes, size), dtype=np.int64)
+    table[klass, code] = count
+    return table
+
+
+def _columns(name: str, parts: list[Cells], classes: int, cells: int) -> tuple[RunLengthColumn, ...]:
+    klass, code, count = _joined(name, parts, classes, cells)
+    edges = np.searchsorted(klass, np.arange(classes + 1))
+    return tuple(RunLengthColumn(code[low:high], count[low:high]) for low, high in pairwise(edges))
+
+
+def _named(name: str | None) -> str:
+    return "the classes" if name is None else f"attribute {name!r}"
+
+
+def _equal(first: Statistics, second: Statistics) -> bool:
+    pairs = zip(first.cells(), second.cells(), strict=True)
+    return all(
+        np.array_equal(one.classes, two.classes)
+        and np.array_equal(one.codes, two.codes)
+        and np.array_equal(one.counts, two.counts)
+        for one, two in pairs
+    )
+
+
+# MERGED FROM dpnb_columnar/counting/statistics.py: Which rows some statistics have counted, as digests: so that none
+# are counted twice when statistics are added. A digest tells nothing that the statistics beside it do not tell; both
+# are confidential.
+
+MAGIC = b"PAR1"
+TRAILER = 8
+"""Bytes at the end of a Parquet file: the length of its footer, and the magic."""
+
+
+def parts_of(files: Iterable[Path]) -> frozenset[str]:
+    """Digests of some Parquet files. Files without rows have none: they may be counted any number of times.
+
+    Raises:
+        DataError: One is not a whole Parquet file.
+        OSError: One cannot be read.
+    """
+    import polars as pl
+
+    return frozenset(
+        _file_part(file) for file in files if pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
+    )
+
+
+def cells_part(cells: Sequence[Cells]) -> frozenset[str]:
+    """Digest of counts whose origin is not known, such as the result of a query; none of no rows."""
+    written = []
+    for cell in cells:
+        written.append(repr(cell.attribute).encode())
+        written += [array.tobytes() for array in (cell.classes, cell.codes, cell.counts)]
+    return frozenset([_digest("cells", written)] if any(cell.counts.any() for cell in cells) else [])
+
+
+def _file_part(file: Path) -> str:
+    """Digest of a Parquet file: of its length and its footer, which holds the place and size of every column chunk.
+
+    A copy has the same digest under any name. Two files of different rows have different ones, unless every column of
+    every row group takes the same room and shows the same extremes.
+
+    Raises:
+        DataError: It is not a whole Parquet file.
+        OSError: It cannot be read.
+    """
+    with file.open("rb") as stream:
+        size = stream.seek(0, 2)
+        stream.seek(max(size - TRAILER, 0))
+        trailer = stream.read()
+        length = int.from_bytes(trailer[:4], "little") + TRAILER
+        if trailer[4:] != MAGIC or length > size:
+            raise DataError(f"{file}: not a complete Parquet file (damaged or cut short); write or copy it again")
+        stream.seek(size - length)
+        return footer_part(size, stream.read())
+
+
+def footer_part(size: int, footer: bytes) -> str:
+    """The digest of a Parquet file of this length, from its footer and what is behind that (``TRAILER``)."""
+    return _digest("parquet", [size.to_bytes(8, "little"), footer])
+
+
+def _digest(kind: str, blocks: Iterable[bytes]) -> str:
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(len(block).to_bytes(8, "little") + block)
+    return f"{kind}:{digest.hexdigest()}"

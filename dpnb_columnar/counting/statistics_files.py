@@ -1,0 +1,165 @@
+"""CONFIDENTIAL. Statistics as a Parquet file: exact counts, readable by the owner alone, and marked as such.
+
+Its metadata holds the domain, and digests of what was counted.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpnb_columnar.counting.query_results import COLUMNS, cells_of, read_delimited, read_table, statistics_of
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
+from dpnb_columnar.errors import DataError, MissingInputError, UsageError, shown
+from dpnb_columnar.runtime.outputs import atomic_output
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+STATISTICS_KEY = "dpnb_columnar.statistics"
+VERSION = 3
+READABLE = (2, 3)
+"""Versions that are read. Statistics of version 2 do not say which statistics they are the sum of."""
+
+NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not protected by noise"
+
+
+def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = False) -> None:
+    """Write statistics: one row per non-empty cell, columns attribute (null for the classes), class, code, count.
+
+    Raises:
+        OutputError: The file exists, or cannot be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    cells = statistics.cells()
+    names = [cell.attribute for cell in cells for _ in range(len(cell.counts))]
+    arrays = [
+        pa.array(names, pa.string()).dictionary_encode(),
+        *(np.concatenate([getattr(cell, field) for cell in cells]) for field in ("classes", "codes", "counts")),
+    ]
+    table = pa.table(arrays, schema=_schema())
+    known = {"parts": sorted(statistics.parts), "summands": sorted(statistics.summands)}
+    notice = {"version": VERSION, "notice": NOTICE, **known}
+    header = {STATISTICS_KEY: json.dumps(notice), **domain_metadata(statistics.domain)}
+    with atomic_output(path, overwrite=overwrite, confidential=True) as partial:
+        pq.write_table(table.replace_schema_metadata(header), partial, compression="zstd")
+
+
+def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
+    """Read a statistics file, or the result of a statistics query in a Parquet or CSV file.
+
+    Args:
+        path: The file.
+        domain: The domain it must have been counted in; needed for the result of a query, which carries none.
+
+    Raises:
+        MissingInputError: The file cannot be opened.
+        DataError: Not statistics, of an unknown version, inconsistent, or of another domain.
+        UsageError: It is the result of a query, and no domain is given.
+    """
+    import pyarrow as pa
+
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; name the files in it, so that it shows whether two count the same rows")
+    if _is_delimited(path):
+        return statistics_of(_delimited(path), _needed(domain, path), path)
+    try:
+        table = read_table(path)
+        metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        if STATISTICS_KEY not in metadata and {*COLUMNS} <= {name.lower() for name in table.schema.names}:
+            return statistics_of(_frame(table), _needed(domain, path), path)
+        header = json.loads(metadata[STATISTICS_KEY])
+        version, parts, summands = header["version"], header.get("parts", []), header.get("summands", [])
+    except OSError as error:
+        if isinstance(error, pa.ArrowException) or path.exists():
+            raise _not_statistics(path) from None
+        raise _absent(path) from None
+    except (pa.ArrowException, KeyError, TypeError, AttributeError, ValueError, RecursionError):
+        raise _not_statistics(path) from None
+    if version not in READABLE:
+        raise DataError(
+            f"{path}: statistics version {shown(version)} is not known to this program (it reads "
+            f"{' and '.join(map(str, READABLE))}); make it again with dpnb-columnar aggregate"
+        )
+    carried = domain_from_metadata(metadata, str(path))
+    listed = _is_listed(parts) and _is_listed(summands)
+    if not isinstance(carried, Domain) or not listed or not table.schema.equals(_schema()):
+        raise _not_statistics(path)
+    if domain is not None and digest(domain) != digest(carried):
+        raise DataError(
+            f"{path}: was counted in another domain than {domain.name!r}, the one asked for; aggregate anew"
+        )
+    try:
+        return replace(assemble(carried, _cells(table), frozenset(parts)), summands=frozenset(summands))
+    except ValueError:
+        raise DataError(
+            f"{path}: its counts do not fit its own domain; make it again with dpnb-columnar aggregate"
+        ) from None
+
+
+def _is_listed(digests: object) -> bool:
+    return isinstance(digests, list) and all(isinstance(digest, str) for digest in digests)
+
+
+def _is_delimited(path: Path) -> bool:
+    return path.name.lower().endswith((".csv", ".csv.gz"))
+
+
+def _delimited(path: Path) -> pl.DataFrame:
+    try:
+        return read_delimited(path)
+    except FileNotFoundError:
+        raise _absent(path) from None
+
+
+def _needed(domain: Domain | None, path: Path) -> Domain:
+    if domain is None:
+        raise UsageError(
+            f"{path}: the result of a query carries no domain; name the one it was counted in with --dataset, or with "
+            "--domain and the Parquet file that carries it"
+        )
+    return domain
+
+
+def _schema() -> pa.Schema:
+    """Columns of a statistics file: attribute is null for the class counts."""
+    import pyarrow as pa
+
+    return pa.schema(
+        {
+            "attribute": pa.dictionary(pa.int32(), pa.string()),
+            "class": pa.int64(),
+            "code": pa.int64(),
+            "count": pa.int64(),
+        }
+    )
+
+
+def _cells(table: pa.Table) -> list[Cells]:
+    frame = _frame(table)
+    if frame.null_count().select("class", "code", "count").row(0) != (0, 0, 0):
+        raise ValueError("a count without a cell")
+    return cells_of(frame)
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(table)
+
+
+def _absent(path: Path) -> MissingInputError:
+    return MissingInputError(f"{path}: no such file; make one with dpnb-columnar aggregate")
+
+
+def _not_statistics(path: Path) -> DataError:
+    return DataError(f"{path}: not a statistics file; make one with dpnb-columnar aggregate")

@@ -1,0 +1,280 @@
+"""CONFIDENTIAL. From profiles of columns to a draft of a domain, with remarks for the curator. Pure rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+
+from dpnb_columnar.domain import Attribute, Categorical, Numeric
+from dpnb_columnar.domain.attribute_reader import LARGEST_BOUND, AttributeReader
+from dpnb_columnar.domain.attributes import DEFAULT_CELLS, MAXIMUM_CELLS
+from dpnb_columnar.domain.declaration import attribute_document
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.columns import Kind, kind_of, type_name
+from dpnb_columnar.rows.expressions import column
+
+# MERGED FROM dpnb_columnar/counting/suggestion.py: Which numbers look like codes for "missing": 9, 99, 999 and the
+# two before each.
+
+FAR = 2
+"""A code lies at least this many times above the largest ordinary number."""
+
+
+def nines(largest: object) -> tuple[int, ...]:
+    """The codes of the largest number's length, if it is one of them: of 998, that is 997, 998 and 999."""
+    if not isinstance(largest, int | float) or largest != int(largest) or largest < 97:
+        return ()
+    top = 10 ** len(str(int(largest))) - 1
+    return (top - 2, top - 1, top) if largest >= top - 2 else ()
+
+
+def likely(codes: Sequence[int], ordinary: int | float | None) -> bool:
+    """Whether such codes stand so far from the ordinary numbers that they hardly are numbers themselves."""
+    return bool(codes) and ordinary is not None and ordinary * FAR <= min(codes)
+
+
+def stray(values: Sequence[str]) -> str | None:
+    """The last of few whole numbers in order if it consists of nines and is none of a row: the 9 of 1, 2, 3, 9."""
+    last = values[-1]
+    if len(values) < 2 or set(last) != {"9"} or not values[-2].lstrip("-").isdigit():
+        return None
+    return last if int(last) - int(values[-2]) > 1 else None
+
+
+# MERGED FROM dpnb_columnar/counting/suggestion.py: CONFIDENTIAL. What the columns of some Parquet files hold, in as
+# far as a draft of a domain needs it.
+
+MEASURED = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
+Number = int | float
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnProfile:
+    """One column. Confidential.
+
+    Attributes:
+        name: Its name.
+        kind: What it holds; None where no attribute can be made of it.
+        type_name: Its type, for messages.
+        present: Number of rows with a value; NaN is none.
+        distinct: About how many values differ; exact where ``values`` are given.
+        values: Its values as text, in order, where there are few; None where there are many.
+        smallest, largest: Least and greatest finite number; None where there is none, and for what is no number.
+        ordinary: Greatest number below the codes 97, 98, 99 (997, ...) of the largest's length, if the largest is one.
+        nines: Which of these codes occur.
+    """
+
+    name: str
+    kind: Kind | None
+    type_name: str
+    present: int
+    distinct: int
+    values: tuple[str, ...] | None
+    smallest: Number | None
+    largest: Number | None
+    ordinary: Number | None
+    nines: tuple[int, ...]
+
+
+def profile(files: Sequence[Path], most_values: int) -> tuple[ColumnProfile, ...]:
+    """Look at every column of some Parquet files, in the order of the first file's columns.
+
+    The files are streamed a few times; memory follows the number of columns.
+
+    Args:
+        files: At least one file.
+        most_values: Most values that are listed.
+
+    Raises:
+        DataError: A file is damaged, or the files do not have the same columns.
+    """
+    try:
+        rows = pl.concat([pl.scan_parquet(file, glob=False) for file in files], how="vertical_relaxed")
+        schema = rows.collect_schema()
+        kinds = {name: kind for name, type_ in schema.items() if (kind := kind_of(type_)) is not None}
+        counted = rows.select(pl.lit(0), **_counts(kinds)).collect(engine="streaming").row(0, named=True)
+        second = rows.select(pl.lit(0), *_below_nines(kinds, counted)).collect(engine="streaming").row(0, named=True)
+        found = []
+        for name, type_ in schema.items():
+            kind = kinds.get(name)
+            values = None if kind is None else _few(rows, name, kind, counted[f"distinct {name}"], most_values)
+            largest = counted.get(f"largest {name}")
+            present_nines = [code for code in nines(largest) if second.get(f"is {code} {name}")]
+            found.append(
+                ColumnProfile(
+                    name=name,
+                    kind=kind,
+                    type_name=type_name(type_),
+                    present=0 if kind is None else counted[f"present {name}"],
+                    distinct=counted.get(f"distinct {name}", 0) if values is None else len(values),
+                    values=values,
+                    smallest=_number(counted.get(f"smallest {name}")),
+                    largest=_number(largest),
+                    ordinary=_number(second.get(f"ordinary {name}")),
+                    nines=tuple(present_nines),
+                )
+            )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        # The engine's own text may quote values.
+        raise DataError(
+            f"{files[0]}: cannot be read to the end, or the files beside it have other columns; copy it again, or give "
+            "files of one layout"
+        ) from None
+    return tuple(found)
+
+
+def _counts(kinds: dict[str, Kind]) -> dict[str, pl.Expr]:
+    expressions = {}
+    for name, kind in kinds.items():
+        value = _value(name, kind)
+        expressions[f"present {name}"] = value.count()
+        expressions[f"distinct {name}"] = value.drop_nulls().approx_n_unique()
+        if kind in MEASURED:
+            finite = pl.when(value.is_finite()).then(value) if kind is Kind.FLOAT else value
+            expressions |= {f"smallest {name}": finite.min(), f"largest {name}": finite.max()}
+    return expressions
+
+
+def _below_nines(kinds: dict[str, Kind], counted: dict[str, object]) -> list[pl.Expr]:
+    """The greatest ordinary number of each column whose greatest of all may be a code, and which codes occur."""
+    found = []
+    for name, kind in kinds.items():
+        if codes := nines(counted.get(f"largest {name}")):
+            value = _value(name, kind)
+            found.append(pl.when(value < min(codes)).then(value).max().alias(f"ordinary {name}"))
+            found += [(value == code).any().alias(f"is {code} {name}") for code in codes]
+    return found
+
+
+def _few(rows: pl.LazyFrame, name: str, kind: Kind, about: int, most: int) -> tuple[str, ...] | None:
+    """The values of a column as the domain writes them, if there are few."""
+    if about > 2 * most:
+        return None
+    value = _value(name, kind)
+    found = rows.select(value.alias("value")).drop_nulls().unique().collect(engine="streaming")["value"].sort()
+    if len(found) > most or (kind in MEASURED and any(number != int(number) for number in found)):
+        return None
+    if kind in MEASURED:
+        return tuple(str(int(number)) for number in found)
+    return tuple(str(item).lower() if kind is Kind.BOOLEAN else str(item) for item in found)
+
+
+def _value(name: str, kind: Kind) -> pl.Expr:
+    """The column with NaN as null, and everything that is a name as text where that has an order."""
+    if kind is Kind.TEXT:
+        return column(name).cast(pl.String)
+    return column(name).fill_nan(None) if kind is Kind.FLOAT else column(name)
+
+
+def _number(value: object) -> Number | None:
+    return None if value is None else value if isinstance(value, int | float) else float(str(value))
+
+
+NEARLY_ALL = 0.9
+"""Share of rows with a value of their own from which on a column looks like an identifier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is suggested. Confidential.
+
+    Attributes:
+        attributes: Attributes, bounds rounded outwards.
+        remarks: Per attribute, what the curator should look at.
+        left_out: Per column of which no attribute was made, why.
+    """
+
+    attributes: tuple[Attribute, ...]
+    remarks: dict[str, list[str]]
+    left_out: dict[str, str]
+
+
+def draft(columns: Sequence[ColumnProfile]) -> Draft:
+    """Suggest an attribute for each column that can be one."""
+    attributes: list[Attribute] = []
+    remarks: dict[str, list[str]] = {}
+    left_out: dict[str, str] = {}
+    for profile in columns:
+        if reason := _unfit(profile):
+            left_out[profile.name] = reason
+            continue
+        made = (
+            _numeric(profile, profile.largest) if profile.values is None else Categorical(profile.name, profile.values)
+        )
+        if reason := _refused(made):
+            left_out[profile.name] = reason
+            continue
+        attributes.append(made)
+        if profile.values is not None:
+            code = stray(profile.values) if profile.kind in MEASURED else None
+            if code is not None:
+                remarks[profile.name] = [
+                    f'{code} may be a code for "missing": if so, move it from values to missing_values = [{code}]'
+                ]
+        elif likely(profile.nines, profile.ordinary):
+            codes = ", ".join(map(str, profile.nines))
+            upper = _numeric(profile, profile.ordinary).upper
+            remarks[profile.name] = [
+                f'{codes} may mean "missing": if so, add missing_values = [{codes}], and upper = {upper} or so'
+            ]
+    return Draft(tuple(attributes), remarks, left_out)
+
+
+def _unfit(column: ColumnProfile) -> str | None:
+    """Why no attribute is made of a column, if so."""
+    if column.kind is None:
+        return f"type {column.type_name} can be no attribute; cast it"
+    if not column.present:
+        return "no value in any row"
+    if column.values is not None:
+        if any(not value.isprintable() for value in column.values):
+            return "holds control characters; clean it"
+        return "one value only" if column.distinct == 1 else None
+    if column.kind not in (Kind.FLOAT, Kind.DECIMAL) and column.distinct >= NEARLY_ALL * column.present:
+        return "another value in nearly every row: an identifier?"
+    if column.kind not in MEASURED:
+        return "many values: group them by a public map, or raise --most-values"
+    if column.smallest is None or max(abs(column.smallest), abs(column.largest or 0)) > LARGEST_BOUND:
+        return "numbers beyond every sensible range"
+    return "one value only" if column.smallest == column.largest else None
+
+
+def _refused(attribute: Attribute) -> str | None:
+    """Why a declaration of the attribute would not be read, if so: one that is not spoils all others of its entry."""
+    reader = AttributeReader()
+    reader.attribute(attribute.name, attribute_document(attribute, defaults=False), "")
+    return "; ".join(fault.problem for fault in reader.faults) or None
+
+
+def _numeric(column: ColumnProfile, largest: Number | None) -> Numeric:
+    """A grid around the numbers seen; of whole numbers, in steps of one or of a power of ten."""
+    assert column.smallest is not None
+    assert largest is not None
+    lower, upper = outward(column.smallest, largest)
+    step = (upper - lower) / DEFAULT_CELLS
+    if column.kind in (Kind.INTEGER, Kind.UNSIGNED):
+        step = Fraction(1)
+        while (upper - lower) / step > MAXIMUM_CELLS:
+            step *= 10
+    return Numeric(column.name, lower, upper, step)
+
+
+def outward(smallest: Number, largest: Number) -> tuple[Fraction, Fraction]:
+    """Round bounds around some numbers: 1, 2 or 5 times a power of ten, or multiples of one where zero is far away."""
+    low, high = Fraction(smallest), Fraction(largest)
+    if low > 0 and 2 * low > high:
+        unit = _round_above(high - low) if high > low else _round_above(high) / 10
+        return Fraction(low // unit * unit), -(-high // unit) * unit
+    return (-_round_above(-low) if low < 0 else Fraction(0)), (_round_above(high) if high > 0 else Fraction(0))
+
+
+def _round_above(number: Fraction) -> Fraction:
+    """The least of 1, 2 and 5 times a power of ten that is no smaller than a positive number."""
+    exponent = (Decimal(number.numerator) / Decimal(number.denominator)).adjusted() - 1
+    steps = (factor * Fraction(10) ** (exponent + more) for more in range(4) for factor in (1, 2, 5))
+    return next(step for step in steps if step >= number)

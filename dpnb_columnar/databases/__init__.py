@@ -1,1 +1,0 @@
-"""Rows and results that live in a database: DuckDB files and PostgreSQL connections."""

@@ -1,0 +1,200 @@
+"""The rules of a row (docs/privacy.md, section 1) as trees: numbers, grid codes, category codes and the class.
+
+The rules of ``dpnb_columnar/rows/expressions.py`` and ``sql/aggregate.sql``, in what every database understands.
+What a column holds may be unknown (its kind None). Then numbers are read by a cast to 64-bit floats, where a text that
+spells none is missing: a query that failed at it would tell that there is one. Categories are read by their text, where
+a declared whole number is ``7`` or, as some databases write floats, ``7.0``. A NaN is then an unknown category rather
+than a missing one, and a boolean no number where the database casts none (PostgreSQL, BigQuery).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import date
+from fractions import Fraction
+
+from sqlglot import exp
+
+from dpnb_columnar.dialects.nodes import (
+    among,
+    as_double,
+    as_text,
+    at_least,
+    below,
+    case,
+    double,
+    integer,
+    is_null,
+    lookup,
+    minus,
+    number_or_null,
+    over,
+    plus,
+    source_column,
+    text,
+)
+from dpnb_columnar.domain import Attribute, Categorical, Label, Missing, Numeric
+from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, comparisons, in_halves
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.rows.columns import Key, Kind, category_keys, keys
+from dpnb_columnar.rows.databases import Dialect
+from dpnb_columnar.rows.expressions import missing_numbers
+
+Kinds = Mapping[str, Kind | None]
+"""What each column holds; a column that is not in it is of unknown kind."""
+
+COMPARISONS: Mapping[str, type[exp.Binary]] = {
+    "=": exp.EQ,
+    "<>": exp.NEQ,
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
+}
+
+
+def number(name: str, kind: Kind | None, missing_values: Sequence[Fraction] = ()) -> exp.Expr:
+    """The column as 64-bit floats; null where null, NaN or a declared missing value."""
+    column = source_column(name)
+    if kind is Kind.BOOLEAN:
+        return _without(case([(column, double(1)), (exp.Not(this=column.copy()), double(0))]), None, missing_values)
+    # Decimals by their text: DuckDB's direct cast is off by one unit in the last place beyond 2^53.
+    value = number_or_null(column) if kind is None else as_double(as_text(column) if kind is Kind.DECIMAL else column)
+    return _without(value, exp.IsNan(this=value.copy()) if kind in (Kind.FLOAT, None) else None, missing_values)
+
+
+def grid_code(attribute: Numeric, value: exp.Expr) -> exp.Expr:
+    """Grid code 0..cells of a number, by the floating-point operations of ``rows.expressions.grid_code``.
+
+    Args:
+        attribute: A numeric attribute.
+        value: The column as ``number`` reads it.
+    """
+    lower, upper, step = float(attribute.lower), float(attribute.upper), float(attribute.step)
+    offset = minus(value, double(lower))
+    code: exp.Expr = exp.cast(exp.Floor(this=plus(over(offset, double(step)), double(0.5))), exp.DType.BIGINT)
+    last = math.floor((upper - lower) / step + 0.5)
+    if last > attribute.cells:  # where the floats around a bound are hardly closer than the grid
+        code = case([(exp.GT(this=code, expression=integer(attribute.cells)), integer(attribute.cells))], code.copy())
+    # Far below half a step the quotient is not asked for: PostgreSQL fails where one is too small for a float.
+    first = (below(offset.copy(), double(step / 4)), integer(0))
+    return case([first, (at_least(value.copy(), double(upper)), integer(min(last, attribute.cells)))], code)
+
+
+def category_code(attribute: Categorical, kind: Kind | None) -> exp.Expr:
+    """Position of the row's category, ``len(values)`` for missing as a category; null where it is in no category."""
+    value = _key(attribute.name, kind)
+    known = _texts(attribute.members) if kind is None else category_keys(attribute, kind)
+    code = lookup(value, [(_constant(key, kind), integer(position)) for key, position in known.items()])
+    if attribute.missing is Missing.DROP:  # missing values are never among the declared ones, so they have no code
+        return code
+    missing: exp.Expr = is_null(value.copy())
+    if absent := _constants(attribute.missing_values, kind):
+        missing = exp.or_(missing, among(value.copy(), absent))
+    return case([(missing, integer(len(attribute.values)))], code)
+
+
+def class_code(label: Label, kinds: Kinds) -> exp.Expr:
+    """Position of the row's class, null where the label is missing or in no class."""
+    if label.condition is None:
+        return category_code(label.categories, kinds.get(label.categories.name))
+    holds = _condition(label.condition.root, kinds, label.missing_values)
+    return case([(holds, integer(1)), (exp.not_(holds.copy()), integer(0))])
+
+
+def check_texts(attributes: Sequence[Attribute], label: Label | None, kinds: Kinds, dialect: Dialect) -> None:
+    """Refuse decimals that are compared as text where the database writes them in another way.
+
+    Raises:
+        UsageError: With the remedy.
+    """
+    if dialect is not Dialect.BIGQUERY:
+        return
+    compared = [attribute.name for attribute in attributes if isinstance(attribute, Categorical)]
+    if label is not None and label.condition is None:
+        compared += label.columns
+    elif label is not None and label.condition is not None:
+        tests = comparisons(label.condition.root)
+        compared += [test.column for test in tests if isinstance(test.constant, str)]
+    for name in compared:
+        if kinds.get(name) is Kind.DECIMAL:
+            raise UsageError(
+                f"column {name!r}: decimals are compared as text here, and BigQuery leaves their closing zeros out; "
+                "cast the column to text with all decimal places, in the data and in a view of BigQuery's table"
+            )
+
+
+def _condition(node: Node, kinds: Kinds, missing_values: Sequence[str]) -> exp.Expr:
+    match node:
+        case Negation(part=part):
+            return exp.not_(_condition(part, kinds, missing_values))
+        case Combination(operator=operator, parts=parts):
+            join = exp.and_ if operator == "AND" else exp.or_
+            return in_halves([_condition(part, kinds, missing_values) for part in parts], join)
+        case Comparison():
+            return _comparison(node, kinds.get(node.column), missing_values)
+
+
+def _comparison(node: Comparison, kind: Kind | None, missing_values: Sequence[str]) -> exp.Expr:
+    if not isinstance(node.constant, str):
+        value = number(node.column, kind, missing_numbers(missing_values))
+        return COMPARISONS[node.operator](this=value, expression=double(float(node.constant)))
+    value = _key(node.column, kind)
+    if missing := _constants(missing_values, kind):
+        value = case([(among(value, missing), exp.null())], value.copy())
+    found = among(value, _constants([node.constant], kind))
+    return found if node.operator == "=" else exp.not_(found)
+
+
+def _without(value: exp.Expr, absent: exp.Expr | None, missing_values: Sequence[Fraction]) -> exp.Expr:
+    """The value, null where it is absent or a declared missing value."""
+    branches = [] if absent is None else [(absent, exp.null())]
+    if missing_values:
+        branches.append((among(value.copy(), [double(float(missing)) for missing in missing_values]), exp.null()))
+    return case(branches, value) if branches else value
+
+
+def _key(name: str, kind: Kind | None) -> exp.Expr:
+    """The column in the form of its kind's keys; null where null or NaN."""
+    column = source_column(name)
+    if kind is Kind.FLOAT:  # whole numbers match by value, and a declared one is never beyond what floats tell apart
+        return number(name, kind)
+    if kind is Kind.DECIMAL:  # always with a digit before the point
+        written = as_text(column)
+        after_sign = exp.Substring(this=written.copy(), start=integer(2))
+        return case(
+            [
+                (exp.Like(this=written.copy(), expression=text(".%")), exp.DPipe(this=text("0"), expression=written)),
+                (
+                    exp.Like(this=written.copy(), expression=text("-.%")),
+                    exp.DPipe(this=text("-0"), expression=after_sign),
+                ),
+            ],
+            written.copy(),
+        )
+    return as_text(column) if kind in (Kind.TEXT, None) else column
+
+
+def _constants(values: Sequence[str], kind: Kind | None) -> list[exp.Expr]:
+    """What the values are in a column of this kind; those left out that it cannot hold."""
+    positions = {value: position for position, value in enumerate(values)}
+    return [_constant(key, kind) for key in (_texts(positions) if kind is None else keys(values, kind))]
+
+
+def _texts(codes: Mapping[str, int]) -> dict[Key, int]:
+    """The texts under which values appear in a column of unknown kind, each with its value's code."""
+    found: dict[Key, int] = dict(codes.items())
+    for whole in keys(list(codes), Kind.INTEGER):
+        found.setdefault(f"{whole}.0", codes[str(whole)])
+    return found
+
+
+def _constant(key: Key, kind: Kind | None) -> exp.Expr:
+    if isinstance(key, bool):
+        return exp.Boolean(this=key)
+    if isinstance(key, date):
+        return exp.cast(text(key.isoformat()), exp.DType.DATE)
+    if isinstance(key, int):
+        return double(key) if kind is Kind.FLOAT else integer(key)
+    return text(key)

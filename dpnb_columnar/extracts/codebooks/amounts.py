@@ -1,0 +1,118 @@
+"""The numeric attribute that a variable of amounts makes: bounds, step and codes that are no amount."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dpnb_columnar.domain.attribute_reader import LARGEST_EXACT_INTEGER
+from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Numeric
+from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.validation import LARGEST_DECLARATION
+from dpnb_columnar.extracts.codebooks.codebook import Code, Form, Variable
+from dpnb_columnar.extracts.codebooks.facts import AmountFact
+from dpnb_columnar.extracts.codebooks.labels import Meaning, meaning_of
+
+NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?", re.ASCII)
+WHOLE = re.compile(r"[-+]?\d{1,18}", re.ASCII)
+LEADING_NUMBER = re.compile(r"(\d{1,18})(?!\d)(?!\s*-\s*\d)", re.ASCII)
+"""A number at the beginning of a label, unless it begins an interval such as ``1-13 weeks``."""
+
+WIDEST = 18
+"""Digits of the widest variable whose width can give bounds."""
+
+MOSTLY = Fraction(3, 4)
+
+FEWEST_AMOUNTS = 10
+"""Values of a list that is one of amounts; shorter ones tell more as categories, and keep "not in universe" as one."""
+
+
+def spells_numbers(variable: Variable) -> bool:
+    """Whether a list of codes is one of amounts: most labels begin with the very number, as in ``2 = 2 children``.
+
+    ``0 = Less than 1 year old`` and ``99 = Unknown`` may stand beside them; of the values, of which there are at least
+    ten, three in four must.
+    """
+    if variable.form is not Form.NUMBER or variable.decimals:
+        return False
+    values = [code for code in variable.codes if code.value and meaning_of(code) is Meaning.VALUE]
+    return len(values) >= FEWEST_AMOUNTS and sum(map(_spells, values)) >= MOSTLY * len(values)
+
+
+def amount(variable: Variable, fact: AmountFact) -> Numeric | str:
+    """The numeric attribute that a variable makes, or why it makes none.
+
+    * The step is one unit of the last implied decimal.
+    * Where codes are ranges, or spell their numbers, the bounds are the lowest and the highest of them that are
+      amounts. Elsewhere they follow from the width: 0 to as many nines as it has, and down to as many nines as stand
+      behind a minus sign if amounts can be negative, by the fact or by a negative code that is an amount.
+    * Bounds of the fact come before either.
+    * Codes that mean "not in universe" or "unknown" are missing values: they are no amounts. A code with a decimal
+      point is the amount itself, one without is written as in the data, implied decimals included.
+    """
+    unit = Fraction(1, 10**variable.decimals)
+    codes = [code for code in variable.codes if code.value]
+    if not all(NUMBER.fullmatch(part) for code in codes for part in (code.value, code.last or "0")):
+        return "its codes are not numbers"
+    values = [code for code in codes if meaning_of(code) is Meaning.VALUE]
+    lowest = min((_first(code, unit) for code in values), default=None)
+    highest = max((_last(code, unit) for code in values), default=None)
+    nines = None if variable.width is None or variable.width > WIDEST else unit * (10**variable.width - 1)
+    lower, upper = fact.lower, fact.upper
+    if any(code.last for code in values) or spells_numbers(variable):
+        lower, upper = lowest if lower is None else lower, highest if upper is None else upper
+    elif nines is not None:
+        upper = nines if upper is None else upper
+        negative = fact.negative or (lowest is not None and lowest < 0)
+        behind_sign = Fraction(int(nines / unit) // 10) * unit
+        lower = (-behind_sign if negative else Fraction(0)) if lower is None else lower
+    if lower is None or upper is None:
+        return "its width gives no bounds"
+    missing = [*fact.missing_values]
+    for code in codes:
+        if meaning_of(code) is not Meaning.VALUE:
+            if len(missing) + _size(code, unit) > LARGEST_DECLARATION:
+                return f"more than {LARGEST_DECLARATION} of its codes mean that the value is missing"
+            missing += _members(code, unit)
+    if nines is not None:
+        missing += [nines - unit * position for position in range(fact.missing_at_top)]
+    return _checked(Numeric(variable.name, lower, upper, unit, missing_values=tuple(dict.fromkeys(missing))))
+
+
+def _checked(attribute: Numeric) -> Numeric | str:
+    lower, upper, step = attribute.lower, attribute.upper, attribute.step
+    if lower >= upper:
+        return "it has one value only"
+    if (upper - lower) / step > MAXIMUM_CELLS or max(abs(lower), abs(upper)) > step * LARGEST_EXACT_INTEGER:
+        return f"its values, {text(lower)} to {text(upper)}, are more than a grid can hold ({MAXIMUM_CELLS} cells)"
+    return attribute
+
+
+def _spells(code: Code) -> bool:
+    leading = LEADING_NUMBER.match(code.label.strip())
+    return bool(leading and WHOLE.fullmatch(code.value) and not code.last and int(code.value) == int(leading[1]))
+
+
+def _first(code: Code, unit: Fraction) -> Fraction:
+    return _number(code.value, unit)
+
+
+def _last(code: Code, unit: Fraction) -> Fraction:
+    return _number(code.last or code.value, unit)
+
+
+def _number(written: str, unit: Fraction) -> Fraction:
+    return Fraction(written) if "." in written else Fraction(int(written)) * unit
+
+
+def _size(code: Code, unit: Fraction) -> int:
+    """How many numbers a code or a range of codes is."""
+    return int((_last(code, unit) - _first(code, unit)) / unit) + 1
+
+
+def _members(code: Code, unit: Fraction) -> Iterator[Fraction]:
+    """Every number of a code or a range of codes."""
+    first = _first(code, unit)
+    for position in range(_size(code, unit)):
+        yield first + position * unit

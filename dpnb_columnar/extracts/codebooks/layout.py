@@ -1,0 +1,134 @@
+"""The project's own form of codebook: a TOML file that says where the variables of a fixed-width extract stand.
+
+::
+
+    name = "town1930"                     # of the data set
+    collection = ""                       # who publishes it
+    encoding = "utf-8"
+    record_types = ["H", "P"]             # outermost first; left out for a rectangular extract
+    record_type_variable = "KIND"
+
+    [[variable]]
+    name = "KIND"
+    columns = [1, 1]                      # first and last column of the line, from 1, both inclusive
+    record_types = ["H", "P"]
+    form = "text"                         # or "number", the default
+
+    [[variable]]
+    name = "SEX"
+    columns = [2, 2]
+    record_types = ["P"]
+    label = "Sex"
+    codes = { 1 = "Male", 2 = "Female", 9 = "Unknown" }
+
+``decimals`` counts implied decimals. ``measure`` is ``continuous`` (amounts) or ``discrete`` (names); left out, a
+variable with codes is discrete and one without is continuous. ``columns`` is left out of every variable of a delimited
+extract. A variable that stands at different places on different record types is declared once for each. ``concept`` and
+``universe`` are texts for people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dpnb_columnar.domain.toml import parsed_toml
+from dpnb_columnar.domain.validation import Fields
+from dpnb_columnar.errors import ConfigurationError, shown
+from dpnb_columnar.extracts.codebooks.checks import ENCODINGS, LONGEST_LABEL, checked, inconsistent, text_of
+from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
+
+KEYS = ("name", "collection", "encoding", "record_types", "record_type_variable", "variable")
+VARIABLE_KEYS = (
+    *("name", "columns", "record_types", "form", "measure", "decimals", "label", "concept", "universe", "codes"),
+)
+
+
+def read_layout_file(path: Path) -> Codebook:
+    """Read a layout.
+
+    Args:
+        path: The TOML file, which may be compressed with gzip.
+
+    Raises:
+        MissingInputError: The file cannot be read.
+        ConfigurationError: It is no layout, or what it says fits no extract.
+    """
+    try:
+        document = parsed_toml(text_of(path))
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: not a TOML file: {error}") from None
+    reader = _Reader()
+    codebook = reader.codebook(document, path)
+    if reader.faults:
+        raise inconsistent(str(path), reader.faults)
+    return checked(codebook)
+
+
+class _Reader(Fields):
+    """Reads one layout."""
+
+    def codebook(self, document: Mapping[str, Any], path: Path) -> Codebook:
+        self.table(document, "layout", KEYS)
+        encoding = self.text(document, "encoding", "layout", "utf-8").lower()
+        variables = document.get("variable", [])
+        if not isinstance(variables, list):
+            self.fault("variable", f"expected tables [[variable]], found {shown(variables)}")
+            variables = []
+        return Codebook(
+            source=str(path),
+            name=self.text(document, "name", "layout", path.name.partition(".")[0]),
+            collection=self.text(document, "collection", "layout"),
+            record_types=self.texts(document.get("record_types", []), "record_types", "a list of record types"),
+            record_type_variable=self.text(document, "record_type_variable", "layout") or None,
+            variables=tuple(self.variable(body, f"variable {place}") for place, body in enumerate(variables, 1)),
+            encoding=ENCODINGS.get(encoding, encoding),
+        )
+
+    def variable(self, document: object, place: str) -> Variable:
+        if isinstance(document, Mapping) and "name" in document:
+            place = shown(document["name"])
+        table = self.table(document, place, VARIABLE_KEYS) or {}
+        start, width = self.columns(table.get("columns"), place)
+        decimals = table.get("decimals", 0)
+        if not isinstance(decimals, int) or isinstance(decimals, bool):
+            self.fault(f"{place}.decimals", f"expected a whole number, found {shown(decimals)}")
+            decimals = 0
+        codes = self.codes(table.get("codes", {}), f"{place}.codes")
+        return Variable(
+            name=self.text(table, "name", place),
+            form=self.choice(table, "form", Form, Form.NUMBER, place),
+            measure=self.choice(table, "measure", Measure, Measure.DISCRETE if codes else Measure.CONTINUOUS, place),
+            start=start,
+            width=width,
+            decimals=decimals,
+            record_types=self.texts(table.get("record_types", []), f"{place}.record_types", "a list of record types"),
+            label=self.text(table, "label", place)[:LONGEST_LABEL],
+            concept=self.text(table, "concept", place)[:LONGEST_LABEL],
+            universe=self.text(table, "universe", place)[:LONGEST_LABEL],
+            codes=codes,
+        )
+
+    def columns(self, value: object, place: str) -> tuple[int | None, int | None]:
+        """Offset and width of a variable."""
+        match value:
+            case None:
+                return None, None
+            case [int(first), int(last)] if not isinstance(first, bool) and not isinstance(last, bool):
+                return first - 1, last - first + 1
+        self.fault(f"{place}.columns", f"expected its first and last column such as [5, 7], found {shown(value)}")
+        return None, None
+
+    def codes(self, document: object, place: str) -> tuple[Code, ...]:
+        if not isinstance(document, Mapping):
+            self.fault(place, f'expected a table such as {{ 1 = "Male", 2 = "Female" }}, found {shown(document)}')
+            return ()
+        return tuple(Code(value, self.text(document, value, place)[:LONGEST_LABEL]) for value in document)
+
+    def text(self, table: Mapping[str, Any], key: str, place: str, default: str = "") -> str:
+        value = table.get(key, default)
+        if isinstance(value, str):
+            return value
+        self.fault(f"{place}.{key}", f"expected text, found {shown(value)}")
+        return default

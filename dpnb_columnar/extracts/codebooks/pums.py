@@ -1,0 +1,92 @@
+"""Data dictionaries of the ACS Public Use Microdata Sample: ``PUMS_Data_Dictionary_YEAR.csv`` of the Census Bureau.
+
+::
+
+    NAME,WKHP,N,2,"Usual hours worked per week past 12 months"
+    VAL,WKHP,N,2,"bb","bb","N/A (less than 16 years old/did not work during the past 12 months)"
+    VAL,WKHP,N,2,"1","98","1 to 98 usual hours"
+    VAL,WKHP,N,2,"99","99","99 or more usual hours"
+
+``C`` marks codes and ``N`` amounts; codes that are all whole numbers are numbers here as well (``01`` becomes 1 in the
+data). ``b`` stands for a blank. A variable of the housing and of the person file appears twice, and is kept once. The
+data is delimited, so no variable has a place.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from dpnb_columnar.errors import ConfigurationError, Fault, shown
+from dpnb_columnar.extracts.codebooks.checks import LONGEST_LABEL, checked, inconsistent, text_of
+from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
+
+COLLECTION = "census.gov"
+BLANK = re.compile("b+")
+WHOLE = re.compile(r"-?\d+", re.ASCII)
+
+
+def read_pums_dictionary(path: Path) -> Codebook:
+    """Read a PUMS data dictionary.
+
+    Raises:
+        MissingInputError: The file cannot be read.
+        ConfigurationError: It is no data dictionary, or contradicts itself.
+    """
+    variables: dict[str, Variable] = {}
+    codes: dict[str, list[Code]] = {}
+    faults = []
+    reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
+    last = ""
+    try:
+        for record in reader:
+            match record:
+                case ["NAME", name, kind, width, label]:
+                    variable = _variable(name, kind, width, label)
+                    if variables.setdefault(name, variable) != variable:
+                        faults.append(Fault(shown(name), f"line {reader.line_num} describes it in another way"))
+                    codes[name], last = [], name  # the codes follow, once more where the variable appears again
+                case ["VAL", name, _, _, first, end, label] if name == last:
+                    codes[name].append(_code(first, end, label))
+                case []:
+                    continue
+                case _:
+                    raise _not_a_dictionary(path, reader.line_num)
+    except csv.Error:
+        raise _not_a_dictionary(path, reader.line_num) from None
+    if faults:
+        raise inconsistent(str(path), faults)
+    described = tuple(_with_codes(variable, codes[name]) for name, variable in variables.items())
+    return checked(Codebook(str(path), path.name.partition(".")[0], COLLECTION, (), None, described))
+
+
+def _variable(name: str, kind: str, width: str, label: str) -> Variable:
+    return Variable(
+        name=name,
+        form=Form.NUMBER if kind == "N" else Form.TEXT,
+        measure=Measure.CONTINUOUS if kind == "N" else Measure.DISCRETE,
+        start=None,
+        width=int(width) if re.fullmatch(r"\d{1,4}", width, re.ASCII) else None,
+        label=label[:LONGEST_LABEL],
+    )
+
+
+def _code(first: str, end: str, label: str) -> Code:
+    value = "" if BLANK.fullmatch(first) else first.rstrip()
+    return Code(value, label[:LONGEST_LABEL], "" if end == first else end)
+
+
+def _with_codes(variable: Variable, codes: list[Code]) -> Variable:
+    spelled = [text for code in codes for text in (code.value, code.last) if text]
+    whole = bool(spelled) and all(WHOLE.fullmatch(text) for text in spelled)
+    return replace(variable, form=Form.NUMBER if whole else variable.form, codes=tuple(codes))
+
+
+def _not_a_dictionary(path: Path, line: int) -> ConfigurationError:
+    return ConfigurationError(
+        f"{path}: line {line} is no record of a data dictionary (NAME with 5 fields, or VAL with 7 below its NAME); "
+        "give PUMS_Data_Dictionary_YEAR.csv of the Census Bureau"
+    )

@@ -1,0 +1,169 @@
+"""Extracts as they lie on disk: plain, compressed, or in an archive; opened as one stream of bytes each."""
+
+from __future__ import annotations
+
+import fnmatch
+import gzip
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+from dpnb_columnar.domain.validation import named
+from dpnb_columnar.errors import DataError, MissingInputError, UsageError
+
+Progress = Callable[[int], None]
+"""Called with the number of bytes just read from disk."""
+
+ACS_PERSONS = "psam_p*.csv"
+"""The persons' files inside one of the Census Bureau's archives."""
+
+GZIP_MAGIC = b"\x1f\x8b"
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""How archives may be packed: these ask for no memory of a size that the archive names."""
+
+MOST_MEMBERS = 10_000
+"""Files in an archive."""
+
+BUFFER = 2**20
+"""Bytes read from disk at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extract:
+    """One file of rows.
+
+    Attributes:
+        path: The file on disk.
+        member: The file within it, where it is an archive.
+        delimited: Whether its fields are set apart by commas; otherwise they stand at fixed positions.
+    """
+
+    path: Path
+    member: str | None
+    delimited: bool
+
+    def __str__(self) -> str:
+        return f"{self.path}" if self.member is None else f"{self.path} ({named([self.member])})"
+
+
+def find_extracts(paths: Sequence[Path]) -> tuple[Extract, ...]:
+    """The files of rows that some paths stand for, in their order.
+
+    Raises:
+        UsageError: There is none, one is named twice, or its name does not say what it holds.
+        MissingInputError: One does not exist or cannot be opened.
+        DataError: An archive is damaged or holds no persons.
+    """
+    if not paths:
+        raise UsageError("no extract; give IPUMS files (.dat, .csv, each also as .gz) or ACS archives (.zip)")
+    seen: dict[tuple[int, int], Path] = {}
+    found: list[Extract] = []
+    for path in paths:
+        with _reported(path):
+            status = path.stat()
+            with path.open("rb"):  # a folder, or a file without permission
+                pass
+        if seen.setdefault((status.st_dev, status.st_ino), path) is not path:
+            raise UsageError(f"{path}: is given twice; each row belongs into the output once")
+        found += _members(path)
+    return tuple(found)
+
+
+def _members(path: Path) -> Iterator[Extract]:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] == [".gz"]:
+        suffixes.pop()
+    match suffixes[-1:]:
+        case [".dat"]:
+            yield Extract(path, None, False)
+        case [".csv"]:
+            yield Extract(path, None, True)
+        case [".zip"]:
+            for member in _persons(path):
+                yield Extract(path, member, True)
+        case _:
+            raise UsageError(
+                f"{path}: its name does not say what it holds; name fixed-width extracts .dat, delimited ones .csv "
+                "(or .dat.gz, .csv.gz), ACS archives .zip"
+            )
+
+
+def _persons(path: Path) -> list[str]:
+    """The persons' files in an archive, seen to be of a kind that can be unpacked."""
+    with _reported(path), zipfile.ZipFile(path) as archive:
+        if len(archive.filelist) > MOST_MEMBERS:
+            raise DataError(f"{path}: holds more than {MOST_MEMBERS} files; unpack it and give the .csv")
+        members = sorted(fnmatch.filter(archive.namelist(), ACS_PERSONS))
+        if len(set(members)) < len(members):
+            raise DataError(f"{path}: holds two files of one name, so people might count twice; get it again")
+        try:
+            for member in members:
+                archive.open(member).close()
+            unknown = any(archive.getinfo(member).compress_type not in METHODS for member in members)
+        except RuntimeError:  # what zipfile says of passwords and of methods it does not know
+            unknown = True
+        if unknown:
+            raise DataError(f"{path}: is encrypted or packed in an unknown way; unpack it and give the .csv")
+    if not members:
+        raise DataError(f"{path}: holds no {ACS_PERSONS}; give an ACS archive of persons, such as csv_pvt.zip")
+    return members
+
+
+def bytes_on_disk(extracts: Sequence[Extract]) -> int:
+    """Bytes to be read, for a measure of progress."""
+    return sum(path.stat().st_size for path in {extract.path for extract in extracts})
+
+
+@contextmanager
+def opened(extract: Extract, progress: Progress | None = None) -> Iterator[IO[bytes]]:
+    """The bytes of an extract, uncompressed. What fails while they are read is told in our words.
+
+    Raises:
+        MissingInputError: The file cannot be opened.
+        DataError: It is damaged or cut short.
+    """
+    with (
+        _reported(extract.path),
+        _Watched(extract.path, progress) as disk,
+        io.BufferedReader(disk, BUFFER) as buffered,
+    ):
+        if extract.member is not None:
+            with zipfile.ZipFile(buffered) as archive, archive.open(extract.member) as stream:
+                yield stream
+        elif buffered.peek(2)[:2] == GZIP_MAGIC:
+            with gzip.GzipFile(fileobj=buffered) as unpacked:
+                yield cast(IO[bytes], unpacked)
+        else:
+            yield buffered
+
+
+class _Watched(io.FileIO):
+    """A file that tells how much is read from it."""
+
+    def __init__(self, path: Path, progress: Progress | None) -> None:
+        super().__init__(path)
+        self._progress = progress
+
+    def readinto(self, buffer: Any) -> int | None:
+        count = super().readinto(buffer)
+        if self._progress is not None and count:
+            self._progress(count)
+        return count
+
+
+@contextmanager
+def _reported(path: Path) -> Iterator[None]:
+    """What the operating system and the decompressors report, in one line about the file."""
+    try:
+        yield
+    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError):
+        raise DataError(f"{path}: cannot be read to the end (damaged or cut short); get it again") from None
+    except OSError as error:
+        raise MissingInputError(
+            f"{path}: cannot be read: {error.strerror or 'input/output error'}; check the path and its permissions"
+        ) from None

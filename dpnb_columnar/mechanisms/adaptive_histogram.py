@@ -1,0 +1,96 @@
+"""The mechanism ``adaptive-histogram``: bins placed where the released location and spread say the values are.
+
+A part of an attribute's share releases the trimmed mean and variance of all classes together, with noise scaled to
+smooth sensitivity; what is made of them is post-processing. The rest counts the bins. ``Statistics`` hold the count of
+every code, so that the rows are not read again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from dpnb_columnar.budget import Request, Weights
+from dpnb_columnar.domain import Categorical, Domain, Numeric
+from dpnb_columnar.mechanisms.histogram import MOST_OUTER_BINS, bins, declared_edges, placed_edges, release_histogram
+from dpnb_columnar.mechanisms.mechanism import Release
+from dpnb_columnar.mechanisms.moments import Job, Prepared, moment_noise, on_scale, pooled, prepare, sample_size
+from dpnb_columnar.mechanisms.queries import (
+    PrivateCounts,
+    categorical_requests,
+    class_counts_request,
+    counts_request,
+    release_table,
+)
+from dpnb_columnar.mechanisms.smooth_noise import smooth_family
+from dpnb_columnar.mechanisms.tuning import MOST_BINS, trim, trimmed_normal_variance
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram
+
+QUERIES = ("mean", "variance")
+
+PLACING = Fraction(1, 4)
+"""Part of an attribute's share that is spent on where the bins are."""
+
+ONE_SAMPLE = "one number"
+"""Why a query of one value needs no division of its share."""
+
+SMALLEST_VARIANCE = 1 / 12
+"""In squared codes: that of rounding to the grid. A released variance below it is noise."""
+
+
+class AdaptiveHistogram(PrivateCounts):
+    """Histograms over bins that follow the values, for bounds that are declared loosely."""
+
+    name = "adaptive-histogram"
+    summary = "counts over bins placed by a released mean and variance; best where bounds are loose and rows many"
+    smooth = True
+    weights = Weights(Fraction(2), Fraction(1), Fraction(1, 4))
+
+    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        kind = smooth_family(noise).kind
+        placing = weights.numeric * PLACING / len(QUERIES)
+        requests = [class_counts_request(domain, weights)]
+        for attribute in domain.numeric:
+            most = min(attribute.scale.cells + 1, MOST_BINS + MOST_OUTER_BINS)
+            requests += [Request(query, attribute.name, 1, ONE_SAMPLE, noise, placing, kind) for query in QUERIES]
+            requests.append(counts_request(attribute.name, domain, most, weights.numeric * (1 - PLACING)))
+        return [*requests, *categorical_requests(domain, weights.categorical)]
+
+    def attributes(self, release: Release) -> list[AttributeParameters]:
+        prepared = iter(prepare(list(_jobs(release))))
+        return [
+            release_table(release, attribute)
+            if isinstance(attribute, Categorical)
+            else _release(release, attribute, prepared)
+            for attribute in release.statistics.domain.attributes
+        ]
+
+
+def _jobs(release: Release) -> Iterator[Job]:
+    """Mean and variance of every attribute, all classes together."""
+    size = _size(release)
+    for attribute in release.statistics.domain.numeric:
+        column = pooled([on_scale(attribute, column) for column in release.statistics.columns[attribute.name]])
+        for query in QUERIES:
+            yield Job(query, column, size, size, attribute.scale.cells, release.shares[query, attribute.name])
+
+
+def _size(release: Release) -> int:
+    return sample_size(sum(max(size, 0) for size in release.sizes))
+
+
+def _release(release: Release, attribute: Numeric, prepared: Iterator[Prepared]) -> Histogram:
+    """Place the bins of one attribute, then count them."""
+    cells = attribute.scale.cells
+    mean, variance = (next(prepared).drawn(release.draw) for _ in QUERIES)
+    size, noise = _size(release), moment_noise(release.shares[QUERIES[-1], attribute.name])
+    spread = float(min(max(variance, Fraction(0)), Fraction(cells**2))) / trimmed_normal_variance(
+        trim(size, noise) / size
+    )
+    count = bins(release, attribute)
+    if spread > SMALLEST_VARIANCE:
+        edges = placed_edges(cells, count, float(min(max(mean, Fraction(0)), Fraction(cells))), math.sqrt(spread))
+    else:
+        edges = declared_edges(attribute, count)
+    return release_histogram(release, attribute, edges)

@@ -1,0 +1,68 @@
+"""Two baselines: ``majority`` knows the classes alone, ``none`` is ordinary naive Bayes without any privacy."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpnb_columnar.budget import Request, Share, Weights
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.domain import Categorical, Domain
+from dpnb_columnar.mechanisms import postprocessing
+from dpnb_columnar.mechanisms.mechanism import Release
+from dpnb_columnar.mechanisms.moments import on_scale
+from dpnb_columnar.mechanisms.postprocessing import truncated_table
+from dpnb_columnar.mechanisms.queries import PrivateCounts, class_counts_request
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
+from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
+from dpnb_columnar.noise import Sampler
+from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
+
+EQUAL = Weights(Fraction(1), Fraction(1), Fraction(1))
+
+
+class Majority(PrivateCounts):
+    """Class counts and nothing else: the whole budget goes to the priors."""
+
+    name = "majority"
+    summary = "class counts alone: the model always predicts the largest class"
+    smooth = False
+    weights = EQUAL
+
+    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        return [class_counts_request(domain, weights)]
+
+    def attributes(self, release: Release) -> list[AttributeParameters]:
+        return []
+
+
+class Plain:
+    """Exact counts and untrimmed moments. The model is as confidential as the rows."""
+
+    name = "none"
+    summary = "ordinary naive Bayes WITHOUT PRIVACY, for comparison by the curator"
+    private = False
+    smooth = False
+    default_noise = NOISE_FAMILIES[0]
+    weights = EQUAL
+
+    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        return [class_counts_request(domain, weights)]
+
+    def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
+        return postprocessing.class_counts([int(count) for count in statistics.class_counts])
+
+    def attributes(self, release: Release) -> list[AttributeParameters]:
+        statistics = release.statistics
+        found: list[AttributeParameters] = []
+        for attribute in statistics.domain.attributes:
+            if isinstance(attribute, Categorical):
+                table = statistics.tables[attribute.name]
+                counts = [[int(count) for count in row] for row in table]
+                found.append(truncated_table(attribute, counts))  # add-one smoothing
+                continue
+            columns = [on_scale(attribute, column) for column in statistics.columns[attribute.name]]
+            middle = Fraction(attribute.scale.cells, 2)
+            means = [trimmed_mean(column, 0) if column.size else middle for column in columns]
+            variances = [trimmed_variance(column, 0) if column.size else Fraction(0) for column in columns]
+            found.append(postprocessing.normal(attribute, means, variances, [1.0] * len(columns), release.sizes))
+        return found

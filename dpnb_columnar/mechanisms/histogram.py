@@ -1,0 +1,142 @@
+"""The mechanism ``histogram``: every numeric attribute as a table of counts over public bins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from dpnb_columnar.budget import Request, Weights
+from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
+from dpnb_columnar.mechanisms import postprocessing
+from dpnb_columnar.mechanisms.mechanism import Release
+from dpnb_columnar.mechanisms.moments import on_scale
+from dpnb_columnar.mechanisms.queries import (
+    COUNTS,
+    PrivateCounts,
+    categorical_requests,
+    class_counts_request,
+    counts_request,
+    noisy_counts,
+    release_table,
+)
+from dpnb_columnar.mechanisms.tuning import MOST_BINS, histogram_bins, prior_count, rate
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram
+
+# MERGED FROM dpnb_columnar/mechanisms/histogram.py: Where the bins of a histogram begin, from public facts and
+# released numbers alone. Every function gives codes of the attribute's scale: the first of each bin, and the last
+# code plus 1 as the end.
+
+AMOUNTS = 1000
+"""A range of more whole units than this is that of an amount: money, weights, populations."""
+
+REACH = 2.5
+"""Bins of equal width reach this many deviations to both sides of the released mean."""
+
+GROWTH = 3
+"""Beyond them, each bin is this many times as wide as the one before."""
+
+MOST_OUTER_BINS = 2 * (math.ceil(math.log(2**33, GROWTH)) + 1)
+"""Bins of growing width that reach from any code to both ends of the widest scale there is."""
+
+
+def declared_edges(attribute: Numeric, bins: int) -> list[int]:
+    """Bins placed by the declaration alone.
+
+    They are equal, unless the attribute is an amount: then they grow geometrically from zero, or from the bound that is
+    nearest to it, since amounts are many small ones and a few large ones, and their upper bounds are declared loosely.
+    """
+    last = attribute.scale.cells
+    if attribute.transform is Transform.IDENTITY and attribute.step >= 1 and last > AMOUNTS:
+        zero = min(max(-attribute.lower / attribute.step, Fraction(0)), Fraction(last))
+        return geometric_edges(last, math.floor(zero), bins)
+    return equal_edges(last, bins)
+
+
+def equal_edges(last: int, bins: int) -> list[int]:
+    """Equal bins over codes 0 to ``last``, no more than there are codes."""
+    bins = min(bins, last + 1)
+    return [(last + 1) * position // bins for position in range(bins + 1)]
+
+
+def geometric_edges(last: int, origin: int, bins: int) -> list[int]:
+    """Bins over codes 0 to ``last`` that are as narrow as codes near ``origin`` and grow in proportion to the distance
+    from it; fewer than ``bins`` where several would share one code."""
+    low, high = (math.asinh((end - origin) / 2) for end in (0, last + 1))
+    edges = [origin + round(2 * math.sinh(place)) for place in np.linspace(low, high, bins + 1)]
+    return _covering(edges, last)
+
+
+def placed_edges(last: int, bins: int, mean: float, deviation: float) -> list[int]:
+    """Equal bins where a distribution of this mean and deviation is, and growing ones from there to both ends.
+
+    Args:
+        last: The last code.
+        bins: Number of the equal ones.
+        mean: In codes, 0 to ``last``.
+        deviation: In codes, positive.
+    """
+    end = last + 1.0
+    low, high = max(mean - REACH * deviation, 0.0), min(mean + REACH * deviation, end)
+    width = (high - low) / bins
+    edges = [low + position * width for position in range(bins + 1)]
+    for place, step in ((high, width), (low, -width)):
+        while 0 < place < end:
+            step *= GROWTH
+            place += step
+            edges.append(place)
+    return _covering([round(min(max(edge, 0.0), end)) for edge in edges], last)
+
+
+def _covering(edges: list[int], last: int) -> list[int]:
+    """Rising edges from 0 to ``last + 1``."""
+    return sorted({0, *(min(max(edge, 0), last + 1) for edge in edges), last + 1})
+
+
+class BinCounts(PrivateCounts):
+    """Histograms over bins of the declared range, one share per attribute."""
+
+    name = "histogram"
+    summary = "numeric attributes as counts over bins of the declared range"
+    smooth = False
+    weights = Weights(Fraction(2), Fraction(1), Fraction(1, 4))
+
+    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        numeric = [
+            counts_request(attribute.name, domain, min(attribute.scale.cells + 1, MOST_BINS), weights.numeric)
+            for attribute in domain.numeric
+        ]
+        return [class_counts_request(domain, weights), *numeric, *categorical_requests(domain, weights.categorical)]
+
+    def attributes(self, release: Release) -> list[AttributeParameters]:
+        return [
+            release_table(release, attribute)
+            if isinstance(attribute, Categorical)
+            else release_histogram(release, attribute, declared_edges(attribute, bins(release, attribute)))
+            for attribute in release.statistics.domain.attributes
+        ]
+
+
+def bins(release: Release, attribute: Numeric) -> int:
+    """How many bins the attribute's share is good for."""
+    return histogram_bins(sum(max(size, 0) for size in release.sizes), _epsilon(release, attribute))
+
+
+def release_histogram(release: Release, attribute: Numeric, edges: Sequence[int]) -> Histogram:
+    """Counts of public bins. One row changes one bin of one class by 1, as in a contingency table."""
+    share = release.shares[COUNTS, attribute.name]
+    released = []
+    for column in release.statistics.columns[attribute.name]:
+        scaled = on_scale(attribute, column)
+        places = np.searchsorted(edges, scaled.codes, side="right") - 1
+        counts = np.zeros(len(edges) - 1, dtype=np.int64)
+        np.add.at(counts, places, scaled.counts)
+        released.append(noisy_counts(counts, share, release.draw))
+    prior = prior_count(_epsilon(release, attribute))
+    return postprocessing.histogram(attribute, edges, released, release.sizes, prior)
+
+
+def _epsilon(release: Release, attribute: Numeric) -> Fraction:
+    return Fraction(rate(release.shares[COUNTS, attribute.name].row_loss))

@@ -1,0 +1,94 @@
+"""What the private mechanisms share: noisy class counts and noisy contingency tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from dpnb_columnar.budget import Pure, Request, Share, Weights
+from dpnb_columnar.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.domain import Categorical, Domain
+from dpnb_columnar.mechanisms import postprocessing
+from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, Release
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise
+from dpnb_columnar.mechanisms.tuning import prior_count, rate
+from dpnb_columnar.model.parameters import ClassCounts, Table
+from dpnb_columnar.noise import Laplace, NoiseFamily, Sampler
+
+# MERGED FROM dpnb_columnar/mechanisms/queries.py: Released counts: exact counts with noise, rounded to whole numbers
+# (docs/privacy.md, section 2).
+
+SENSITIVITY = Fraction(1)
+"""One row changes one cell of a table by 1. Every cell the domain declares is released, zero counts included, so no
+absence tells anything."""
+
+
+LAPLACE = "laplace"
+"""Noise of scale 1/epsilon in a pure share; in one with a delta it is a family for smooth sensitivity."""
+
+
+def constant(share: Share) -> bool:
+    """Whether a share's noise is for a sensitivity that is a public constant and no other."""
+    return share.noise == LAPLACE and isinstance(share.row_loss, Pure)
+
+
+def constant_noise(share: Share) -> NoiseFamily:
+    """The noise of numbers whose sensitivity is a public constant, calibrated to the share's loss of one row.
+
+    A constant is as smooth as any family for smooth sensitivity could ask for, so these are admissible as well.
+    """
+    if constant(share):
+        assert isinstance(share.row_loss, Pure)
+        return Laplace(share.row_loss.epsilon)
+    return smooth_noise(share.noise, share.row_loss)
+
+
+def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler) -> list[int]:
+    """Counts of disjoint cells, each with noise.
+
+    Together they cost the share's ``row_loss`` under add-remove: one row moves one count by 1.
+    """
+    noise = constant_noise(share)
+    return [int(draw(Fraction(int(count)), SENSITIVITY, noise)) for count in counts]
+
+
+COUNTS = "counts"
+
+
+class PrivateCounts:
+    """Base of the private mechanisms."""
+
+    private = True
+    default_noise = NOISE_FAMILIES[0]
+
+    def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
+        """Class counts, each with noise."""
+        return postprocessing.class_counts(noisy_counts(statistics.class_counts, share, draw))
+
+
+def class_counts_request(domain: Domain, weights: Weights, noise: str = LAPLACE) -> Request:
+    """The query for the number of rows of each class, the first of every mechanism."""
+    return Request(CLASS_COUNTS, None, len(domain.classes), PARALLEL_CELLS, noise, weights.counts)
+
+
+def counts_request(attribute: str, domain: Domain, cells: int, weight: Fraction) -> Request:
+    """The query for an attribute's table of ``cells`` counts within each class."""
+    return Request(COUNTS, attribute, len(domain.classes) * cells, PARALLEL_CELLS, LAPLACE, weight)
+
+
+def categorical_requests(domain: Domain, weight: Fraction) -> list[Request]:
+    """One contingency table per categorical attribute."""
+    return [counts_request(attribute.name, domain, attribute.size, weight) for attribute in domain.categorical]
+
+
+def release_table(release: Release, attribute: Categorical) -> Table:
+    """The contingency table of a categorical attribute with the classes."""
+    prior = prior_count(Fraction(rate(release.shares[COUNTS, attribute.name].row_loss)))
+    return postprocessing.table(attribute, table_counts(release, attribute), release.sizes, prior)
+
+
+def table_counts(release: Release, attribute: Categorical) -> list[list[int]]:
+    """Released counts of a contingency table, per class: every cell, empty or not."""
+    share = release.shares[COUNTS, attribute.name]
+    return [noisy_counts(row, share, release.draw) for row in release.statistics.tables[attribute.name]]

@@ -1,0 +1,190 @@
+"""The mechanism ``smooth``: trimmed mean and variance of every numeric attribute, noise scaled to smooth sensitivity.
+
+After Zafarani and Clifton 2021, Algorithm 1, with the sensitivities of docs/privacy.md, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from dpnb_columnar.budget import Pure, Request, Weights
+from dpnb_columnar.budget.composition import PARALLEL_CLASSES
+from dpnb_columnar.domain import Categorical, Domain, Numeric
+from dpnb_columnar.mechanisms import postprocessing
+from dpnb_columnar.mechanisms.mechanism import Release
+from dpnb_columnar.mechanisms.moments import Job, Prepared, class_sizes, moment_noise, on_scale, prepare
+from dpnb_columnar.mechanisms.postprocessing import reported, truncated_normal, truncated_table
+from dpnb_columnar.mechanisms.queries import (
+    PrivateCounts,
+    categorical_requests,
+    class_counts_request,
+    release_table,
+    table_counts,
+)
+from dpnb_columnar.mechanisms.smooth_noise import smooth_family
+from dpnb_columnar.mechanisms.tuning import pooled_rows, trim, trimmed_normal_variance
+from dpnb_columnar.model.parameters import AttributeParameters, Normal, Table
+from dpnb_columnar.noise import NoiseFamily
+from dpnb_columnar.sensitivity.moments import squares_shift
+
+
+class Smooth(PrivateCounts):
+    """Truncated normal attributes from smooth sensitivity, categorical attributes from contingency tables.
+
+    Attributes:
+        queries: What is asked about a numeric attribute, within every class: its mean, then what tells its spread. The
+            attribute's weight is divided evenly.
+    """
+
+    name = "smooth"
+    summary = "trimmed mean and variance, noise scaled to smooth sensitivity (Zafarani and Clifton 2021)"
+    smooth = True
+    weights = Weights(Fraction(2), Fraction(1), Fraction(1))
+    queries: tuple[str, str] = ("mean", "variance")
+
+    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        numeric = [
+            Request(
+                query,
+                attribute.name,
+                len(domain.classes),
+                PARALLEL_CLASSES,
+                noise,
+                weights.numeric / len(self.queries),
+                smooth_family(noise).kind,
+            )
+            for attribute in domain.numeric
+            for query in self.queries
+        ]
+        tables = categorical_requests(domain, weights.categorical)
+        return [self.class_counts(domain, weights, noise), *numeric, *tables]
+
+    def class_counts(self, domain: Domain, weights: Weights, noise: str) -> Request:
+        """The query for the class counts."""
+        return class_counts_request(domain, weights)
+
+    def attributes(self, release: Release) -> list[AttributeParameters]:
+        sizes = class_sizes(release)
+        prepared = iter(prepare(list(self._jobs(release, sizes))))
+        return [
+            self.table(release, attribute)
+            if isinstance(attribute, Categorical)
+            else self._release(release, attribute, sizes, prepared)
+            for attribute in release.statistics.domain.attributes
+        ]
+
+    def table(self, release: Release, attribute: Categorical) -> Table:
+        """The contingency table of a categorical attribute."""
+        return release_table(release, attribute)
+
+    def normal(
+        self,
+        attribute: Numeric,
+        means: list[Fraction],
+        spreads: list[Fraction],
+        noise: NoiseFamily,
+        sizes: list[int],
+    ) -> Normal:
+        """Parameters made of an attribute's released numbers.
+
+        Args:
+            attribute: The numeric attribute.
+            means, spreads: Answers to both queries, per class in codes of the attribute's scale, or what their squares
+                are counted in.
+            noise: The noise of the second query.
+            sizes: Public sample sizes.
+        """
+        weight = pooled_rows(noise.loss)
+        return postprocessing.normal(attribute, means, spreads, corrections(sizes, noise), sizes, weight)
+
+    def _jobs(self, release: Release, sizes: list[int]) -> Iterator[Job]:
+        """Every moment in the order of its draw: by attribute, query and class."""
+        for attribute in release.statistics.domain.numeric:
+            columns = [on_scale(attribute, column) for column in release.statistics.columns[attribute.name]]
+            for query in self.queries:
+                share = release.shares[query, attribute.name]
+                for column, size in zip(columns, sizes, strict=True):
+                    yield Job(query, column, size, min(sizes), attribute.scale.cells, share)
+
+    def _release(self, release: Release, attribute: Numeric, sizes: list[int], prepared: Iterator[Prepared]) -> Normal:
+        """Draw the noise of one attribute, and make parameters of what comes out."""
+        means, spreads = ([next(prepared).drawn(release.draw) for _ in sizes] for _ in self.queries)
+        noise = moment_noise(release.shares[self.queries[-1], attribute.name])
+        return self.normal(attribute, means, spreads, noise, sizes)
+
+
+def corrections(sizes: list[int], noise: NoiseFamily) -> list[float]:
+    """What trimming leaves of a normal variance in samples of these sizes."""
+    return [trimmed_normal_variance(trim(size, noise, min(sizes)) / size) for size in sizes]
+
+
+# MERGED FROM dpnb_columnar/mechanisms/smooth.py: The mechanism ``paper``: Algorithm 1 of Zafarani and Clifton 2021 as
+# it is printed, for comparison. An equal share of epsilon for every query, Cauchy noise of scale sqrt(2) S/epsilon'
+# on trimmed means, trimmed variances and class counts, Laplace noise on contingency tables, values below zero
+# truncated to zero. Only the sensitivities and the samples of public size are those of docs/privacy.md, so that it is
+# private.
+
+
+class Paper(Smooth):
+    """The queries of ``smooth``; its own noise, and its own way from released numbers to a model."""
+
+    name = "paper"
+    summary = "Algorithm 1 of Zafarani and Clifton 2021 as printed: Cauchy noise, negative values truncated to zero"
+    weights = Weights(Fraction(2), Fraction(1), Fraction(1))
+    """epsilon / (2 num + cat + 1) for every query."""
+    default_noise = "cauchy"
+
+    def class_counts(self, domain: Domain, weights: Weights, noise: str) -> Request:
+        # A count's sensitivity is the constant 1. Noise that spends a delta would gain nothing by it, so under such
+        # noise the counts keep the Cauchy noise that is printed.
+        pure = smooth_family(noise).kind is Pure
+        return class_counts_request(domain, weights, noise if pure else self.default_noise)
+
+    def table(self, release: Release, attribute: Categorical) -> Table:
+        return truncated_table(attribute, table_counts(release, attribute))
+
+    def normal(
+        self,
+        attribute: Numeric,
+        means: list[Fraction],
+        variances: list[Fraction],
+        noise: NoiseFamily,
+        sizes: list[int],
+    ) -> Normal:
+        return truncated_normal(attribute, means, variances)
+
+
+# MERGED FROM dpnb_columnar/mechanisms/smooth.py: The mechanism ``trimmed-mean``: trimmed means of x and of x^2, noise
+# scaled to the smooth sensitivity of each. After Bun and Steinke 2019, whose estimator is of means alone; the
+# variance is E[x^2] - E[x]^2, as Zafarani and Clifton 2021, section 5, compare with it.
+
+
+class TrimmedMean(Smooth):
+    """``smooth`` with another query for the spread."""
+
+    name = "trimmed-mean"
+    summary = "trimmed means of x and of x^2, noise scaled to smooth sensitivity (Bun and Steinke 2019)"
+    queries = ("mean", "mean of squares")
+
+    def normal(
+        self,
+        attribute: Numeric,
+        means: list[Fraction],
+        squares: list[Fraction],
+        noise: NoiseFamily,
+        sizes: list[int],
+    ) -> Normal:
+        scale, unit = attribute.scale, 2 ** squares_shift(attribute.scale.cells)
+        # Both windows are of the same ranks, so without noise this is the trimmed variance, but for the rounding of
+        # squares by at most half of their unit. A mean beyond the bounds is noise, and is not squared.
+        variances = [
+            unit * square - min(max(mean, Fraction(0)), Fraction(scale.cells)) ** 2
+            for mean, square in zip(means, squares, strict=True)
+        ]
+        weight, rounding = pooled_rows(noise.loss), unit / 2 if unit > 1 else 1 / 12
+        left = corrections(sizes, noise)
+        found = postprocessing.normal(attribute, means, variances, left, sizes, weight, rounding)
+        released = tuple(reported(unit * square, scale.step**2) for square in squares)
+        return replace(found, released_variance=None, released_square=released)

@@ -1,0 +1,106 @@
+"""Scored rows in a Parquet file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.predict import SKIPPED, score
+from dpnb_columnar.rows.columns import type_name
+from dpnb_columnar.rows.databases import Database, read_query
+from dpnb_columnar.rows.parquet import read_metadata
+from dpnb_columnar.runtime.outputs import atomic_output
+
+COMPRESSION = 1
+"""Level of zstd. Probabilities hardly repeat: the default level takes twice the time, for 7 % fewer bytes."""
+
+
+def write_scores(
+    model: Model, files: Sequence[Path], output: Path, keep: Sequence[str], *, overwrite: bool = False
+) -> tuple[int, int]:
+    """Score Parquet files into one Parquet file, streamed: memory does not grow with the rows.
+
+    Returns:
+        Rows written, and attribute values left out.
+
+    Raises:
+        MissingInputError: A file cannot be opened.
+        DataError: A file is not Parquet, lacks a column, or keeps a column of another type than the first.
+        OutputError: The output exists, or cannot be written.
+    """
+    frames = [_scored(model, file, keep) for file in files]
+    _check_kept(frames, files, keep)
+    try:
+        with atomic_output(output, overwrite=overwrite) as partial:
+            pl.concat(frames).sink_parquet(partial, compression="zstd", compression_level=COMPRESSION)
+            written = pl.scan_parquet(partial, glob=False)
+            totals = written.select(pl.len(), pl.col(SKIPPED).cast(pl.Int64).sum()).collect(engine="streaming")
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        # The engine's own text may quote values, and does not name the file.
+        names = ", ".join(map(str, files[:3])) + (" ..." if len(files) > 3 else "")
+        raise DataError(f"{names}: cannot be read to the end (damaged or cut short); write or copy it again") from None
+    rows, skipped = totals.row(0)
+    return int(rows), int(skipped)
+
+
+def _scored(model: Model, file: Path, keep: Sequence[str]) -> pl.LazyFrame:
+    """The scores of one file, which is checked to be one of Parquet."""
+    read_metadata(file)
+    try:
+        return score(model, pl.scan_parquet(file, glob=False), keep)
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None
+
+
+def _check_kept(frames: Sequence[pl.LazyFrame], files: Sequence[Path], keep: Sequence[str]) -> None:
+    """Refuse kept columns that cannot stand below each other."""
+    first, *others = (frame.collect_schema() for frame in frames)
+    for file, schema in zip(files[1:], others, strict=True):
+        for name in keep:
+            if schema[name] != first[name]:
+                raise DataError(
+                    f"{file}: column {name!r} has type {type_name(schema[name])} here and {type_name(first[name])} in "
+                    f"{files[0]}; cast it to one type in all files"
+                )
+
+
+# MERGED FROM dpnb_columnar/model/scored.py: Scored rows of a database's query in a Parquet file, without a file in
+# between.
+
+
+def write_result_scores(
+    model: Model, database: Database, query: str, output: Path, keep: Sequence[str], *, overwrite: bool = False
+) -> tuple[int, int]:
+    """Score the rows that a query returns, in its order, part by part: memory does not grow with the rows.
+
+    Returns:
+        Rows written, and attribute values left out.
+
+    Raises:
+        MissingInputError, DataError, UnavailableError: The query cannot be run, or its columns do not fit the model.
+        OutputError: The output exists, or cannot be written.
+    """
+    import polars as pl
+    import pyarrow.parquet as pq
+
+    rows = skipped = 0
+    with read_query(database, query) as result:
+        try:
+            empty = score(model, pl.LazyFrame(schema=result.columns), keep).collect()
+        except DataError as error:
+            raise DataError(f"{database}: {error}") from None
+        schema = empty.to_arrow().schema
+        with (
+            atomic_output(output, overwrite=overwrite) as partial,
+            pq.ParquetWriter(partial, schema, compression="zstd") as writer,
+        ):
+            for part in result.parts:
+                scored = score(model, part.lazy(), keep).collect()
+                writer.write_table(scored.to_arrow().cast(schema))
+                rows += scored.height
+                skipped += int(scored[SKIPPED].cast(pl.Int64).sum())
+    return rows, skipped

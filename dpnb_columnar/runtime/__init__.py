@@ -1,0 +1,1 @@
+"""Files that survive kills, locks, signals, and what native libraries would leak."""

@@ -1,0 +1,146 @@
+"""A column without what a search for its smooth sensitivity cannot meet: the work no longer grows with the column.
+
+Such a search maximises a logarithm minus ``beta * k`` over what a statistic's neighbours k substitutions away look at:
+values of ranks at most k beyond both ends of the window. Where one candidate at k = 0 is known, everything at a k from
+which on even the widest deviation there is cannot beat it may be replaced by anything that no search takes for a wider
+one.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from dpnb_columnar.sensitivity.column import Integers, RunLengthColumn, weighted_sum
+
+# MERGED FROM dpnb_columnar/sensitivity/search.py: How far a sensitivity found in floating point can be from the exact
+# one, and how that is paid for. Both searches maximise ``p * log(d) - beta * k`` over candidates whose ``k`` is an
+# exact integer up to 2**45. For the mean p = 1 and ``d`` is a difference of codes, exact; for the variance p = 2 and
+# ``d`` an exact integer up to 2**77, turned into a float with a relative error of at most 2**-52. Below, "off by" is
+# said of these logarithms. One candidate. A result below the floor of ``DEEPEST`` is replaced by the floor, so only
+# candidates above it matter, and these have beta * k <= 512. Those that others are compared with on the way have at
+# most twice 512 + log 2: the mean's search keeps a row or a column only if it could reach the best of a first look,
+# which is at most log 2 below the best of all (for every pair, b_j - a_l <= 2 max(b_j - a_0, b_0 - a_l)). So beta * k
+# and the result are below 2**11, and rounding them once each costs 2**-43 twice. The logarithm is below 54; good to 4
+# units in the last place and taken twice, it costs 2**-44, and the rounded ``d`` 2**-51. An evaluated candidate is
+# off by less than 2**-41. Near ties, in the mean's search. A row whose own comparison was decided by rounding passes
+# on a bound on the columns that may exclude the best column of a later row. By total monotonicity that later row
+# loses at most what the first row lost, one comparison: 2**-40. There are at most 33 levels, and a row and a column
+# may have been left out by another comparison each: off by less than 36 * 2**-40 < 2**-34. Stationary points, in the
+# variance's search. On a piece, D = D_0 + s t with D_0 and s exact, and 2 log(D) - beta t is largest at t = 2/beta -
+# D_0/s, where D = 2 s/beta and the second derivative is -beta^2/2. Both terms of t are at most 2/beta, so six
+# roundings move t by at most 2**-50 * 2/beta, below 1, and cost at most 2**-98; the integers on both sides of the
+# computed t are looked at. The widest deviation's k, beyond which nothing is looked at, is off by 2**-40 at most.
+# Together. Exponential, division and the logarithms of w add less than 2**-42. The computed S is within a factor (1
+# +- 2**-33) of the exact one; (1 +- 2**-32) is what is relied on. ``raised`` multiplies by (1 + 2**-31), so that the
+# result is never below the exact smooth bound, and never above it by more than 2**-30 of it. Between neighbours its
+# logarithm moves by at most beta_searched + 2**-31 + 2**-51, so ``searched_beta`` searches at beta - 2**-30. That is
+# rounded by at most 2**-33 (beta is at most 2**20), and the raised value is beta-smooth for the beta that the noise
+# is calibrated to. Attacked in tests/test_sensitivity_accuracy.py, by exact integers and balls at every extreme.
+
+DEEPEST = 512.0
+"""Largest ``beta * k`` that is looked at. A smooth bound may be replaced by its maximum with any public constant, and
+exp(-512) times the global sensitivity is far below every released digit."""
+
+RAISE = 1.0 + 2.0**-31
+SLACK = Fraction(1, 2**30)
+
+SMALLEST_BETA = Fraction(1, 2**24)
+"""Below this, the slack would be a sizeable part of beta."""
+
+LARGEST_BETA = Fraction(2**20)
+"""Above this, rounding beta to a float would use up the slack."""
+
+
+def searched_beta(beta: Fraction) -> float:
+    """The beta at which a search must be run so that the raised sensitivity is ``beta``-smooth.
+
+    Raises:
+        ValueError: ``beta`` is not in 2**-24..2**20.
+    """
+    if not SMALLEST_BETA <= beta <= LARGEST_BETA:
+        raise ValueError(f"beta must lie in 2**-24..2**20, found {float(beta):.3g}")
+    return float(beta - SLACK)
+
+
+def raised(sensitivity: float) -> Fraction:
+    """The sensitivity raised above its evaluation error, as the exact value of a float."""
+    return Fraction(sensitivity * RAISE)
+
+
+SPARE = 2
+"""Added to a reach. One is for rounding: beta is 2**-25 or more, and no logarithm is off by more than 2**-40
+(``accuracy``). The other is for the mean's search, whose candidates with j = -1 are at l = k + 1."""
+
+
+def farthest(column: RunLengthColumn, ranks: tuple[int, int], part: float, cells: int, beta: float) -> int:
+    """Largest k that a search need look at, at most the column's size.
+
+    Args:
+        column: The column. Confidential.
+        ranks: Two ranks, counted from 1; beyond the first and the last value lie the domain's bounds.
+        part: What is known of the widest candidate at k = 0: its score is at least the one of this part of the values'
+            distance, squared or not, and so is the widest score there is of ``cells``.
+        cells: Largest code.
+        beta: What a score loses with every k, for a distance that is not squared.
+
+    Returns:
+        Confidential.
+    """
+    low, high = (_value(column, rank, cells) for rank in ranks)
+    lead = math.log(cells / (part * (high - low))) if high > low else math.inf
+    return min(math.ceil(min(lead, DEEPEST) / beta) + SPARE, column.size)
+
+
+def _value(column: RunLengthColumn, rank: int, cells: int) -> int:
+    if rank < 1:
+        return 0
+    return cells if rank > column.size else int(column.codes[np.searchsorted(column.ends, rank)])
+
+
+def shortened(column: RunLengthColumn, trim: int, cells: int, reach: int) -> RunLengthColumn:
+    """A column of the same size that is the same to a search that looks no further than ``reach``.
+
+    Kept are all values at most ``reach`` ranks from the ends of the window, and a few more, with their ranks. Values
+    below and above these come to lie at the domain's bounds, values between them at one or two neighbouring codes, as
+    many as there were and with the same sum.
+
+    Args:
+        column: N values, codes in ``0..cells``. Confidential.
+        trim: Values cut from each end, N - 2 * trim of them left.
+        cells: Largest code.
+        reach: From ``farthest``. Confidential.
+    """
+    codes, counts, ends, size = column.codes, column.counts, column.ends, column.size
+    near, far = trim + SPARE + reach + 1, trim - reach - 1
+    ranks = np.clip([far, near, size + 1 - near, size + 1 - far], 1, size)
+    first, low, high, last = map(int, np.searchsorted(ends, ranks))
+    if high - low > SPARE:
+        outside = weighted_sum(codes[: low + 1], counts[: low + 1]) + weighted_sum(codes[high:], counts[high:])
+        middle = _same_sum(column.total - outside, int(ends[high - 1] - ends[low]))
+        kept = [
+            (codes[first : low + 1], counts[first : low + 1]),
+            middle,
+            (codes[high : last + 1], counts[high : last + 1]),
+        ]
+    else:  # nothing worth while lies between
+        kept = [(codes[first : last + 1], counts[first : last + 1])]
+    if first:
+        kept.insert(0, _runs((0, int(ends[first - 1]))))
+    if last + 1 < len(codes):
+        kept.append(_runs((cells, size - int(ends[last]))))
+    return RunLengthColumn(*map(np.concatenate, zip(*kept, strict=True)))
+
+
+def _same_sum(total: int, count: int) -> tuple[Integers, Integers]:
+    """As many values of the same sum, none further from their mean than need be."""
+    code, above = divmod(total, count)
+    return _runs((code, count - above), *([(code + 1, above)] if above else []))
+
+
+def _runs(*runs: tuple[int, int]) -> tuple[Integers, Integers]:
+    """Codes and counts."""
+    codes, counts = np.array(runs, dtype=np.int64).T
+    return codes, counts

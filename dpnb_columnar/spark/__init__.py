@@ -1,1 +1,0 @@
-"""Rows that Spark can read: the session that reads them, files and tables, and what their columns hold."""
