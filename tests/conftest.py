@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from people import write_people
-from running import Ended, Run
-from servers import PASSWORD, PostgresServer, postgres_server
+from support.people import write_people
+from support.running import Ended, Run
+from support.servers import PASSWORD, PostgresServer, postgres_server
 
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.simulate import simulate_census

@@ -7,8 +7,8 @@ from fractions import Fraction
 from itertools import pairwise
 
 import pytest
-from mechanisms import PRIVATE
-from people import people_domain
+from support.mechanisms import PRIVATE
+from support.people import people_domain
 
 from dpnb_columnar.advice import recommendation
 from dpnb_columnar.advice.recommendation import Advice, Prospect, advise

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from people import people_domain
+from support.people import people_domain
 
 from dpnb_columnar.advice.population import SAMPLE_ROWS, expected_statistics, population, sample, whole
 from dpnb_columnar.advice.rehearsal import log_likelihoods

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from examples import EXAMPLES, shell
+from support.examples import EXAMPLES, shell
 
 from dpnb_columnar.simulate import simulate_census
 

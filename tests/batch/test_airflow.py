@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from examples import charged, exit_codes, shell
+from support.examples import charged, exit_codes, shell
 
 pytestmark = [
     pytest.mark.slow,

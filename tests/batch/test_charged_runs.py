@@ -12,8 +12,8 @@ from typing import Any
 
 import duckdb
 import pytest
-from people import people, write_people
-from running import Run
+from support.people import people, write_people
+from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Neighbours

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from aggregation_cases import BOTH, declared
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from people import PEOPLE as DOCUMENT
-from people import people, people_domain
+from support.aggregation_cases import BOTH, declared
+from support.people import PEOPLE as DOCUMENT
+from support.people import people, people_domain
 
 from dpnb_columnar.counting import checkpoints
 from dpnb_columnar.counting.checkpoints import aggregate_by_file

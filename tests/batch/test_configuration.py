@@ -10,7 +10,7 @@ import pytest
 import typer.main
 from hypothesis import given
 from hypothesis import strategies as st
-from running import Run
+from support.running import Run
 
 from dpnb_columnar.cli.configuration import INTEGER, read_configuration
 from dpnb_columnar.cli.main import BATCH, app

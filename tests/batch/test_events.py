@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from extracts import PEOPLE, TOWNSPEOPLE, write_extract
-from odd_rows import ROWS
-from people import write_people
-from running import Ended, Run
+from support.extracts import PEOPLE, TOWNSPEOPLE, write_extract
+from support.odd_rows import ROWS
+from support.people import write_people
+from support.running import Ended, Run
 
 from dpnb_columnar.budget import Approximate, Neighbours
 from dpnb_columnar.ledger import Ledger

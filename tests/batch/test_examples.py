@@ -11,8 +11,8 @@ from pathlib import Path
 import duckdb
 import polars as pl
 import pytest
-from examples import DOCUMENT, EXAMPLES, blocks, charged, exit_codes, section, shell
-from running import Run
+from support.examples import DOCUMENT, EXAMPLES, blocks, charged, exit_codes, section, shell
+from support.running import Run
 
 from dpnb_columnar.errors import (
     BudgetError,

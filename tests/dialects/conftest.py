@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engines import DuckDB, Engine, Postgres, Spark, SQLite
-from servers import PostgresServer
+from support.engines import DuckDB, Engine, Postgres, Spark, SQLite
+from support.servers import PostgresServer
 
 
 @pytest.fixture(scope="module")

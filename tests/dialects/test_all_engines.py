@@ -9,13 +9,13 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from aggregation_cases import by_duckdb, by_polars, written
-from counted_queries import statistics_of
-from engines import DuckDB, Engine, Postgres, Spark, SQLite
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from rows_in_python import Document, counts_of, expected_counts
-from test_aggregate_random import frames
+from support.aggregation_cases import by_duckdb, by_polars, written
+from support.counted_queries import statistics_of
+from support.engines import DuckDB, Engine, Postgres, Spark, SQLite
+from support.random_tables import frames
+from support.rows_in_python import Document, counts_of, expected_counts
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import spark as spark_engine

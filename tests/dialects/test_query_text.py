@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 import sqlglot
-from model_cases import declared, histogram_of, model_of, normal_of, table_of
-from scored_rows import AGE, MIXED
 from sqlglot import exp
+from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
+from support.scored_rows import AGE, MIXED
 
 from dpnb_columnar.dialects.statistics import statistics_query
 from dpnb_columnar.dialects.write import NUMBER_TYPES, SPELLED_NUMBER, selected, table_named

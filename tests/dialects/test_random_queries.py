@@ -7,16 +7,16 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from counted_queries import check
-from engines import DuckDB, Engine, SQLite
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from reference_scorer import reference
-from rows_in_python import Document
-from scored_queries import CLOSE, compare, kinds_of
-from scored_rows import types
-from test_aggregate_random import frames
-from test_predict_numbers import models_and_rows
+from support.counted_queries import check
+from support.engines import DuckDB, Engine, SQLite
+from support.random_models import models_and_rows
+from support.random_tables import frames
+from support.reference_scorer import reference
+from support.rows_in_python import Document
+from support.scored_queries import CLOSE, compare, kinds_of
+from support.scored_rows import types
 
 from dpnb_columnar.domain import Categorical, Transform, read_domain
 from dpnb_columnar.model.model import Model

@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from engines import Engine
-from model_cases import declared, histogram_of, model_of, normal_of, table_of
-from released_models import DOMAIN, MODELS
-from scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of
-from scored_rows import AGE, MIXED
+from support.engines import Engine
+from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
+from support.released_models import DOMAIN, MODELS
+from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of
+from support.scored_rows import AGE, MIXED
 
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.sql import scoring_query

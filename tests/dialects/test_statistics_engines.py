@@ -13,10 +13,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from aggregation_cases import BOTH, LABEL, MIXED, PEOPLE, declared, labelled
-from counted_queries import check, statistics_of
-from engines import Engine
-from rows_in_python import INFINITY, NAN
+from support.aggregation_cases import BOTH, LABEL, MIXED, PEOPLE, declared, labelled
+from support.counted_queries import check, statistics_of
+from support.engines import Engine
+from support.rows_in_python import INFINITY, NAN
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.dialects.rules import Kinds

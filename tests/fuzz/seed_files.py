@@ -8,9 +8,9 @@ from pathlib import Path
 
 import duckdb
 import polars as pl
-from codebook_cases import ddi_of, layout_of
-from extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE, write_extract
-from people import DECLARATION, people, people_domain, write_people
+from support.codebook_cases import ddi_of, layout_of
+from support.extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE, write_extract
+from support.people import DECLARATION, people, people_domain, write_people
 
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.domain import digest

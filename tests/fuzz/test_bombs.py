@@ -15,11 +15,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from codebook_cases import ddi_of, layout_of
-from extracts import PEOPLE, TOWNSPEOPLE, write_extract
 from fuzz_outcome import LONGEST_ERROR
-from people import DECLARATION, people_domain, write_people
-from running import Run
+from support.codebook_cases import ddi_of, layout_of
+from support.extracts import PEOPLE, TOWNSPEOPLE, write_extract
+from support.people import DECLARATION, people_domain, write_people
+from support.running import Run
 
 from dpnb_columnar.domain import digest
 from dpnb_columnar.domain.metadata import DOMAIN_KEY

@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutated_bytes import mutated_bytes
 from mutated_parquet import mutated_parquet
-from people import people, write_people
+from support.people import people, write_people
 from thrift_compact import Reader, written
 
 

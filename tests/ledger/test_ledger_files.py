@@ -13,7 +13,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ledger_cases import LIMIT, charge, full_content, full_ledger, make_full_ledger, new_ledger, without_triggers
+from support.ledger_cases import (
+    LIMIT,
+    charge,
+    full_content,
+    full_ledger,
+    make_full_ledger,
+    new_ledger,
+    without_triggers,
+)
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, Error, MissingInputError, OutputError

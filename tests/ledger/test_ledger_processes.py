@@ -12,18 +12,18 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from ledger_cases import charge, new_ledger
+from support.ledger_cases import charge, new_ledger
 
 from dpnb_columnar.budget import Approximate, Pure
 from dpnb_columnar.ledger import Ledger
 
-HELPERS = Path(__file__).parent
+HELPERS = Path(__file__).parents[1]
 
 PROLOGUE = """
 import os, signal, sys, time
 from fractions import Fraction
 from pathlib import Path
-from ledger_cases import charge
+from support.ledger_cases import charge
 from dpnb_columnar.budget import Pure
 from dpnb_columnar.errors import BudgetError
 from dpnb_columnar.ledger import Ledger, entries

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ledger_cases import APPROXIMATE, CONCENTRATED, LIMIT, PURE_LIMIT, TENTH, charge, full_ledger, new_ledger
+from support.ledger_cases import APPROXIMATE, CONCENTRATED, LIMIT, PURE_LIMIT, TENTH, charge, full_ledger, new_ledger
 
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Neighbours, Pure, Spent, admits
 from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ledger_cases import change, charge, forge, full_ledger, relink, without_triggers
+from support.ledger_cases import change, charge, forge, full_ledger, relink, without_triggers
 
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.ledger import Ledger

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from ledger_cases import charge, full_ledger, new_ledger
+from support.ledger_cases import charge, full_ledger, new_ledger
 
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Ledger, storage

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from ledger_cases import change, charge, forge, full_ledger, new_ledger
-from people import people
-from running import Run
+from support.ledger_cases import change, charge, forge, full_ledger, new_ledger
+from support.people import people
+from support.running import Run
 
 from dpnb_columnar.budget import Approximate, Neighbours
 from dpnb_columnar.counting.statistics import parts_of

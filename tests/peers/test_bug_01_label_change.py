@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from recorded_draws import MECHANISMS, Drawn, counted, draws, every_pure_noise, total_loss
+from support.recorded_draws import MECHANISMS, Drawn, counted, draws, every_pure_noise, total_loss
 
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.counting.statistics import Statistics

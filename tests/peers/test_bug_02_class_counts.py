@@ -11,8 +11,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from people import PEOPLE, people
-from recorded_draws import Drawn, Forced, counted, draws, total_loss, worst_loss
+from support.people import PEOPLE, people
+from support.recorded_draws import Drawn, Forced, counted, draws, total_loss, worst_loss
 
 from dpnb_columnar.budget import Budget, Neighbours, Pure, Share
 from dpnb_columnar.mechanisms.release import release

@@ -16,9 +16,9 @@ from typing import Any
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from people import PEOPLE, TYPES, people
-from recorded_draws import MECHANISMS, Forced, counted
-from running import Run
+from support.people import PEOPLE, TYPES, people
+from support.recorded_draws import MECHANISMS, Forced, counted
+from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Share

@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from people import TYPES, people, people_domain, write_people
-from recorded_draws import MECHANISMS, Forced, counted, draws
-from running import Run
+from support.people import TYPES, people, people_domain, write_people
+from support.recorded_draws import MECHANISMS, Forced, counted, draws
+from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget

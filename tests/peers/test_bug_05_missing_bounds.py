@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from people import DECLARATION, PEOPLE, people, people_domain, spoil_rows
-from running import Run
+from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_rows
+from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain import read_domain

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from people import PEOPLE, people, people_domain, write_people
-from recorded_draws import by_every_engine
-from running import Run
+from support.people import PEOPLE, people, people_domain, write_people
+from support.recorded_draws import by_every_engine
+from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.statistics import Cells, assemble

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from people import people, people_domain, write_people
-from recorded_draws import counted, draws, every_noise, loss_of
-from running import Run
+from support.people import people, people_domain, write_people
+from support.recorded_draws import counted, draws, every_noise, loss_of
+from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Pure

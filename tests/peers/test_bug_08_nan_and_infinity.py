@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from mechanisms import PRIVATE
-from people import DECLARATION, PEOPLE, people, write_people
-from recorded_draws import by_every_engine
-from running import Run
+from support.mechanisms import PRIVATE
+from support.people import DECLARATION, PEOPLE, people, write_people
+from support.recorded_draws import by_every_engine
+from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget

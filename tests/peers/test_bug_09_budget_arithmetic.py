@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from people import DECLARATION, people_domain, write_people
-from recorded_draws import MECHANISMS
-from running import Run
+from support.people import DECLARATION, people_domain, write_people
+from support.recorded_draws import MECHANISMS
+from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Neighbours, Pure, Weights, total

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
-from mechanisms import PRIVATE
-from people import DECLARATION, people, people_domain, write_people
-from running import Run
+from support.mechanisms import PRIVATE
+from support.people import DECLARATION, people, people_domain, write_people
+from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded_draws import every_pure_noise, loss_of, survival_at, worst_ratio
 from scipy import stats
+from support.recorded_draws import every_pure_noise, loss_of, survival_at, worst_ratio
 
 from dpnb_columnar.budget import Pure
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise

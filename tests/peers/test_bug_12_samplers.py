@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recorded_draws import every_noise, survival_at
 from scipy import stats
+from support.recorded_draws import every_noise, survival_at
 
 from dpnb_columnar.budget import Budget, Pure
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble

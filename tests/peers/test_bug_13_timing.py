@@ -9,8 +9,8 @@ import re
 from pathlib import Path
 
 import pytest
-from mechanisms import PRIVATE
-from running import Run
+from support.mechanisms import PRIVATE
+from support.running import Run
 
 ROOT = Path(__file__).parents[2]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from fake_results import BASELINES, PURE_METHODS, allocation, bounds, evaluation
-from report_pages import Page, report
+from support.fake_results import BASELINES, PURE_METHODS, allocation, bounds, evaluation
+from support.report_pages import Page, report
 
 AWKWARD = '<b>&"'
 """A name that is markup."""

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from fake_results import PRIVATE
+from support.fake_results import PRIVATE
 
 from dpnb_columnar.report.styles import COLOURS, STYLES
 

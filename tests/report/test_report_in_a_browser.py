@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chromium import Browser, binary
-from report_pages import Page
+from support.chromium import Browser, binary
+from support.report_pages import Page
 
 pytestmark = [
     pytest.mark.skipif(binary() is None, reason="no Chromium: install chromium, or name a binary in $CHROMIUM"),

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 from conftest import AWKWARD, EPSILONS
-from fake_results import BASELINES, PRIVATE, cell
-from report_pages import Page, cells, report, text_of
+from support.fake_results import BASELINES, PRIVATE, cell
+from support.report_pages import Page, cells, report, text_of
 
 Row = dict[str, Any]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from conftest import AWKWARD
-from fake_results import PURE_METHODS, cell, evaluation, write_results
-from report_pages import Page, report
+from support.fake_results import PURE_METHODS, cell, evaluation, write_results
+from support.report_pages import Page, report
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, UsageError
 from dpnb_columnar.report import write_report

@@ -1,0 +1,153 @@
+"""Frames through the front door: Polars frames, lazy or not, and Arrow tables count as a file of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.aggregation_cases import BOTH, MIXED, declared
+from support.people import DECLARATION, people, people_domain
+from support.random_tables import frames as random_frames
+from support.rows_in_python import Document, counts_of, expected_counts
+
+import dpnb_columnar as dpnb
+from dpnb_columnar import errors
+from dpnb_columnar.counting.engines import polars
+
+FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "DataFrame": lambda frame: frame,
+    "LazyFrame": lambda frame: frame.lazy(),
+    "Table": lambda frame: frame.to_arrow(),
+}
+
+
+@pytest.fixture(params=FORMS)
+def form(request: pytest.FixtureRequest) -> Callable[[pl.DataFrame], Any]:
+    return FORMS[request.param]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(random_frames(), st.sampled_from(["Table", "DataFrame", "LazyFrame"]), st.integers(1, 40))
+def test_a_frame_counts_as_a_file_of_its_rows(
+    tmp_path_factory: pytest.TempPathFactory, case: tuple[list[pa.Table], Document], form: str, cells: int
+) -> None:
+    tables, document = case
+    table, domain = pa.concat_tables([table.select(tables[0].column_names) for table in tables]), declared(document)
+    path = tmp_path_factory.mktemp("frames") / "rows.parquet"
+    pq.write_table(table, path)
+    frame = table if form == "Table" else FORMS[form](pl.DataFrame(table))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(polars, "PART_ROWS", cells)
+        found = dpnb.aggregate(frame, domain=domain)
+    assert found == dpnb.aggregate(path, domain=domain)
+    assert counts_of(found) == expected_counts(table.to_pylist(), domain)
+
+
+def test_frames_of_every_form_train_and_predict(form: Callable[[pl.DataFrame], Any]) -> None:
+    frame = people(1000)
+    model = dpnb.train(form(frame), epsilon=1000, domain=people_domain(), mechanism="histogram")
+    rows = form(frame)
+    scored = model.predict(rows, keep=["age"])
+    assert type(scored) is type(rows)
+    expected = model.predict(frame, keep=["age"])
+    assert (scored.collect() if isinstance(scored, pl.LazyFrame) else pl.DataFrame(scored)).equals(expected)
+    assert (expected["predicted"] == frame["income"]).mean() > 0.8
+
+
+def test_dictionaries_of_an_arrow_table_are_text() -> None:
+    table = MIXED.set_column(MIXED.column_names.index("sex"), "sex", MIXED["sex"].dictionary_encode())
+    domain = declared(BOTH)
+    assert dpnb.aggregate(table, domain=domain) == dpnb.aggregate(MIXED, domain=domain)
+
+
+def test_a_lazy_frame_is_computed_once_and_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed = []
+
+    def seen(batch: pl.DataFrame) -> pl.DataFrame:
+        computed.append(batch.height)
+        return batch
+
+    frame = people(1000)
+    monkeypatch.setattr(polars, "PART_ROWS", 400)
+    counted = dpnb.aggregate(frame.lazy().map_batches(seen, streamable=True), domain=people_domain())
+    assert counted == dpnb.aggregate(frame, domain=people_domain())
+    assert sum(computed) == frame.height
+
+
+def test_columns_that_the_domain_does_not_name_are_not_computed() -> None:
+    def fail(values: pl.Series) -> pl.Series:
+        raise AssertionError("computed")
+
+    rows = people(50).lazy().with_columns(other=pl.col("age").map_batches(fail, return_dtype=pl.Int64))
+    assert dpnb.aggregate(rows, domain=people_domain()).class_counts.sum() == 50
+
+
+def test_a_catalogue_entry_names_the_domain_of_a_frame(folder: Path) -> None:
+    Path("datasets.toml").write_text(DECLARATION)
+    assert dpnb.aggregate(people(9), dataset="people") == dpnb.aggregate(people(9), domain=people_domain())
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "told"),
+    [
+        (people(5).drop("sex"), "the frame: missing column 'sex'"),
+        (people(5).rename({"sex": "SEX"}), r"missing column 'sex'.*its columns are age, hours, SEX"),
+        (people(5).with_columns(Age=pl.col("age")), "the frame: columns 'age', 'Age' differ in upper and lower case"),
+        (people(5).cast({"age": pl.String}), "column 'age' has type String, but is declared numeric"),
+        (people(5).cast({"sex": pl.Binary}), "column 'sex' has type Binary: cast it to a number"),
+        (people(5).with_columns(sex=pl.lit(None)), "'sex' has type Null .it holds no value at all."),
+        (people(5).with_columns(income=pl.lit(1.5)), "label column 'income' has type Float64, in which no declared"),
+    ],
+    ids=["missing", "renamed", "twins", "text", "binary", "null", "label"],
+)
+def test_a_frame_that_does_not_fit_is_refused(
+    spoilt: pl.DataFrame, told: str, form: Callable[[pl.DataFrame], Any]
+) -> None:
+    with pytest.raises(errors.DataError, match=told):
+        dpnb.train(form(spoilt), epsilon=1, domain=people_domain())
+
+
+def test_a_frame_needs_a_domain(form: Callable[[pl.DataFrame], Any]) -> None:
+    with pytest.raises(errors.UsageError, match="a frame carries no domain; give domain="):
+        dpnb.train(form(people(5)), epsilon=1)
+
+
+def test_two_columns_of_one_name_are_refused() -> None:
+    table = people(5).to_arrow()
+    twice = pa.table([*table.columns, table["age"]], names=[*table.column_names, "age"])
+    with pytest.raises(errors.DataError, match="two columns of one name"):
+        dpnb.aggregate(twice, domain=people_domain())
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda rows: rows.with_columns(age=pl.col("income").cast(pl.Int64)),
+        lambda rows: rows.with_columns(age=pl.col("years")),
+        lambda rows: rows.with_columns(income=pl.col("income").cast(pl.Enum(["low", "middle"]))),
+    ],
+    ids=["rows", "schema", "enum"],
+)
+def test_a_query_that_fails_is_refused_without_its_values(spoil: Callable[[pl.LazyFrame], pl.LazyFrame]) -> None:
+    with pytest.raises(errors.DataError, match="the frame: its query fails") as caught:
+        dpnb.aggregate(spoil(people(50).lazy()), domain=people_domain())
+    assert "high" not in str(caught.value)
+    assert caught.value.__suppress_context__
+
+
+def test_what_is_wrong_with_a_release_is_found_before_a_frame_is_computed() -> None:
+    def fail(batch: pl.DataFrame) -> pl.DataFrame:
+        raise AssertionError("computed")
+
+    rows = people(5).lazy().map_batches(fail, schema=people(5).schema)
+    with pytest.raises(errors.UsageError, match="epsilon"):
+        dpnb.train(rows, epsilon=0, domain=people_domain())
+    with pytest.raises(errors.UsageError, match="known mechanisms"):
+        dpnb.train(rows, epsilon=1, domain=people_domain(), mechanism="smoth")

@@ -1,0 +1,48 @@
+"""The examples of docs/python.md run as they stand, and print what they say."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.model.model import Model
+
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def _loggers_as_before() -> Iterator[None]:
+    log = logging.getLogger("dpnb_columnar.sklearn")
+    handlers, level = list(log.handlers), log.level
+    yield
+    for handler in log.handlers:
+        if handler not in handlers:
+            handler.close()
+    log.handlers[:] = handlers
+    log.setLevel(level)
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_examples_of_this_page_run(capsys: pytest.CaptureFixture[str]) -> None:
+    page = PAGE.read_text()
+    names: dict[str, object] = {}
+    blocks = list(BLOCK.finditer(page))
+    assert len(blocks) == page.count("```python")
+    for block in blocks:
+        line = page.count("\n", 0, block.start(1))
+        # Lines are numbered as in the page, so that a traceback points into it.
+        exec(compile("\n" * line + block[1], str(PAGE), "exec"), names)
+        assert capsys.readouterr().out == (block[2] or ""), f"{PAGE.name}, line {line + 1}"
+
+
+def test_the_page_shows_every_public_function() -> None:
+    page = PAGE.read_text()
+    methods = [name for name in vars(Model) if not name.startswith("_") and callable(getattr(Model, name))]
+    for call in [*(f"dpnb.{name}(" for name in dpnb.__all__), *(f"model.{name}(" for name in methods)]:
+        assert call in page, call

@@ -1,0 +1,105 @@
+"""``dpnb-columnar audit``: what it prints and writes, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support import planted_faults as faults
+from support.running import Run
+
+from dpnb_columnar.audit import run as running
+from dpnb_columnar.audit.run import Effort
+
+REDUCED = Effort(
+    rows=1, duplicates=(12,), scenarios=1, logarithmic=False, scouted=30, pairs=1, releases=60, processes=1
+)
+ARGUMENTS = ("audit", "--quick", "--mechanism", "majority")
+
+
+@pytest.fixture
+def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "QUICK", REDUCED)
+    monkeypatch.setattr(running, "FULL", replace(REDUCED, logarithmic=True))
+
+
+def test_quick_audit_side_by_side(folder: Path, run: Run) -> None:
+    ended = run(*ARGUMENTS)
+    lines = ended.out.splitlines()
+    assert lines[0].split()[:4] == ["mechanism", "noise", "neighbours", "claimed"]
+    assert [line.split()[:2] for line in lines[2:4]] == [["majority", "add-remove"], ["majority", "replace-one"]]
+    assert lines[-1] == "every check holds (confidence 99.9%)"
+    assert not list(folder.iterdir())
+
+
+def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None) -> None:
+    run("audit", "--mechanism", "majority", "--mechanism", "histogram", "--output", "audit.json")
+    document = json.loads(Path("audit.json").read_text())
+    assert (document["format"], document["version"], document["holds"]) == ("dpnb_columnar audit", 1, True)
+    assert document["confidence"] == 0.999
+    assert set(document["software"]) == {"dpnb-columnar", "numpy", "python-flint"}
+    assert document["findings"] == []
+    names = [(found["mechanism"], found["neighbours"]) for found in document["configurations"]]
+    relations = ("add-remove", "replace-one")
+    assert names == [(name, relation) for name in ("majority", "histogram") for relation in relations]
+    for found in document["configurations"]:
+        assert (found["epsilon"], found["delta"], found["noise"]) == ("4", "0", None)
+        assert 0 < found["exhaustive_loss"] <= 4.0001
+        assert 0 <= found["number_bound"] <= 4
+        assert 0 <= found["model_bound"] <= 4
+        assert found["bit_patterns"] is True
+        assert found["pairs"] > 100
+        assert found["releases"] == 2 * REDUCED.releases
+        assert found["findings"] == []
+
+
+def test_broken_checks_are_named_and_end_with_1(
+    folder: Path, run: Run, reduced: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults.default_seed(monkeypatch)
+    ended = run(*ARGUMENTS, "--output", "audit.json", expected=1)
+    broken = [line for line in ended.out.splitlines() if line.startswith("BROKEN ")]
+    assert [line.partition(": ")[0] for line in broken] == ["BROKEN repeated noise"] * 2
+    assert "majority, add-remove" in broken[0]
+    assert "every check holds" not in ended.out
+    assert ended.out.count(" differ ") == 2
+    document = json.loads(Path("audit.json").read_text())
+    assert document["holds"] is False
+    assert [found["bit_patterns"] for found in document["configurations"]] == [False, False]
+    assert document["configurations"][0]["findings"][0]["check"] == "repeated noise"
+
+
+def test_faults_before_the_release_are_broken_too(
+    folder: Path, run: Run, reduced: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults.refuses_nan(monkeypatch)
+    ended = run(*ARGUMENTS, expected=1)
+    assert "BROKEN aggregation: rows: " in ended.out
+
+
+def test_an_existing_output_is_refused_before_any_work(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "audit", lambda *_: pytest.fail("work was done"))
+    Path("audit.json").write_text("mine")
+    assert "--overwrite" in run(*ARGUMENTS, "--output", "audit.json", expected=73).err
+    assert "create" in run(*ARGUMENTS, "--output", "there/audit.json", expected=73).err
+    assert Path("audit.json").read_text() == "mine"
+
+
+def test_overwrite_replaces_the_output(folder: Path, run: Run, reduced: None) -> None:
+    Path("audit.json").write_text("mine")
+    run(*ARGUMENTS, "--output", "audit.json", "--overwrite")
+    assert json.loads(Path("audit.json").read_text())["holds"] is True
+
+
+@pytest.mark.parametrize(("name", "told"), [("none", "nothing to audit"), ("smoth", "known mechanisms: smooth")])
+def test_mechanisms_that_cannot_be_audited_are_usage_errors(name: str, told: str, run: Run) -> None:
+    assert told in run("audit", "--mechanism", name, expected=64).err
+
+
+def test_efforts_differ_in_one_place_only() -> None:
+    """The full audit looks at more of everything."""
+    quick, full = running.QUICK, running.FULL
+    assert (quick.rows, quick.scenarios, quick.releases) < (full.rows, full.scenarios, full.releases)
+    assert set(quick.duplicates) < set(full.duplicates)

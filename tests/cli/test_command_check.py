@@ -1,0 +1,176 @@
+"""``dpnb-columnar check``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.people import PEOPLE, people, write_people
+from support.running import Run
+
+from dpnb_columnar.counting import diagnostics
+
+
+def rows_of(text: str) -> dict[str, list[str]]:
+    """Rows of the tables in a text, by their first cell."""
+    return {cells[0]: cells[1:] for line in text.splitlines() if line.startswith("  ") and (cells := line.split())}
+
+
+def test_rows_that_fit(people_file: Path, run: Run) -> None:
+    ended = run("check", people_file)
+    assert "domain people, from the metadata of the data\n1000 rows in 1 file(s), 1000 fit the domain" in ended.out
+    found = rows_of(ended.out)
+    assert found["age"] == found["sex"] == found["(label)"] == ["0"] * 6
+    assert "note:" not in ended.out
+    assert "fault:" not in ended.out
+    assert int(found["low"][0]) + int(found["high"][0]) == 1000
+
+
+def test_every_misfit_is_counted_in_its_column(folder: Path, run: Run) -> None:
+    frame = pl.DataFrame(
+        {
+            "age": [30, -1, 101, 102, None, 40],
+            "hours": [40] * 6,
+            "sex": ["f", "f", "m", "m", "m", "x"],
+            "income": ["low", "low", "high", "high", "low", None],
+        }
+    )
+    write_people(folder / "people.parquet", frame)
+    ended = run("check", "people.parquet")
+    found = rows_of(ended.out)
+    assert "6 rows in 1 file(s), 4 fit the domain" in ended.out
+    # missing, outside, drops, drops alone, below, above
+    assert found["(label)"] == ["1", "0", "1", "0", "0", "0"]
+    assert found["age"] == ["1", "0", "1", "1", "1", "2"]
+    assert found["sex"] == ["0", "1", "1", "0", "0", "0"]
+    assert (found["low"], found["high"]) == (["2"], ["2"])
+    assert "note: age: values beyond the declared bounds count as the nearest bound" in ended.out
+    assert "note: sex: rows with undeclared categories are dropped" in ended.out
+
+
+def test_missing_values_that_are_a_category_fit(folder: Path, run: Run) -> None:
+    attributes = {**PEOPLE["attributes"], "sex": {"values": ["f", "m"], "missing": "category"}}
+    frame = people(100).with_columns(sex=pl.lit(None, pl.String))
+    write_people(folder / "people.parquet", frame, {**PEOPLE, "attributes": attributes})
+    assert "100 rows in 1 file(s), 100 fit the domain" in run("check", "people.parquet").out
+
+
+def test_several_files_are_one_data_set(folder: Path, run: Run) -> None:
+    write_people(folder / "low.parquet", people(30).with_columns(income=pl.lit("low")))
+    write_people(folder / "high.parquet", people(20).with_columns(income=pl.lit("high")))
+    run("check", "low.parquet", expected=65)
+    ended = run("check", ".")
+    assert "50 rows in 2 file(s)" in ended.out
+    assert rows_of(ended.out)["high"] == ["20"]
+
+
+def test_nothing_is_written(people_file: Path, run: Run) -> None:
+    run("check", people_file)
+    assert [path.name for path in Path().iterdir()] == ["people.parquet"]
+
+
+def test_figures_are_told_before_the_refusal(folder: Path, run: Run) -> None:
+    write_people(folder / "people.parquet", people(40).with_columns(income=pl.lit("low")))
+    ended = run("check", "people.parquet", expected=65)
+    assert "40 rows in 1 file(s)" in ended.out
+    assert "people.parquet: not ready for a release" in ended.err
+
+
+def test_what_is_undeclared_is_told_with_its_counts(folder: Path, run: Run) -> None:
+    frame = people(200).with_row_index("row")
+    sex = pl.when(pl.col("row") < 3).then(pl.lit("x")).when(pl.col("row") < 5).then(pl.lit("a\nb"))
+    income = pl.when(pl.col("row") >= 199).then(pl.lit("middle")).otherwise(pl.col("income"))
+    frame = frame.with_columns(sex=sex.otherwise(pl.col("sex")), income=income).drop("row")
+    write_people(folder / "people.parquet", frame)
+    ended = run("check", "people.parquet", expected=65)
+    found = rows_of(ended.out)
+    assert found["'x'"] == ["3"]
+    assert found["'a\\nb'"] == ["2"]
+    assert found["'middle'"] == ["1"]
+    assert "middle" not in ended.err
+    assert (
+        "sex: rows with undeclared categories are dropped; if the codebook knows them: dpnb-columnar domain edit "
+        in (ended.out)
+    )
+
+
+def test_very_many_undeclared_values_take_bounded_memory(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(diagnostics, "MOST_KEPT", 30)
+    monkeypatch.setattr(diagnostics, "PART_ROWS", 40)
+    frame = people(1000).with_row_index("row")
+    other = pl.when(pl.col("row") % 2 == 0).then(pl.lit("usual")).otherwise(pl.col("row").cast(pl.String))
+    write_people(folder / "people.parquet", frame.with_columns(sex=other).drop("row"))
+    report = json.loads(run("check", "people.parquet", "--json", expected=65).out)
+    (found,) = report["undeclared"]
+    assert found["values"][0] == ["usual", 500]
+    assert len(found["values"]) == 20
+    assert (found["more"], found["exact"]) == (True, False)
+
+
+def test_the_report_as_json(people_file: Path, run: Run) -> None:
+    report = json.loads(run("check", people_file, "--json").out)
+    assert (report["domain"], report["rows"], report["fitting"]) == ("people", 1000, 1000)
+    assert sum(report["class_rows"].values()) == 1000
+    assert [column["name"] for column in report["columns"]] == ["(label)", "age", "hours", "sex"]
+    assert report["notes"] == report["faults"] == report["undeclared"] == []
+    assert report["row_groups"] == [1000]
+
+
+def test_rows_that_one_attribute_alone_drops(folder: Path, run: Run) -> None:
+    frame = people(100).with_row_index("row")
+    null = pl.lit(None)
+    frame = frame.with_columns(
+        age=pl.when(pl.col("row") >= 30).then(pl.col("age")).otherwise(null),
+        sex=pl.when(pl.col("row") >= 10).then(pl.col("sex")).otherwise(null),
+    ).drop("row")
+    write_people(folder / "people.parquet", frame)
+    ended = run("check", "people.parquet")
+    assert rows_of(ended.out)["age"][2:4] == ["30", "20"]
+    assert rows_of(ended.out)["sex"][2:4] == ["10", "0"]
+    assert "note: age: its missing values alone drop 20.0% of the rows" in ended.out
+    assert "--drop age" in ended.out
+    assert "sex: its missing" not in ended.out
+
+
+def test_what_can_be_done_is_told(folder: Path, run: Run) -> None:
+    frame = people(300).with_columns(age=pl.lit(120), sex=pl.lit("m"))
+    frame.write_parquet("raw.parquet")
+    write_people(folder / "people.parquet", frame)
+    out = run("check", "people.parquet", "--epsilon", "0.01").out
+    edit = "dpnb-columnar domain edit people.parquet --output datasets.toml"
+    assert "count as the nearest bound (100.0% of its values)" in out
+    assert f"{edit} --bounds age=LOWER:UPPER, or --missing-values age=CODES" in out
+    assert f"note: sex: all rows that fit hold the same, so it tells nothing and costs budget: {edit} --drop sex" in out
+    assert "note: class high: fewer than" in out
+    assert "hours:" not in out
+
+
+def test_small_row_groups_are_noted(folder: Path, run: Run) -> None:
+    write_people(folder / "people.parquet")
+    pl.read_parquet("people.parquet").write_parquet(
+        "people.parquet", row_group_size=10, metadata=pl.read_parquet_metadata("people.parquet")
+    )
+    assert "note: row groups average fewer than 10000 rows; larger ones are read faster" in (
+        run("check", "people.parquet").out
+    )
+
+
+def test_another_label(people_file: Path, run: Run) -> None:
+    report = json.loads(run("check", people_file, "--label", "hours > 40", "--json").out)
+    assert list(report["class_rows"]) == ["<=40", ">40"]
+    assert [column["name"] for column in report["columns"]] == ["(label)", "age", "sex", "income"]
+
+
+def test_remedies_can_be_pasted_whatever_a_column_is_called(folder: Path, run: Run) -> None:
+    name = "age; rm -rf x"
+    document = {**PEOPLE, "attributes": {name: PEOPLE["attributes"]["age"]}}
+    write_people(
+        folder / "people.parquet", people(50).rename({"age": name}).with_columns(pl.lit(101).alias(name)), document
+    )
+    ended = run("check", "people.parquet")
+    assert "--drop 'age; rm -rf x'" in ended.out
+    assert "--bounds 'age; rm -rf x=LOWER:UPPER'" in ended.out

@@ -1,0 +1,85 @@
+"""``dpnb-columnar datasets``."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.people import DECLARATION
+from support.running import Run
+
+from dpnb_columnar.domain.catalogue import entries
+
+ROWS = b"3\t4\t5\t1\r\n6\t7\t8\t2\r\n"
+SKIN = f"""
+[skin]
+title = "Two pixels"
+
+[skin.raw]
+"skin.txt" = "{hashlib.sha256(ROWS).hexdigest()}"
+
+[skin.label]
+column = "skin"
+classes = [1, 2]
+
+[skin.attributes]
+B = {{ lower = 0, upper = 255, step = 1 }}
+"""
+
+
+@pytest.fixture
+def raw(folder: Path) -> Path:
+    """A folder with the raw file of a small data set, declared in the working directory."""
+    Path("datasets.toml").write_text(SKIN)
+    Path("downloads").mkdir()
+    Path("downloads/skin.txt").write_bytes(ROWS)
+    return Path("downloads")
+
+
+def test_list_names_every_data_set(folder: Path, run: Run) -> None:
+    lines = run("datasets", "list").out.splitlines()
+    assert [line.split()[0] for line in lines[2:]] == [entry.name for entry in entries()]
+
+
+def test_list_begins_with_the_working_directory(folder: Path, run: Run) -> None:
+    Path("datasets.toml").write_text(DECLARATION)
+    first = run("datasets", "list").out.splitlines()[2]
+    assert first.split() == ["people", "2", "1", "2", "people"]
+
+
+def test_prepare_writes_a_file_that_train_takes(raw: Path, run: Run) -> None:
+    assert run("datasets", "prepare", "skin", "--from", raw).out == "wrote skin.parquet: 2 rows, checksums verified\n"
+    assert pl.read_parquet("skin.parquet").rows() == [(3, 1), (6, 2)]
+    Path("datasets.toml").unlink()
+    assert "from the metadata of the data" in run("train", "skin.parquet").out
+
+
+def test_prepare_writes_where_asked_and_replaces_on_demand_only(raw: Path, run: Run) -> None:
+    arguments = ("datasets", "prepare", "skin", "--from", raw, "--output", "pixels.parquet")
+    run(*arguments)
+    assert "pixels.parquet: exists already" in run(*arguments, expected=73).err
+    run(*arguments, "--overwrite")
+
+
+def test_changed_raw_file_is_refused(raw: Path, run: Run) -> None:
+    (raw / "skin.txt").write_bytes(ROWS + b"1\t1\t1\t1\r\n")
+    told = run("datasets", "prepare", "skin", "--from", raw, expected=65).err
+    assert "downloads/skin.txt: not the file that skin declares" in told
+    assert not Path("skin.parquet").exists()
+
+
+def test_missing_raw_file_is_named_with_its_checksum(raw: Path, run: Run) -> None:
+    (raw / "skin.txt").unlink()
+    told = run("datasets", "prepare", "skin", "--from", raw, expected=66).err
+    assert f"downloads/skin.txt (SHA-256 {hashlib.sha256(ROWS).hexdigest()})" in told
+
+
+def test_unknown_name_gets_its_nearest(folder: Path, run: Run) -> None:
+    assert "did you mean mushroom?" in run("datasets", "prepare", "mushrom", "--from", ".", expected=64).err
+
+
+def test_data_set_that_is_simulated_says_so(folder: Path, run: Run) -> None:
+    told = run("datasets", "prepare", "census_simulated", "--from", ".", expected=66).err
+    assert "dpnb-columnar simulate" in told

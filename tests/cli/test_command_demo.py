@@ -1,0 +1,48 @@
+"""``dpnb-columnar demo``."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import pytest
+from support.running import Run
+
+from dpnb_columnar.model.files import load_model
+
+FILES = ["census.model.json", "census.parquet", "scored.parquet"]
+
+
+def test_demo_goes_the_whole_way_and_prints_every_command(folder: Path, run: Run) -> None:
+    ended = run("demo", "--rows", 3000, "--epsilon", "2")
+    assert sorted(path.name for path in (folder / "dpnb-demo").iterdir()) == FILES
+    assert load_model(folder / "dpnb-demo" / "census.model.json").guarantee.epsilon == 2
+    commands = [shlex.split(line[2:]) for line in ended.out.splitlines() if line.startswith("$ ")]
+    assert [command[1] for command in commands] == ["simulate", "train", "predict", "evaluate", "show"]
+    assert "accuracy" in ended.out
+    assert "differentially private" in ended.out
+    assert "CONFIDENTIAL" in ended.err
+    for _, *arguments in commands:
+        run(*arguments, *(["--overwrite"] if arguments[0] in ("simulate", "train", "predict") else []))
+
+
+def test_demo_does_not_replace_files_unasked(folder: Path, run: Run) -> None:
+    (folder / "dpnb-demo").mkdir()
+    precious = folder / "dpnb-demo" / "census.model.json"
+    precious.write_text("precious")
+    assert "census.model.json: exists already" in run("demo", "--rows", 100, expected=73).err
+    assert precious.read_text() == "precious"
+    run("demo", "--rows", 100, "--overwrite")
+    load_model(precious)
+
+
+@pytest.mark.parametrize("epsilon", ["0", "much", ""])
+def test_wrong_epsilon_is_refused_before_anything_is_made(epsilon: str, folder: Path, run: Run) -> None:
+    run("demo", "--epsilon", epsilon, expected=64)
+    assert not list(folder.iterdir())
+
+
+def test_folder_that_cannot_be_made_is_refused(folder: Path, run: Run) -> None:
+    assert "--folder" in run("demo", "--folder", "not/there", expected=73).err
+    (folder / "file").touch()
+    assert "--folder" in run("demo", "--folder", "file", expected=73).err

@@ -1,0 +1,275 @@
+"""``dpnb-columnar ingest``: extracts to one Parquet file, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import stat
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.codebook_cases import variable
+from support.extracts import HOUSEHOLD_ROWS, HOUSEHOLDS, HOUSES, PEOPLE, ROWS, SEX, TOWNSPEOPLE, YEAR, write_extract
+from support.running import Run
+
+from dpnb_columnar.domain.metadata import domain_from_metadata
+
+PERSONS = b"RT,SERIALNO,PUMA,AGEP,PWGTP\nP,2018GQ1,00200,041,7\nP,2018HU2,00300,,\n"
+
+
+def rows(path: Path | str) -> list[dict[str, object]]:
+    return pl.read_parquet(path).to_dicts()
+
+
+def archive(path: Path, **members: bytes) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for name, content in {"README.pdf": b"%PDF", **{f"{name}.csv": text for name, text in members.items()}}.items():
+            target.writestr(name, content)
+    return path
+
+
+@pytest.mark.parametrize("name", ["town.dat", "town.dat.gz"])
+def test_fixed_width_with_the_codebook_beside_it(folder: Path, run: Run, name: str) -> None:
+    write_extract(folder / name, TOWNSPEOPLE, PEOPLE)
+    ended = run("ingest", name, "--output", "out.parquet")
+    first, *_, last = ended.out.splitlines()
+    assert first == "wrote out.parquet: 5 columns, domain out"
+    assert last == 'train: dpnb-columnar train out.parquet --label "..."'
+    assert ended.err == ""
+    assert rows("out.parquet") == list(ROWS)
+    domain = domain_from_metadata(pl.read_parquet_metadata("out.parquet"), "out.parquet")
+    assert domain is not None
+    assert {"SEX", "AGE"} <= set(domain.columns)
+    assert stat.S_IMODE(Path("out.parquet").stat().st_mode) == 0o600
+
+
+def test_hierarchical(folder: Path, run: Run) -> None:
+    write_extract(folder / "town.dat", HOUSEHOLDS, HOUSES)
+    run("ingest", "town.dat", "--output", "out.parquet")
+    assert rows("out.parquet") == list(HOUSEHOLD_ROWS)
+
+
+def test_the_codebook_given_comes_before_the_one_beside(folder: Path, run: Run) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    write_extract(folder / "other.dat", replace(TOWNSPEOPLE, variables=(YEAR,)), PEOPLE)
+    run("ingest", "other.dat", "--codebook", "town.xml", "--output", "out.parquet")
+    assert rows("out.parquet") == list(ROWS)
+
+
+def test_columns_and_rows_wanted(folder: Path, run: Run) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    where = "SEX IN (1, 2) AND (AGE >= 16 OR TOWN = '12345')"
+    ended = run("ingest", "town.dat", "--columns", "PERWT, AGE", "--where", where, "--output", "out.parquet")
+    assert "wrote out.parquet: 2 columns" in ended.out
+    assert rows("out.parquet") == [{"PERWT": 12.5, "AGE": 34}, {"PERWT": 1234.56, "AGE": None}]
+    run("ingest", "town.dat", "--where", "NOT SEX = 1", "--output", "women.parquet")
+    assert rows("women.parquet") == [ROWS[1]]
+
+
+def test_adult_like_columns_and_one_more(folder: Path, run: Run) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    ended = run("ingest", "town.dat", "--columns", "adult-like,PERWT", "--output", "out.parquet")
+    assert sorted(rows("out.parquet")[0]) == ["AGE", "PERWT", "SEX"]
+    assert "no column for: " in ended.out
+
+
+def test_several_extracts_become_one_file_in_their_order(folder: Path, run: Run) -> None:
+    later = replace(TOWNSPEOPLE, name="later", variables=(variable("NEW"), *_moved(1)))
+    write_extract(folder / "a.dat.gz", TOWNSPEOPLE, PEOPLE)
+    write_extract(folder / "b.dat", later, [f"7{line}" for line in PEOPLE])
+    names = "YEAR,SEX,AGE,PERWT,TOWN"
+    ended = run("ingest", "b.dat", "a.dat.gz", "--columns", names, "--output", "both.parquet")
+    assert "wrote both.parquet: 5 columns, domain both" in ended.out
+    assert rows("both.parquet") == [*ROWS, *ROWS]
+    refused = run("ingest", "b.dat", "a.dat.gz", "--output", "all.parquet", expected=65)
+    assert "a.dat.gz: has no column NEW, as b.dat has; choose columns" in refused.err
+
+
+def _moved(by: int) -> list[object]:
+    return [replace(one, start=(one.start or 0) + by) for one in TOWNSPEOPLE.variables]
+
+
+def test_extracts_of_different_layout_or_domain(folder: Path, run: Run) -> None:
+    wide = replace(TOWNSPEOPLE, variables=(replace(YEAR, width=5),))
+    write_extract(folder / "a.dat", replace(TOWNSPEOPLE, variables=(YEAR,)), ["2020"])
+    write_extract(folder / "b.dat", wide, ["02020"])
+    ended = run("ingest", "a.dat", "b.dat", "--output", "out.parquet", expected=65)
+    assert "b.dat: YEAR is int32 by its codebook and int16 by that of a.dat; give one codebook" in ended.err
+    write_extract(folder / "c.dat", replace(TOWNSPEOPLE, variables=(replace(SEX, start=0),)), ["1"])
+    one = replace(SEX, start=0, codes=SEX.codes[:1])
+    write_extract(folder / "d.dat", replace(TOWNSPEOPLE, variables=(one,)), ["1"])
+    ended = run("ingest", "c.dat", "d.dat", "--output", "out.parquet", expected=78)
+    assert "d.xml: declares other values than" in ended.err
+    run("ingest", "c.dat", "d.dat", "--codebook", "c.xml", "--output", "out.parquet")
+    assert rows("out.parquet") == [{"SEX": 1}, {"SEX": 1}]
+
+
+@pytest.mark.parametrize("name", ["town.csv", "town.csv.gz"])
+def test_csv_with_a_codebook_gives_what_fixed_width_gives(folder: Path, run: Run, name: str) -> None:
+    write_extract(folder / "fixed.dat", TOWNSPEOPLE, PEOPLE)
+    fields = [["" if field is None else f'"{field}"' for field in row.values()] for row in ROWS]
+    write_extract(folder / name, TOWNSPEOPLE, [",".join(ROWS[0]), *map(",".join, fields)])
+    run("ingest", "fixed.dat", "--output", "fixed.parquet")
+    ended = run("ingest", name, "--output", "csv.parquet")
+    assert "5 columns, domain csv" in ended.out
+    fixed, csv = pl.read_parquet("fixed.parquet"), pl.read_parquet("csv.parquet")
+    assert fixed.equals(csv)
+    assert fixed.schema == csv.schema
+
+
+def test_archives_without_a_dictionary(folder: Path, run: Run) -> None:
+    archive(folder / "csv_pxx.zip", psam_pxxa=PERSONS, psam_pxxb=PERSONS.replace(b"00300", b"0030A"))
+    ended = run("ingest", "csv_pxx.zip", "--output", "out.parquet")
+    assert ended.out.splitlines() == [
+        "wrote out.parquet: 5 columns, no domain",
+        "not declared by a codebook: RT, SERIALNO, PUMA, AGEP and 1 more: types settled by reading every row",
+        "to train, declare its domain in datasets.toml, or ingest it again with --codebook",
+    ]
+    frame = pl.read_parquet("out.parquet")
+    assert list(frame.schema.values()) == [pl.String, pl.String, pl.String, pl.Int64, pl.Int64]
+    assert frame["PUMA"].to_list() == ["00200", "00300", "00200", "0030A"]
+    assert frame["AGEP"].to_list() == [41, None, 41, None]
+
+
+def test_undeclared_columns_beside_declared_ones(folder: Path, run: Run) -> None:
+    write_extract(folder / "town.csv", TOWNSPEOPLE, ["AGE,MORE", "34,1.5", "7,"])
+    ended = run("ingest", "town.csv", "--where", "MORE > 1", "--output", "out.parquet")
+    assert "wrote out.parquet: 2 columns, domain out" in ended.out
+    assert "not declared by a codebook: MORE: types settled" in ended.out
+    assert rows("out.parquet") == [{"AGE": 34, "MORE": 1.5}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--columns", "AGES"], 64, "--columns: the extract has no column 'AGES'; is it AGE?"),
+        (["--columns", "AGE,AGE"], 64, "AGE is named twice"),
+        (["--where", "AG > 1"], 64, "--where: the extract has no column 'AG'; is it AGE?"),
+        (["--where", "AGE >"], 64, "--where: "),
+        (["--where", "AGE = 'x'"], 64, "--where: AGE is integer and cannot be compared with 'x'"),
+        (["--where", "TOWN > 1"], 64, "--where: TOWN is text and cannot be compared with 1; write"),
+        (["--codebook", "gone.xml"], 66, "gone.xml"),
+        (["--output", "out.csv"], 64, "end its name in .parquet"),
+    ],
+)
+def test_usage(folder: Path, run: Run, arguments: list[str], code: int, message: str) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    ended = run("ingest", "town.dat", "--output", "out.parquet", *arguments, expected=code)
+    assert message in ended.err
+    assert not Path("out.parquet").exists()
+
+
+def test_inputs_that_are_refused(folder: Path, run: Run) -> None:
+    def refusal(expected: int, *inputs: str) -> str:
+        text = run("ingest", *inputs, "--output", "out.parquet", expected=expected).err
+        assert sorted(path.name for path in folder.iterdir() if "out" in path.name) == []
+        return text
+
+    assert "gone.dat: cannot be read: No such file or directory" in refusal(66, "gone.dat")
+    write_extract(folder / "town.dat", None, PEOPLE[:1])
+    assert "town.dat: fixed-width text says nothing of its columns; put its codebook" in refusal(78, "town.dat")
+    assert "is given twice" in refusal(64, "town.dat", str(folder / "town.dat"))
+    (folder / "town.txt").write_text("x")
+    assert "town.txt: its name does not say what it holds" in refusal(64, "town.txt")
+    archive(folder / "csv_hxx.zip", psam_hxx=PERSONS)
+    assert "csv_hxx.zip: holds no psam_p*.csv" in refusal(65, "csv_hxx.zip")
+    (folder / "csv_pxx.zip").write_bytes(b"PK nothing")
+    assert "csv_pxx.zip: cannot be read to the end (damaged or cut short)" in refusal(65, "csv_pxx.zip")
+    write_extract(folder / "house.csv", HOUSEHOLDS, ["AGE,SEX", "1,1"])
+    assert "which a CSV file does not have" in refusal(78, "house.csv")
+
+
+def test_damage_leaves_nothing_half_written(folder: Path, run: Run) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    whole = gzip.compress("\n".join(PEOPLE * 20_000).encode("iso-8859-1"))
+    damaged = bytearray(whole)
+    damaged[-6] ^= 1  # the checksum
+    content = archive(folder / "csv_pxx.zip", psam_pxx=PERSONS * 20_000).read_bytes()
+    middle = content.index(b"psam_pxx.csv") + 100
+    (folder / "csv_pxx.zip").write_bytes(content[:middle] + b"\x00\x01\x02" + content[middle + 3 :])
+    (folder / "cut.dat.gz").write_bytes(whole[:-100])
+    (folder / "flipped.dat.gz").write_bytes(damaged)
+    for name in ("cut.dat.gz", "flipped.dat.gz", "csv_pxx.zip"):
+        codebook = () if name.endswith(".zip") else ("--codebook", "town.xml")
+        ended = run("ingest", name, *codebook, "--output", "out.parquet", expected=65)
+        assert ended.err.startswith(f"dpnb-columnar: {name}: cannot be read to the end (damaged or cut short)")
+        assert not [path for path in folder.iterdir() if "out" in path.name]
+
+
+def test_the_line_of_a_malformed_field_without_what_stands_in_it(folder: Path, run: Run) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, [*PEOPLE, "20209 3z001250Ulm  "])
+    ended = run("ingest", "town.dat", "--output", "out.parquet", expected=65)
+    assert ended.err.startswith("dpnb-columnar: town.dat, line 5: AGE, characters 6 to 8, is not a number or blanks;")
+    assert "3z" not in ended.err
+    assert not Path("out.parquet").exists()
+
+
+def test_an_output_that_exists(folder: Path, run: Run) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    Path("out.parquet").write_bytes(b"mine")
+    run("ingest", "town.dat", "--output", "out.parquet", expected=73)
+    assert Path("out.parquet").read_bytes() == b"mine"
+    run("ingest", "town.dat", "--output", "out.parquet", "--overwrite")
+    assert rows("out.parquet") == list(ROWS)
+
+
+def test_what_is_printed_does_not_depend_on_the_rows(folder: Path, run: Run) -> None:
+    said = []
+    for lines in (PEOPLE, PEOPLE[:1] * 1000, ()):
+        write_extract(folder / "town.dat", TOWNSPEOPLE, lines, last_end="\n" if lines else "")
+        said.append(run("ingest", "town.dat", "--output", "out.parquet", "--overwrite").out)
+    assert len(set(said)) == 1
+
+
+@pytest.mark.parametrize(
+    "content", ["35,SECRETNAME,999123\n40,Other,5\n", "35,SECRET,35\n", "SECRET,SECRET\n1,2\n", "SECRET,secret\n1,2\n"]
+)
+@pytest.mark.parametrize(
+    "options", [(), ("--columns", "AGE"), ("--where", "AGE > 3"), ("--codebook", "town.xml")], ids=" ".join
+)
+def test_first_row_of_a_csv_without_header_is_not_told(
+    content: str, options: tuple[str, ...], folder: Path, run: Run
+) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    (folder / "people.csv").write_text(content)
+    ended = run("ingest", "people.csv", *options, "--output", "out.parquet", expected=65)
+    assert "line 1" in ended.err
+    assert not any(value in ended.out + ended.err for value in ("SECRET", "secret", "999123", "35"))
+    assert not (folder / "out.parquet").exists()
+
+
+def test_an_unclosed_quote_is_refused_by_its_line(folder: Path, run: Run) -> None:
+    (folder / "town.csv").write_text('AGE,SEX\n35,"1\n40,2\n41,1\n')
+    assert "town.csv, line 2: has a quote" in run("ingest", "town.csv", "--output", "out.parquet", expected=65).err
+    assert not (folder / "out.parquet").exists()
+
+
+def test_archive_with_two_files_of_one_name(folder: Path, run: Run) -> None:
+    with zipfile.ZipFile(folder / "csv_pxx.zip", "w") as target:
+        target.writestr("psam_pxx.csv", PERSONS)
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            target.writestr("psam_pxx.csv", PERSONS)
+    ended = run("ingest", "csv_pxx.zip", "--output", "out.parquet", expected=65)
+    assert "csv_pxx.zip: holds two files of one name" in ended.err
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_members_packed_in_other_ways_are_refused(method: int, folder: Path, run: Run) -> None:
+    """Whole or damaged."""
+    with zipfile.ZipFile(folder / "csv_pxx.zip", "w", method) as target:
+        target.writestr("psam_pxx.csv", PERSONS * 50)
+    content = bytearray((folder / "csv_pxx.zip").read_bytes())
+    for damage in (False, True):
+        if damage:
+            content[60:70] = b"\xff" * 10
+            (folder / "csv_pxx.zip").write_bytes(content)
+        assert "csv_pxx.zip: " in run("ingest", "csv_pxx.zip", "--output", "out.parquet", expected=65).err
+
+
+def test_name_of_a_member_is_told_on_one_line(folder: Path, run: Run) -> None:
+    archive(folder / "csv_pxx.zip", **{"psam_p\x1b[2J\nx": b"A,B\n1\n"})
+    ended = run("ingest", "csv_pxx.zip", "--output", "out.parquet", expected=65)
+    assert "\x1b" not in ended.err
+    assert len(ended.err.splitlines()) == 1

@@ -1,0 +1,300 @@
+"""What all verbs share: help, usage errors, start-up, and failures nobody foresaw."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import typer.main
+from support.running import Run
+
+import dpnb_columnar
+from dpnb_columnar.cli import main
+from dpnb_columnar.mechanisms.release import MECHANISMS
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
+from dpnb_columnar.model.files import load_model
+
+VERBS = (
+    *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),
+    "reproduce",
+)
+LEDGER_VERBS = ("init", "show", "verify", "export")
+PATHS = [
+    *((verb,) for verb in VERBS),
+    *(("datasets", "list"), ("datasets", "prepare")),
+    *(("ledger", verb) for verb in LEDGER_VERBS),
+]
+HEAVY = ("polars", "duckdb", "numpy", "pyarrow", "scipy", "flint")
+SECRET = "secret 42"
+
+
+def command(path: tuple[str, ...]) -> Any:
+    """The parser behind a verb."""
+    found = typer.main.get_command(main.app)
+    for name in path:
+        found = found.commands[name]  # type: ignore[attr-defined]
+    return found
+
+
+def examples(help_text: str) -> list[list[str]]:
+    """The example commands of a help text, split like a shell would."""
+    block = help_text.partition("Examples:\n")[2].partition("\n\n")[0].replace("\\\n", " ")
+    return [shlex.split(line) for line in block.splitlines()]
+
+
+def in_a_process(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dpnb_columnar", *arguments],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_help_explains_every_option_and_gives_examples(path: tuple[str, ...], run: Run) -> None:
+    text = run(*path, "--help").out
+    lines = [line.strip() for line in text.splitlines()]
+    for parameter in command(path).params:
+        shown = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
+        assert any(line.startswith(shown) for line in lines), shown
+        assert parameter.help, shown
+    assert examples(text), "no example"
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_examples_in_the_help_can_be_typed(path: tuple[str, ...], folder: Path, run: Run) -> None:
+    (folder / "job.toml").write_text('[train]\ndata = "census.parquet"\n')
+    for program, *arguments in examples(run(*path, "--help").out):
+        assert program == "dpnb-columnar"
+        assert tuple(arguments[: len(path)]) == path
+        command(path).make_context(path[-1], arguments[len(path) :])
+
+
+def test_help_names_every_verb_in_one_whole_line_and_the_exit_codes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = run("--help").out
+    for verb in (*VERBS, "datasets", "domain", "sql", "ledger"):
+        assert f"\n  {verb} " in text
+    assert "..." not in text.partition("Commands:")[2]
+    for code in (0, 64, 65, 66, 69, 70, 73, 75, 77, 78):
+        assert f" {code} " in text
+
+
+def test_help_names_every_mechanism_and_noise(run: Run) -> None:
+    text = run("train", "--help").out
+    assert all(name in text for name in (*MECHANISMS, *NOISE_FAMILIES))
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").out == f"dpnb-columnar {dpnb_columnar.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "Usage: dpnb-columnar"),
+        (["datasets"], "Usage: dpnb-columnar datasets"),
+        (["trian"], "Did you mean 'train'?"),
+        (["train"], "Missing argument"),
+        (["train", "x.parquet", "--epsilom", "1"], "--epsilon"),
+        (["train", "x.parquet", "--epsilon"], "requires an argument"),
+        (["predict", "x.json", "y.parquet"], "Missing option '--output'"),
+        (["show", "x.json", "y.json"], "y.json"),
+        (["train", "x.parquet", "--seed", "soon"], "--seed"),
+        (["train", "x.parquet", "--seed", "-1"], "--seed"),
+        (["train", "x.parquet", "--neighbours", "friends"], "add-remove"),
+        (["plan", "x.parquet", "--rows", "1"], "--rows"),
+        (["demo", "--rows", "0"], "--rows"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_ends_with_64_and_says_what_is_wrong(arguments: list[str], told: str, run: Run) -> None:
+    assert told in run(*arguments, expected=64).err
+
+
+def test_importing_the_commands_and_asking_for_help_loads_nothing_heavy(tmp_path: Path) -> None:
+    verbs = [["--help"], ["--version"], *([*path, "--help"] for path in PATHS)]
+    program = (
+        "import sys\n"
+        "from dpnb_columnar.cli.main import exit_code\n"
+        f"codes = [exit_code(arguments) for arguments in {verbs!r}]\n"
+        f"heavy = sorted(set({HEAVY!r}).intersection(sys.modules))\n"
+        "sys.exit(f'{codes} {heavy}' if any(codes) or heavy else 0)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr
+
+
+class Panic(BaseException):
+    """Like the panics of Polars, which are no ``Exception``."""
+
+
+@pytest.mark.parametrize("failure", [ValueError(SECRET), MemoryError(SECRET), Panic(SECRET)], ids=repr)
+def test_unforeseen_failure_ends_with_70_and_keeps_its_text_to_itself(
+    failure: BaseException, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise failure
+
+    monkeypatch.setattr("dpnb_columnar.cli.releasing.release", fail)
+    ended = run("train", people_file, expected=70)
+    assert type(failure).__name__ in ended.err
+    assert "42" not in ended.err + ended.out
+    assert not Path("people.model.json").exists()
+
+
+def test_curator_can_ask_for_the_traceback(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError(SECRET)
+
+    monkeypatch.setattr("dpnb_columnar.cli.releasing.release", fail)
+    assert "DPNB_TRACEBACK=confidential" in run("train", people_file, expected=70).err
+    monkeypatch.setenv("DPNB_TRACEBACK", "confidential")
+    with pytest.raises(ValueError, match=SECRET):
+        main.exit_code(["train", str(people_file)])
+
+
+def test_interrupted_command_ends_with_130(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpnb_columnar.cli.releasing.save_model", interrupt)
+    run("train", people_file, expected=130)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_command_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+    arguments = [sys.executable, "-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", "100000000"]
+    process = subprocess.Popen(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while sum(path.stat().st_size for path in tmp_path.iterdir()) < 10_000 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    # Where an interrupt passed through code made at run time, Python ends by the signal: the same to a shell.
+    assert process.returncode in (128 + number, -signal.SIGINT)
+    assert (out, err) == (b"", b"")
+    assert not list(tmp_path.iterdir())
+
+
+def test_interrupt_while_modules_are_loaded_shows_no_traceback(tmp_path: Path) -> None:
+    for delay in (0.02, 0.05, 0.1, 0.2):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", "100000000"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        time.sleep(delay)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert b"commands" not in err  # before a line of ours has run, the interpreter may have its own say
+
+
+def test_warnings_of_libraries_are_not_shown(tmp_path: Path) -> None:
+    program = (
+        "import warnings, dpnb_columnar.model.report as report\n"
+        "from dpnb_columnar.cli import main\nfrom dpnb_columnar.cli.verbs import show\n"
+        f"show.table = lambda *_: warnings.warn({SECRET!r}, RuntimeWarning)\n"
+        "main.run(['show', 'people.model.json'])\n"
+    )
+    assert in_a_process("simulate", "people.parquet", "--rows", "10", folder=tmp_path).returncode == 0
+    assert in_a_process("train", "people.parquet", "--mechanism", "majority", folder=tmp_path).returncode == 0
+    ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+NO_READER = "dpnb-columnar: standard output cannot be written: Broken pipe; send it elsewhere"
+NO_ROOM = "dpnb-columnar: standard output cannot be written: No space left on device; send it elsewhere"
+COMMANDS = ("train people.parquet", "train people.parquet --log-format json", "train --help", "--version")
+BREAKING = """
+import os
+import dpnb_columnar.counting.engines.local as counting, dpnb_columnar.cli.releasing as releasing
+from dpnb_columnar.cli.main import run
+from dpnb_columnar.errors import BusyError
+def fill():
+    os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
+"""
+needs_full_device = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+
+
+def without_reader() -> int:
+    """A pipe that nobody reads, to write to."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    return writing
+
+
+@needs_full_device
+@pytest.mark.parametrize("arguments", COMMANDS)
+@pytest.mark.parametrize(
+    ("opened", "told"), [(without_reader, NO_READER), (lambda: os.open("/dev/full", os.O_WRONLY), NO_ROOM)]
+)
+def test_standard_output_that_cannot_be_written_ends_with_73(
+    arguments: str, opened: Callable[[], int], told: str, people_file: Path
+) -> None:
+    command = [sys.executable, "-m", "dpnb_columnar", *arguments.split()]
+    output = opened()
+    ended = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr.count("\n")) == (73, 1)
+    assert ended.stderr.startswith(told)
+    assert subprocess.run(command, stdout=output, stderr=output, check=False).returncode == 73
+    os.close(output)
+
+
+def run_that_breaks(meanwhile: str, form: str) -> subprocess.CompletedProcess[str]:
+    """A run whose standard output breaks where this code calls ``fill``."""
+    program = f"{BREAKING}{meanwhile}\nrun(['train', 'people.parquet', '--log-format', {form!r}])\n"
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+
+@needs_full_device
+@pytest.mark.parametrize(("failure", "code"), [(f"ValueError({SECRET!r})", 70), ("BusyError('wait')", 75)])
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_failure_is_one_line_where_standard_output_breaks_meanwhile(
+    failure: str, code: int, form: str, people_file: Path
+) -> None:
+    ended = run_that_breaks(f"def fail(*_):\n    fill()\n    raise {failure}\ncounting.aggregate = fail", form)
+    assert (ended.returncode, ended.stderr.count("\n")) == (code, 1)
+    assert ended.stderr.startswith("dpnb-columnar: ")
+    assert "42" not in ended.stderr
+
+
+@needs_full_device
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_the_model_stands_where_the_last_lines_cannot_be_written(form: str, people_file: Path) -> None:
+    ended = run_that_breaks(
+        "save = releasing.save_model\nreleasing.save_model = lambda *args, **named: (save(*args, **named), fill())",
+        form,
+    )
+    assert ended.returncode == 73
+    assert ended.stderr == f"{NO_ROOM}. An output that stands under its name is complete\n"
+    load_model(Path("people.model.json"))
+
+
+def test_whole_way_in_processes_of_its_own(tmp_path: Path) -> None:
+    for arguments in (
+        ("simulate", "census.parquet", "--rows", "3000"),
+        ("plan", "census.parquet"),
+        ("train", "census.parquet", "--epsilon", "2"),
+        ("predict", "census.model.json", "census.parquet", "--output", "scored.parquet"),
+    ):
+        ended = in_a_process(*arguments, folder=tmp_path)
+        assert (ended.returncode, ended.stderr) == (0, ""), arguments
+    assert pl.read_parquet(tmp_path / "scored.parquet").height == 3000
+    again = in_a_process("train", "census.parquet", folder=tmp_path)
+    assert again.returncode == 73
+    assert again.stderr.startswith("dpnb-columnar: census.model.json: exists already")
+    assert in_a_process("train", "census.parquet", "--epsilon", "0", folder=tmp_path).returncode == 64

@@ -1,0 +1,190 @@
+"""``dpnb-columnar predict`` on a DuckDB table and a PostgreSQL query: the scores of the same rows in Parquet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from support.people import people
+from support.running import Run
+from support.servers import PostgresServer
+
+ROWS = pl.concat(
+    [
+        people(300, seed=5),
+        pl.DataFrame(
+            {"age": [None, 200, -3], "hours": [40, None, 98], "sex": [None, "x", "m"], "income": ["low", None, "high"]},
+            schema=people(1).schema,
+        ),
+    ]
+).with_row_index("id")
+
+
+def into_duckdb(file: Path, rows: pl.DataFrame = ROWS, table: str = "person") -> None:
+    with duckdb.connect(file) as connection:
+        connection.register("given", rows)
+        connection.execute(f'CREATE TABLE "{table}" AS SELECT * FROM given')
+
+
+def into_postgres(server: PostgresServer, table: str, rows: pl.DataFrame = ROWS) -> None:
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect(server.uri) as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest(table, rows.to_arrow(), mode="replace")
+        connection.commit()
+
+
+@pytest.fixture
+def expected(model_file: Path, run: Run) -> pl.DataFrame:
+    ROWS.write_parquet("rows.parquet")
+    run("predict", model_file, "rows.parquet", "--key", "id", "--output", "expected.parquet")
+    return pl.read_parquet("expected.parquet")
+
+
+def test_table_of_a_duckdb_file(expected: pl.DataFrame, model_file: Path, run: Run) -> None:
+    into_duckdb(Path("rows.duckdb"))
+    options = ("--table", "person", "--key", "id", "--output", "scored.parquet")
+    ended = run("predict", model_file, "rows.duckdb", *options)
+    assert "wrote scored.parquet" in ended.out
+    assert_frame_equal(pl.read_parquet("scored.parquet"), expected, check_exact=True)
+    run("predict", model_file, "duckdb:rows.duckdb", *options, "--overwrite")
+
+
+def test_query_of_a_duckdb_file(expected: pl.DataFrame, model_file: Path, run: Run) -> None:
+    into_duckdb(Path("rows.duckdb"))
+    Path("some.sql").write_text('SELECT id, age, hours, sex FROM "person" WHERE id < 10 ORDER BY id;\n')
+    run("predict", model_file, "rows.duckdb", "--query", "some.sql", "--key", "id", "--output", "scored.parquet")
+    assert_frame_equal(pl.read_parquet("scored.parquet"), expected.head(10), check_exact=True)
+
+
+NO_QUERIES = [
+    "",
+    " \n ;",
+    "-- SELECT 1",
+    "/* SELECT 1 */",
+    "copy (select 42) to 'leak.csv'",
+    "SELECT * FROM \"person\"; COPY (SELECT 1) TO 'leak.csv'",
+    'SELECT * FROM "person"; SELECT * FROM "person"',
+    "SET threads = 1",
+    "ATTACH 'other.duckdb'",
+]
+
+
+@pytest.mark.parametrize("query", NO_QUERIES)
+def test_only_one_select_is_run_in_a_duckdb_file(query: str, model_file: Path, run: Run) -> None:
+    into_duckdb(Path("rows.duckdb"))
+    Path("some.sql").write_text(query)
+    before = sorted(Path().iterdir())
+    arguments = ("rows.duckdb", "--query", "some.sql")
+    ended = run("predict", model_file, *arguments, "--output", "scored.parquet", expected=65)
+    assert "give a file with one SELECT" in ended.err
+    named = ("--domain", "people.parquet", "--output", "released.json")
+    assert "give a file with one SELECT" in run("release", *arguments, *named, expected=65).err
+    assert sorted(Path().iterdir()) == before
+
+
+@pytest.mark.xdist_group("postgres")
+@pytest.mark.parametrize("query", NO_QUERIES)
+def test_only_one_select_is_run_by_a_postgresql_server(
+    query: str, model_file: Path, run: Run, postgres: PostgresServer
+) -> None:
+    into_postgres(postgres, "person")
+    Path("some.sql").write_text(query)
+    ended = run("predict", model_file, postgres.uri, "--query", "some.sql", "--output", "scored.parquet", expected=65)
+    assert "holds no query" in ended.err or "SQLSTATE" in ended.err or "not valid there" in ended.err
+    assert not Path("scored.parquet").exists()
+
+
+@pytest.mark.parametrize("made", ["sex + 1", "abs(sex)", "sex[1].x"])
+def test_types_made_of_values_are_not_told(made: str, model_file: Path, run: Run) -> None:
+    with duckdb.connect("rows.duckdb") as connection:
+        connection.execute("CREATE TYPE sexes AS ENUM ('SECRET-A', 'SECRET\nB', 'SECRET'')C')")
+        connection.execute("CREATE TABLE person (age INTEGER, hours INTEGER, sex sexes)")
+    Path("some.sql").write_text(f"SELECT {made} FROM person")
+    ended = run("predict", model_file, "rows.duckdb", "--query", "some.sql", "--output", "s.parquet", expected=65)
+    assert "SECRET" not in ended.err
+
+
+@pytest.mark.xdist_group("postgres")
+def test_query_and_table_of_a_postgresql_server(
+    expected: pl.DataFrame, model_file: Path, run: Run, postgres: PostgresServer
+) -> None:
+    into_postgres(postgres, "person")
+    Path("some.sql").write_text(
+        "SELECT id, age::numeric(12, 1) AS age, hours::float8 AS hours, sex::varchar(1) AS sex FROM person ORDER BY id"
+    )
+    run("predict", model_file, postgres.uri, "--query", "some.sql", "--key", "id", "--output", "scored.parquet")
+    scored = pl.read_parquet("scored.parquet")
+    assert_frame_equal(scored.with_columns(pl.col("id").cast(pl.UInt32)), expected, check_exact=True)
+    run("predict", model_file, postgres.uri, "--table", "public.person", "--key", "id", "--output", "table.parquet")
+    assert_frame_equal(pl.read_parquet("table.parquet").sort("id"), scored, check_exact=True)
+
+
+@pytest.mark.xdist_group("postgres")
+def test_postgresql_failures_name_the_remedy_and_quote_no_value(
+    model_file: Path, run: Run, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    into_postgres(postgres, "person")
+    output = ("--output", "scored.parquet")
+    assert "no such table" in run("predict", model_file, postgres.uri, "--table", "nobody", *output, expected=65).err
+    assert "column" in run("predict", model_file, postgres.uri, "--table", "pg_type", *output, expected=65).err
+    queries = {
+        "cast.sql": "SELECT CAST('secret-' || sex AS integer) AS age, hours, sex FROM person",
+        "late.sql": "SELECT 1 / (id - 250) AS age, hours, sex FROM person",
+        "write.sql": "DELETE FROM person",
+        "two.sql": "SELECT 1; SELECT 2",
+    }
+    for name, query in queries.items():
+        Path(name).write_text(query)
+        ended = run("predict", model_file, postgres.uri, "--query", name, *output, expected=65)
+        assert "secret" not in ended.err
+        assert postgres.uri in ended.err
+    assert not Path("scored.parquet").exists()
+    assert not list(Path().glob(".scored*"))
+    monkeypatch.setenv("PGPASSWORD", "wrong")
+    assert "PGPASSWORD" in run("predict", model_file, postgres.uri, "--table", "person", *output, expected=66).err
+    nowhere = "postgresql://census@127.0.0.1:1/postgres"
+    assert "no connection" in run("predict", model_file, nowhere, "--table", "person", *output, expected=66).err
+
+
+def test_duckdb_failures_name_the_remedy(model_file: Path, run: Run) -> None:
+    output = ("--output", "scored.parquet")
+    assert "no such DuckDB file" in run("predict", model_file, "no.duckdb", "--table", "t", *output, expected=66).err
+    Path("bad.duckdb").write_text("no database")
+    assert "not a DuckDB file" in run("predict", model_file, "bad.duckdb", "--table", "t", *output, expected=66).err
+    into_duckdb(Path("rows.duckdb"))
+    assert "nobody" in run("predict", model_file, "rows.duckdb", "--table", "nobody", *output, expected=65).err
+    into_duckdb(Path("other.duckdb"), ROWS.drop("age"))
+    assert "age" in run("predict", model_file, "other.duckdb", "--table", "person", *output, expected=65).err
+    Path("cast.sql").write_text("SELECT CAST(sex AS INTEGER) AS age, hours, sex FROM person")
+    ended = run("predict", model_file, "rows.duckdb", "--query", "cast.sql", *output, expected=65)
+    assert "'f'" not in ended.err
+    assert "'m'" not in ended.err
+    Path("type.sql").write_text("SELECT sex AS age, hours, sex FROM person")
+    assert "cast it" in run("predict", model_file, "rows.duckdb", "--query", "type.sql", *output, expected=65).err
+    assert not Path("scored.parquet").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "remedy"),
+    [
+        (("rows.duckdb",), "--table"),
+        (("rows.duckdb", "--table", "a", "--query", "b.sql"), "--table"),
+        (("rows.duckdb", "more.duckdb", "--table", "a"), "alone"),
+        (("rows.parquet", "--table", "a"), "database"),
+        (("postgresql://u:secret@h/db", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://u@h/db?password=secret", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://u@h/db?sslpassword=secret", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://u@h/db?oauth_client_secret=secret", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://u@h/db?%70assword=secret", "--table", "a"), "PGPASSWORD"),
+        (("rows.duckdb", "--table", "a; DROP TABLE b"), "expected the name of a table"),
+        (("rows.duckdb", "--table", "read_csv('/etc/passwd')"), "expected the name of a table"),
+    ],
+)
+def test_usage(arguments: tuple[str, ...], remedy: str, model_file: Path, run: Run) -> None:
+    ended = run("predict", model_file, *arguments, "--output", "scored.parquet", expected=64)
+    assert remedy in ended.err
+    assert "secret" not in ended.err

@@ -1,0 +1,172 @@
+"""``dpnb-columnar release`` on what a database has counted: the model that ``train`` would have given."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from support.people import DECLARATION, people, people_domain, write_people
+from support.running import Run
+from support.servers import PostgresServer
+from test_command_predict_database import into_duckdb, into_postgres
+
+from dpnb_columnar.domain import digest
+
+OPTIONS = ("--seed", 3, "--epsilon", "0.7")
+
+
+@pytest.fixture
+def trained(people_file: Path, run: Run) -> bytes:
+    """The model that ``train`` gives."""
+    run("train", people_file, *OPTIONS, "--output", "trained.json")
+    return Path("trained.json").read_bytes()
+
+
+@pytest.fixture
+def counted(people_file: Path, run: Run) -> pl.DataFrame:
+    """What a statistics query returns about ``people.parquet``; the catalogue declares its domain."""
+    Path("datasets.toml").write_text(DECLARATION)
+    run("aggregate", people_file)
+    return pl.read_parquet("people.statistics.parquet").with_columns(
+        pl.col("attribute").cast(pl.String), domain=pl.lit(digest(people_domain()))
+    )
+
+
+def released(run: Run, *arguments: object) -> bytes:
+    run("release", *arguments, *OPTIONS, "--output", "model.json", "--overwrite")
+    return Path("model.json").read_bytes()
+
+
+def test_result_as_csv(trained: bytes, counted: pl.DataFrame, run: Run) -> None:
+    counted.sample(fraction=1, shuffle=True, seed=1).write_csv("counts.csv")
+    assert released(run, "counts.csv", "--dataset", "people") == trained
+    assert released(run, "counts.csv", "--domain", "people.parquet") == trained
+    counted.select("domain", "count", "code", "attribute", "class").rename(str.upper).write_csv("upper.csv")
+    assert released(run, "upper.csv", "--dataset", "people") == trained
+
+
+def test_result_as_parquet_of_other_types(trained: bytes, counted: pl.DataFrame, run: Run) -> None:
+    counted.write_parquet("counts.parquet")
+    assert released(run, "counts.parquet", "--dataset", "people") == trained
+    wide = counted.with_columns(pl.col("count").cast(pl.Decimal(38, 0)), pl.col("class", "code").cast(pl.Float64))
+    wide.write_parquet("wide.parquet")
+    assert released(run, "wide.parquet", "--dataset", "people") == trained
+
+
+def test_result_kept_in_a_duckdb_file(trained: bytes, counted: pl.DataFrame, run: Run) -> None:
+    into_duckdb(Path("counts.duckdb"), counted, "kept")
+    Path("kept.sql").write_text("FROM kept")
+    assert released(run, "counts.duckdb", "--query", "kept.sql", "--dataset", "people") == trained
+
+
+def test_shards_of_any_origin_add_up_once(trained: bytes, run: Run, people_file: Path) -> None:
+    Path("datasets.toml").write_text(DECLARATION)
+    rows, parts = pl.read_parquet(people_file), []
+    for name, part in (("one", rows.head(400)), ("two", rows.tail(-400))):
+        write_people(Path(f"{name}.parquet"), part)
+        run("aggregate", f"{name}.parquet")
+        parts.append(f"{name}.statistics.parquet")
+    cells = pl.read_parquet(parts[1]).with_columns(pl.col("attribute").cast(pl.String))
+    cells.with_columns(domain=pl.lit(digest(people_domain()))).write_csv("two.csv")
+    assert released(run, parts[0], "two.csv", "--dataset", "people") == trained
+    Path("again.csv").write_bytes(Path("two.csv").read_bytes())
+    twice = run("release", "two.csv", "again.csv", "--dataset", "people", "--output", "m.json", expected=65)
+    assert "count twice" in twice.err
+
+
+@pytest.mark.parametrize(
+    ("change", "remedy"),
+    [
+        (lambda cells: cells.drop("domain"), "domain is missing"),
+        (lambda cells: cells.drop("count"), "count is missing"),
+        (lambda cells: cells.with_columns(domain=pl.lit("0" * 64)), "another domain"),
+        (lambda cells: cells.with_columns(domain=pl.lit(None, pl.String)), "another domain"),
+        (lambda cells: cells.with_columns(pl.col("count") * 0.5), "not a whole number"),
+        (lambda cells: cells.with_columns(pl.lit(None, pl.Int64).alias("code")), "not a whole number"),
+        (lambda cells: cells.tail(-4), "do not add up"),
+        (lambda cells: cells.with_columns(pl.col("code") + 200), "outside the domain"),
+        (lambda cells: cells.with_columns(pl.col("count") * -1), "below zero"),
+        (lambda cells: cells.with_columns(pl.col("attribute").replace("age", "agee")), "not in the domain"),
+        (lambda cells: cells.with_columns(pl.col("count").replace(pl.col("count").max(), 10**18)), "run the query"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_results_that_do_not_fit_are_refused(
+    change: object, remedy: str, suffix: str, counted: pl.DataFrame, run: Run
+) -> None:
+    assert callable(change)
+    changed = change(counted)
+    file = f"counts.{suffix}"
+    changed.write_csv(file) if suffix == "csv" else changed.write_parquet(file)
+    ended = run("release", file, "--dataset", "people", "--output", "model.json", expected=65)
+    assert file in ended.err
+    assert remedy in ended.err or "statistics" in ended.err
+    assert not {*re.findall(r"\d+", ended.err)} & {str(count) for count in counted["count"] if count > 9}
+    assert not Path("model.json").exists()
+
+
+def test_domain_has_to_be_named(counted: pl.DataFrame, run: Run) -> None:
+    counted.write_csv("counts.csv")
+    into_duckdb(Path("rows.duckdb"), people(10))
+    output = ("--output", "model.json")
+    assert "--dataset" in run("release", "counts.csv", *output, expected=64).err
+    assert "--dataset" in run("release", "rows.duckdb", "--table", "person", *output, expected=64).err
+    both = ("--dataset", "people", "--domain", "people.parquet")
+    assert "one of them" in run("release", "counts.csv", *both, *output, expected=64).err
+    assert "--label" in run("release", "counts.csv", "--label", "income", *output, expected=64).err
+
+
+def test_statistics_file_of_another_domain_than_named_is_refused(counted: pl.DataFrame, run: Run) -> None:
+    Path("datasets.toml").write_text(DECLARATION.replace("upper = 100", "upper = 50"))
+    arguments = ("people.statistics.parquet", "--dataset", "people", "--output", "model.json")
+    assert "another domain" in run("release", *arguments, expected=65).err
+
+
+def test_not_a_csv_of_counts(counted: pl.DataFrame, run: Run) -> None:
+    options = ("--dataset", "people", "--output", "model.json")
+    assert "no such file" in run("release", "no.csv", *options, expected=66).err
+    Path("empty.csv").touch()
+    assert "header" in run("release", "empty.csv", *options, expected=65).err
+    Path("binary.csv").write_bytes(bytes(range(256)) * 20)
+    assert "binary.csv" in run("release", "binary.csv", *options, expected=65).err
+
+
+def test_table_of_a_duckdb_file_is_counted_there(trained: bytes, counted: pl.DataFrame, run: Run) -> None:
+    into_duckdb(Path("rows.duckdb"), pl.read_parquet("people.parquet"))
+    assert released(run, "rows.duckdb", "--table", "person", "--dataset", "people") == trained
+    query = run("sql", "statistics", "--dataset", "people", "--dialect", "duckdb", "--table", "person").out
+    Path("counts.sql").write_text(query)
+    assert released(run, "rows.duckdb", "--query", "counts.sql", "--dataset", "people") == trained
+    with duckdb.connect("rows.duckdb", read_only=True) as connection:
+        connection.sql(query.rstrip().rstrip(";")).write_csv("counts.csv")
+    assert released(run, "counts.csv", "--dataset", "people") == trained
+    assert (
+        "no column"
+        in run(
+            "release",
+            "rows.duckdb",
+            "--table",
+            "duckdb_types",
+            "--dataset",
+            "people",
+            "--output",
+            "m.json",
+            expected=65,
+        ).err
+    )
+
+
+@pytest.mark.xdist_group("postgres")
+def test_table_of_a_postgresql_server_is_counted_there(
+    trained: bytes, counted: pl.DataFrame, run: Run, postgres: PostgresServer
+) -> None:
+    into_postgres(postgres, "person", pl.read_parquet("people.parquet"))
+    assert released(run, postgres.uri, "--table", "person", "--dataset", "people") == trained
+    query = run("sql", "statistics", "--dataset", "people", "--dialect", "postgres", "--table", "person").out
+    Path("counts.sql").write_text(query)
+    assert released(run, postgres.uri, "--query", "counts.sql", "--dataset", "people") == trained
+    missing = ("release", postgres.uri, "--table", "nobody", "--dataset", "people", "--output", "m.json")
+    assert "no such table" in run(*missing, expected=65).err

@@ -1,0 +1,70 @@
+"""``dpnb-columnar show``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from support.mechanisms import MECHANISMS
+from support.running import Run
+
+from dpnb_columnar.model.files import load_model
+
+
+def test_guarantee_in_words_and_as_a_table(people_file: Path, run: Run) -> None:
+    run("train", people_file, "--epsilon", "0.3", "--neighbours", "replace-one")
+    text = run("show", "people.model.json").out
+    assert text.startswith("people: low, high\n0.3-differentially private for one row changed, its class included")
+    assert "NO GUARANTEE" not in text
+    assert "\n  sum of the shares: epsilon 0.3\n" in text
+    for query in ("class counts", "mean          age", "variance      hours", "counts        sex"):
+        assert f"\n  {query} " in text
+
+
+def test_every_parameter_is_listed(people_file: Path, run: Run) -> None:
+    run("train", people_file)
+    model = load_model(Path("people.model.json"))
+    lines = [line.split() for line in run("show", "people.model.json").out.splitlines()]
+    for klass, count in zip(("low", "high"), model.classes.released, strict=True):
+        assert any(line[:3] == [klass, "probability", str(count)] for line in lines)
+        for name in ("age", "hours"):
+            assert any(line[:3] == [name, klass, "mean"] for line in lines)
+            assert any(line[:3] == [name, klass, "deviation"] for line in lines)
+        for cell in ("f", "m"):
+            assert any(line[:4] == ["sex", klass, cell, "probability"] for line in lines)
+
+
+def test_json_is_the_document_of_the_model(people_file: Path, run: Run) -> None:
+    run("train", people_file, "--seed", 2, "--output", "model.json")
+    run("train", people_file, "--seed", 2, "--output", "model.parquet")
+    text = run("show", "model.json", "--json").out
+    assert text == Path("model.json").read_text()
+    assert run("show", "model.parquet", "--json").out == text
+    assert json.loads(text)["domain"]["name"] == "people"
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_every_mechanism_can_be_shown(mechanism: str, people_file: Path, run: Run) -> None:
+    run("train", people_file, "--mechanism", mechanism)
+    text = run("show", "people.model.json").out
+    assert ("NO GUARANTEE" in text) == (mechanism == "none")
+    assert mechanism in text
+
+
+def test_model_made_with_a_seed_carries_no_guarantee(model_file: Path, run: Run) -> None:
+    text = run("show", model_file).out
+    assert "NO GUARANTEE: the noise came from a seed" in text
+    assert "differentially private" not in text
+
+
+def test_guarantee_edited_by_hand_is_refused(people_file: Path, run: Run) -> None:
+    run("train", people_file, "--seed", 1)
+    path = Path("people.model.json")
+    for faked in ('"private": true', '"epsilon": "0.1"'):
+        kept = path.read_text()
+        old = '"private": false' if "private" in faked else '"epsilon": "1"'
+        assert old in kept
+        path.write_text(kept.replace(old, faked, 1))
+        assert "people.model.json" in run("show", path, expected=65).err
+        path.write_text(kept)

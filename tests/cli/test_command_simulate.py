@@ -1,0 +1,50 @@
+"""``dpnb-columnar simulate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.running import Run
+
+from dpnb_columnar.domain.metadata import domain_from_metadata
+
+
+def test_extract_carries_its_domain(folder: Path, run: Run) -> None:
+    assert run("simulate", "census.parquet", "--rows", 500).out == "wrote census.parquet: 500 rows\n"
+    frame = pl.read_parquet("census.parquet")
+    assert frame.shape == (500, 14)
+    domain = domain_from_metadata(pl.read_parquet_metadata("census.parquet"), "census.parquet")
+    assert domain is not None
+    assert domain.name == "census_simulated"
+    assert set(domain.columns) == set(frame.columns)
+
+
+def test_a_catalogue_in_the_working_directory_does_not_change_it(folder: Path, run: Run) -> None:
+    run("simulate", "census.parquet", "--rows", 10)
+    Path("datasets.toml").write_text('[census_simulated]\nfiles = ["*.parquet"]\n')
+    run("simulate", "again.parquet", "--rows", 10)
+    assert Path("again.parquet").read_bytes() == Path("census.parquet").read_bytes()
+
+
+def test_seed(folder: Path, run: Run) -> None:
+    for name, seed in (("first", 1940), ("second", 7), ("third", 7)):
+        run("simulate", f"{name}.parquet", "--rows", 100, "--seed", seed)
+    run("simulate", "default.parquet", "--rows", 100)
+    first, second, third, default = (
+        Path(f"{name}.parquet").read_bytes() for name in ("first", "second", "third", "default")
+    )
+    assert first == default
+    assert second == third
+    assert first != second
+
+
+@pytest.mark.parametrize("arguments", [("--rows", 0), ("--rows", -1), ("--seed", -1)], ids=str)
+def test_number_out_of_range_is_refused(arguments: tuple[object, ...], folder: Path, run: Run) -> None:
+    assert str(arguments[0]) in run("simulate", "census.parquet", *arguments, expected=64).err
+    assert not list(folder.iterdir())
+
+
+def test_missing_folder_is_refused(folder: Path, run: Run) -> None:
+    assert "create data first" in run("simulate", "data/census.parquet", expected=73).err

@@ -1,0 +1,138 @@
+"""``dpnb-columnar sql``."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from support.people import DECLARATION, people, write_people
+from support.running import Run
+
+from dpnb_columnar.model.files import load_model
+
+DIALECTS = ["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"]
+RESULTS = ["predicted", "probability_low", "probability_high", "skipped"]
+
+
+def test_the_query_scores_as_predict_does(model_file: Path, people_file: Path, run: Run) -> None:
+    query = run(
+        "sql", model_file, "--dialect", "duckdb", "--table", "person", "--key", "age", "--like", people_file
+    ).out
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE person AS SELECT * FROM 'people.parquet'")
+        found = connection.sql(query.rstrip().rstrip(";")).pl()
+    run("predict", model_file, people_file, "--key", "age", "--output", "scored.parquet")
+    expected = pl.read_parquet("scored.parquet")
+    assert found.columns == ["age", *RESULTS]
+    assert found["predicted"].equals(expected["predicted"])
+    for name in ("probability_low", "probability_high"):
+        assert (found[name] - expected[name]).abs().max() < 1e-12  # type: ignore[operator]
+
+
+def test_without_keys_every_column_comes_along_in_a_view(model_file: Path, run: Run) -> None:
+    ended = run("sql", "score", model_file, "--dialect", "sqlite", "--view", "scored", "--output", "view.sql")
+    assert ended.out == "wrote view.sql\n"
+    with sqlite3.connect(":memory:") as connection:
+        people(5).write_csv("people.csv")
+        connection.execute("CREATE TABLE people (age, hours, sex, income)")
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", people(5).rows())
+        connection.executescript(Path("view.sql").read_text())
+        found = connection.execute("SELECT * FROM scored")
+        assert [column[0] for column in found.description] == ["age", "hours", "sex", "income", *RESULTS]
+        assert len(found.fetchall()) == 5
+    connection.close()
+
+
+def test_counting_in_the_database_gives_the_model_that_train_gives(people_file: Path, run: Run) -> None:
+    query = run("sql", "statistics", people_file, "--dialect", "duckdb", "--table", "person").out
+    assert query.startswith("-- Written by dpnb-columnar ")
+    assert "CONFIDENTIAL" in query
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE person AS SELECT * FROM 'people.parquet'")
+        result = connection.execute(query)
+        header = [column[0] for column in result.description or ()]
+        with Path("counts.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([header, *result.fetchall()])
+    Path("datasets.toml").write_text(DECLARATION)
+    run("train", people_file, "--seed", 3, "--output", "trained.json")
+    run("release", "counts.csv", "--dataset", "people", "--seed", 3, "--output", "released.json")
+    trained, released = (json.loads(Path(name).read_text()) for name in ("trained.json", "released.json"))
+    assert load_model(Path("trained.json")).classes == load_model(Path("released.json")).classes
+    assert trained["attributes"] == released["attributes"]
+
+
+def test_a_named_domain_needs_no_data(folder: Path, run: Run) -> None:
+    Path("datasets.toml").write_text(DECLARATION)
+    ended = run("sql", "statistics", "--dataset", "people", "--dialect", "snowflake", "--output", "counts.sql")
+    assert ended.out == "wrote counts.sql\n"
+    assert 'FROM "people" AS "source"' in Path("counts.sql").read_text()
+    assert Path("counts.sql").read_text().endswith(";\n")
+
+
+def test_a_label_may_be_chosen(people_file: Path, run: Run) -> None:
+    query = run("sql", "statistics", people_file, "--dialect", "duckdb", "--label", "hours > 40").out
+    assert 'CAST("source"."hours" AS DOUBLE) > CAST(\'40.0\' AS DOUBLE)' in query
+    assert " > " not in run("sql", "statistics", people_file, "--dialect", "duckdb").out
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_is_written(dialect: str, model_file: Path, people_file: Path, run: Run) -> None:
+    assert "predicted" in run("sql", "--dialect", dialect, model_file).out
+    united = "POSEXPLODE" if dialect == "spark" else "UNION ALL"
+    assert united in run("sql", "statistics", people_file, "--dialect", dialect).out
+
+
+def test_what_columns_hold_is_read_from_the_file_alike(model_file: Path, people_file: Path, run: Run) -> None:
+    assert "IS NULL" in run("sql", model_file, "--dialect", "postgres").out
+    assert "'inf'" in run("sql", model_file, "--dialect", "postgres").out
+    assert "'inf'" not in run("sql", model_file, "--dialect", "postgres", "--like", people_file).out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "told"),
+    [
+        (["people.model.json"], 64, "--dialect"),
+        (["people.model.json", "--dialect", "oracle"], 64, "oracle"),
+        (
+            ["people.model.json", "--dialect", "duckdb", "--table", "a; DROP TABLE b"],
+            64,
+            "expected the name of a table",
+        ),
+        (["people.model.json", "--dialect", "duckdb", "--view", "(SELECT 1)"], 64, "expected the name of a table"),
+        (["people.model.json", "--dialect", "duckdb", "--key", "skipped"], 64, "skipped would stand beside"),
+        (["nothing.json", "--dialect", "duckdb"], 66, "nothing.json"),
+        (["statistic", "--dialect", "duckdb"], 64, "statistic"),
+        (["statistics", "--dialect", "duckdb"], 64, "--dataset"),
+        (["statistics", "nothing.parquet", "--dialect", "duckdb"], 66, "nothing.parquet"),
+        (["statistics", "--dataset", "nobody", "--dialect", "duckdb"], 64, "nobody"),
+        (["statistics", "--dataset", "adult", "--table", "a b", "--dialect", "duckdb"], 64, "name of a table"),
+        (["people.model.json", "--dialect", "duckdb", "--like", "nothing.parquet"], 66, "nothing.parquet"),
+        (["people.model.json", "--dialect", "duckdb", "--like", "other.parquet"], 65, "other.parquet: missing column"),
+        (["people.model.json", "--dialect", "duckdb", "--like", "people.model.json"], 65, "people.model.json: not"),
+        (["people.model.json", "--dialect", "duckdb", "--output", "people.model.json"], 73, "--overwrite"),
+        (
+            ["people.model.json", "--dialect", "duckdb", "--output", "people.model.json", "--overwrite"],
+            73,
+            "is an input as well",
+        ),
+    ],
+)
+def test_refusals(arguments: list[str], code: int, told: str, model_file: Path, run: Run) -> None:
+    write_people(Path("other.parquet"), people(5).drop("hours"), document=None)
+    before = model_file.read_bytes()
+    assert told in run("sql", *arguments, expected=code).err
+    assert model_file.read_bytes() == before
+
+
+def test_help_shows_both_shapes(run: Run) -> None:
+    shown = run("sql", "--help").out
+    assert "sql MODEL prints a query that scores rows" in shown
+    assert "sql statistics" in shown
+    assert "sql statistics" in run("sql", expected=64).err
+    assert "--view" in run("sql", "model.json", "--help").out
+    assert "CONFIDENTIAL" in run("sql", "statistics", "--help").out

@@ -1,0 +1,207 @@
+"""No row is counted twice, whatever form the statistics of the same rows come in."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.people import DECLARATION, people, people_domain, write_people
+from support.running import Run
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.statistics_files import STATISTICS_KEY, load_statistics, save_statistics
+from dpnb_columnar.domain import digest
+from dpnb_columnar.errors import DataError
+
+STATISTICS = Path("people.statistics.parquet")
+OPTIONS = ("--dataset", "people", "--output", "model.json")
+
+
+def result_of(statistics: Path) -> pl.DataFrame:
+    """What the statistics query returns about the rows of a statistics file."""
+    cells = pl.read_parquet(statistics).with_columns(pl.col("attribute").cast(pl.String))
+    return cells.with_columns(domain=pl.lit(digest(people_domain())))
+
+
+@pytest.fixture
+def counted(people_file: Path, run: Run) -> Path:
+    """Statistics of ``people.parquet``; the catalogue declares its domain."""
+    Path("datasets.toml").write_text(DECLARATION)
+    run("aggregate", people_file)
+    return STATISTICS
+
+
+def shard(rows: slice) -> Statistics:
+    return dpnb.aggregate(people(60)[rows], domain=people_domain())
+
+
+@pytest.mark.parametrize("name", ["parts", "parts.parquet", "parts.csv", "year=2020"])
+def test_folder_of_statistics_is_refused(name: str, counted: Path, run: Run) -> None:
+    folder = Path(name)
+    folder.mkdir()
+    for part in "ab":
+        shutil.copy(counted, folder / f"{part}.parquet")
+        result_of(counted).write_csv(folder / f"{part}.csv")
+    assert f"{name}: is a folder; name the files" in run("release", name, *OPTIONS, expected=65).err
+    assert not Path("model.json").exists()
+
+
+def test_a_folder_name_is_no_column(counted: Path, run: Run) -> None:
+    folder = Path("count=7")
+    folder.mkdir()
+    shutil.copy(counted, folder)
+    run("release", folder / counted, *OPTIONS, "--seed", 1)
+    run("release", counted, "--dataset", "people", "--output", "same.json", "--seed", 1)
+    assert Path("model.json").read_bytes() == Path("same.json").read_bytes()
+
+
+def test_a_name_is_no_pattern(counted: Path, run: Run) -> None:
+    result = result_of(counted)
+    for name in ("a.csv", "b.csv", "[ab].csv"):
+        result.write_csv(name)
+    run("release", "[ab].csv", *OPTIONS, "--seed", 1)
+    run("release", counted, "--dataset", "people", "--output", "same.json", "--seed", 1)
+    assert Path("model.json").read_bytes() == Path("same.json").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_result_with_a_cell_twice_is_refused(suffix: str, counted: Path, run: Run) -> None:
+    result = result_of(counted)
+    for name, rows in (
+        ("doubled", result),
+        ("split", result.with_columns(count=pl.lit(0, pl.Int64))),
+        ("once", result[5:6]),
+    ):
+        file = f"{name}.{suffix}"
+        twice = pl.concat([result, rows])
+        twice.write_csv(file) if suffix == "csv" else twice.write_parquet(file)
+        assert "more than one row" in run("release", file, *OPTIONS, expected=65).err
+
+
+def test_result_with_a_count_below_zero_is_refused(counted: Path, run: Run) -> None:
+    """Even where the sums would be right."""
+    result = result_of(counted)
+    age = result.filter(pl.col("attribute") == "age")
+    klass, code, count = age["class"][0], age["code"][0], age["count"][0]
+    unused = min({*range(101)} - {*age.filter(pl.col("class") == klass)["code"]})
+    of_one = (pl.col("attribute") == "age") & (pl.col("class") == klass) & (pl.col("code") == code)
+    wrong = result.with_columns(count=pl.when(of_one).then(count + 9).otherwise("count"))
+    odd = pl.DataFrame([("age", klass, unused, -9, result["domain"][0])], schema=result.schema, orient="row")
+    pl.concat([wrong, odd]).write_csv("odd.csv")
+    assert "a count is below zero" in run("release", "odd.csv", *OPTIONS, expected=65).err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_statistics_and_a_query_result_of_the_same_rows_are_refused(suffix: str, counted: Path, run: Run) -> None:
+    file = f"counts.{suffix}"
+    result = result_of(counted)
+    result.write_csv(file) if suffix == "csv" else result.write_parquet(file)
+    for files in ((counted, file), (file, counted)):
+        assert "count twice" in run("release", *files, *OPTIONS, expected=65).err
+
+
+def test_the_same_rows_in_a_file_written_otherwise_are_refused(counted: Path, people_file: Path, run: Run) -> None:
+    rows = pq.read_table(people_file)
+    pq.write_table(rows, "people-anew.parquet", row_group_size=10, compression="none")
+    run("aggregate", "people-anew.parquet")
+    assert "count twice" in run("release", counted, "people-anew.statistics.parquet", *OPTIONS, expected=65).err
+
+
+def test_a_frame_is_not_added_to_itself() -> None:
+    statistics = shard(slice(0, 60))
+    with pytest.raises(ValueError, match="count twice"):
+        statistics + statistics
+    with pytest.raises(ValueError, match="count twice"):
+        statistics + shard(slice(0, 60))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_sums_know_all_they_are_made_of(data: st.DataObject) -> None:
+    """Shards of different counts add up once, in any order; a sum that shares one is refused."""
+    shards = [shard(rows) for rows in (slice(0, 10), slice(10, 21), slice(21, 33), slice(33, 60))]
+
+    def total(places: list[int]) -> Statistics:
+        found = shards[places[0]]
+        for place in places[1:]:
+            found = found + shards[place] if data.draw(st.booleans()) else shards[place] + found
+        return found
+
+    some = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4, unique=True))
+    others = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4, unique=True))
+    first, second = total(some), total(others)
+    if {*some} & {*others}:
+        with pytest.raises(ValueError, match="count twice"):
+            first + second
+    else:
+        assert first + second == total(data.draw(st.permutations([*some, *others])))
+        assert (first + second - second) + second == first + second
+
+
+def test_a_sum_and_one_count_of_all_of_it_are_refused(tmp_path: Path) -> None:
+    """A sum's own counts are known as well, and what it is made of is kept in its file."""
+    first, second, whole = shard(slice(0, 25)), shard(slice(25, 60)), shard(slice(0, 60))
+    save_statistics(first + second, tmp_path / "sum.parquet")
+    kept = load_statistics(tmp_path / "sum.parquet")
+    for other in (first, second, whole):
+        with pytest.raises(ValueError, match="count twice"):
+            kept + other
+        with pytest.raises(ValueError, match="count twice"):
+            other + kept
+
+
+def test_no_rows_are_added_any_number_of_times() -> None:
+    none, some = shard(slice(0, 0)), shard(slice(0, 9))
+    assert none + none + some + none == some
+
+
+def test_statistics_of_the_version_before_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "statistics.parquet"
+    statistics = shard(slice(0, 60))
+    save_statistics(statistics, path)
+    table = pq.read_table(path)
+    for version, known in ((2, True), (1, False), (4, False), ("2", False)):
+        header = json.loads(table.schema.metadata[STATISTICS_KEY.encode()]) | {"version": version}
+        del header["summands"]
+        metadata = {**table.schema.metadata, STATISTICS_KEY.encode(): json.dumps(header).encode()}
+        pq.write_table(table.replace_schema_metadata(metadata), path)
+        if known:
+            read = load_statistics(path)
+            assert read == statistics
+            with pytest.raises(ValueError, match="count twice"):
+                read + statistics
+        else:
+            with pytest.raises(DataError, match="is not known to this program"):
+                load_statistics(path)
+
+
+@pytest.mark.parametrize("summands", ["abc", [1], None, {"a": 1}])
+def test_digests_that_are_none_are_refused(summands: object, tmp_path: Path) -> None:
+    path = tmp_path / "statistics.parquet"
+    save_statistics(shard(slice(0, 60)), path)
+    table = pq.read_table(path)
+    header = json.loads(table.schema.metadata[STATISTICS_KEY.encode()]) | {"summands": summands}
+    metadata = {**table.schema.metadata, STATISTICS_KEY.encode(): json.dumps(header).encode()}
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+    with pytest.raises(DataError, match="not a statistics file"):
+        load_statistics(path)
+
+
+def test_shards_of_different_people_add_up(folder: Path, run: Run) -> None:
+    rows = people(400)
+    for name, part in (("one", rows[:150]), ("two", rows[150:])):
+        write_people(Path(f"{name}.parquet"), part)
+        run("aggregate", f"{name}.parquet")
+    Path("datasets.toml").write_text(DECLARATION)
+    result_of(Path("two.statistics.parquet")).write_csv("two.csv")
+    run("release", "one.statistics.parquet", "two.csv", *OPTIONS, "--seed", 2)
+    write_people(Path("whole.parquet"), rows)
+    run("train", "whole.parquet", "--seed", 2, "--output", "whole.json")
+    assert Path("model.json").read_bytes() == Path("whole.json").read_bytes()

@@ -1,0 +1,56 @@
+"""Cells are counted alike, whether each has a counter or only those that rows fall into."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.aggregation_cases import LABEL, by_polars, check, declared, labelled
+from support.people import PEOPLE, people
+
+from dpnb_columnar.counting.engines import polars
+from dpnb_columnar.counting.engines.polars import DenseCounter, SparseCounter
+from dpnb_columnar.rows.parquet import open_source
+
+
+@settings(deadline=None)
+@given(st.lists(st.lists(st.integers(0, 40), max_size=30), max_size=8), st.integers(0, 60))
+def test_both_counters_count(parts: list[list[int]], waiting: int) -> None:
+    expected = sorted(Counter(place for part in parts for place in part).items())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(polars, "MOST_WAITING", waiting)
+        for counter in (DenseCounter(41), SparseCounter()):
+            for part in parts:
+                counter.add(pl.Series(part, dtype=pl.UInt16))
+            places, counts = counter.counted()
+            assert sorted(zip(places.tolist(), counts.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("most", [0, 150, 2**24])
+def test_tables_without_a_counter_for_every_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """None of the tables, some, or all have one."""
+    monkeypatch.setattr(polars, "MOST_COUNTERS", most)
+    check(tmp_path, people(500).to_arrow(), PEOPLE, group=100)
+
+
+@pytest.mark.parametrize("cells", [2**15 - 1, 2**15, 2**31 - 1, 2**31, 2**32])
+def test_grids_at_the_limits_of_a_places_type(tmp_path: Path, cells: int) -> None:
+    values = pa.array([0.0, cells, cells - 1.0, 3.0, -5.0, 1e300, None, cells / 2])
+    bounds = {"lower": 0, "upper": cells, "step": 1}
+    check(tmp_path, labelled(x=values), {"label": LABEL, "attributes": {"x": bounds}})
+
+
+def test_very_many_attributes(tmp_path: Path) -> None:
+    names = [f"x{number}" for number in range(1000)]
+    pq.write_table(labelled(**{name: pa.array([1] * 8, pa.int8()) for name in names}), tmp_path / "x.parquet")
+    domain = declared({"label": LABEL, "attributes": {name: {"values": ["1"]} for name in names}})
+    found = by_polars(open_source([tmp_path / "x.parquet"], domain), domain)
+    assert all(np.array_equal(table[:, 0], found.class_counts) for table in found.tables.values())
+    assert found.class_counts.sum() == 8

@@ -1,0 +1,127 @@
+"""Statistics add up, show no count, and are assembled from cells of the domain alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.aggregation_cases import BOTH, LABEL, MIXED, NUMERIC_BODIES, declared, total, written
+from support.rows_in_python import counts_of
+
+from dpnb_columnar.counting import query_results
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.parquet import open_source
+
+
+@pytest.fixture
+def parts(tmp_path: Path) -> tuple[Statistics, Statistics, Statistics]:
+    """Statistics of three files: one, another, and both together."""
+    domain = declared(BOTH)
+    files = written(tmp_path, [MIXED, MIXED.slice(3)])
+    first, second, both = (local.aggregate(open_source(some, domain), domain) for some in (files[:1], files[1:], files))
+    return first, second, both
+
+
+def test_statistics_add_up(parts: tuple[Statistics, Statistics, Statistics]) -> None:
+    first, second, both = parts
+    assert total(counts_of(second)) > 0
+    assert first + second == both
+    assert second + first == both
+    assert both - second == first
+    assert first + second - second == first
+    assert first != second
+    assert assemble(both.domain, both.cells()) == both
+    nothing = first - first
+    assert counts_of(nothing) == {}
+    assert nothing + second == second
+
+
+def test_statistics_show_no_count(parts: tuple[Statistics, Statistics, Statistics]) -> None:
+    text = f"{parts[2]!r} {parts[2]} {parts[2].cells()!r} {parts[2].columns!r}"
+    assert "CONFIDENTIAL" in text
+    assert "2 classes, 2 numeric and 2 categorical" in text
+    assert "[1" not in text
+    assert "array" not in text
+
+
+def test_statistics_of_different_domains(parts: tuple[Statistics, Statistics, Statistics]) -> None:
+    other = assemble(declared({"label": LABEL, "attributes": NUMERIC_BODIES}), [])
+    assert other != parts[0]
+    with pytest.raises(ValueError, match="different domains cannot be added"):
+        parts[0] + other
+    with pytest.raises(ValueError, match="different domains cannot be subtracted"):
+        parts[0] - other
+
+
+def cells(attribute: str | None, *triples: tuple[int, int, int]) -> Cells:
+    table = np.array(triples, dtype=np.int64).reshape(-1, 3)
+    return Cells(attribute, table[:, 0], table[:, 1], table[:, 2])
+
+
+SMALL = declared(
+    {"label": LABEL, "attributes": {"age": {"lower": 0, "upper": 9, "step": 1}, "sex": {"values": ["m", "f"]}}}
+)
+
+
+def test_assembly() -> None:
+    statistics = assemble(
+        SMALL,
+        [
+            cells("sex", (1, 1, 41), (0, 0, 2)),
+            cells(None, (1, 0, 41), (0, 0, 2)),
+            cells("age", (1, 9, 40), (0, 3, 1), (0, 0, 1)),
+            cells("age", (1, 9, 1)),
+        ],
+    )
+    assert statistics.class_counts.tolist() == [2, 41]
+    assert statistics.tables["sex"].tolist() == [[2, 0], [0, 41]]
+    assert [(column.codes.tolist(), column.counts.tolist()) for column in statistics.columns["age"]] == [
+        ([0, 3], [1, 1]),
+        ([9], [41]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("faulty", "problem"),
+    [
+        ([cells("age", (0, 10, 4711))], "'age' lies outside"),
+        ([cells("age", (0, -1, 4711))], "'age' lies outside"),
+        ([cells("age", (2, 1, 4711))], "'age' lies outside"),
+        ([cells("sex", (0, 2, 4711))], "'sex' lies outside"),
+        ([cells("sex", (-1, 1, 4711))], "'sex' lies outside"),
+        ([cells(None, (2, 0, 4711))], "the classes lies outside"),
+        ([cells(None, (0, 1, 4711))], "the classes lies outside"),
+        ([cells("wage", (0, 0, 4711))], "'wage' is not in the domain"),
+        ([cells("age", (0, 1, -4711))], "'age' is below zero"),
+        ([cells("sex", (0, 1, 1), (0, 1, -4711))], "'sex' is below zero"),
+        ([cells(None, (1, 0, -4711))], "the classes is below zero"),
+        ([cells(None, (0, 0, 4711))], "'age' do not add up"),
+        ([cells(None, (0, 0, 4711)), cells("age", (0, 1, 4711)), cells("sex", (0, 1, 4710))], "'sex' do not add up"),
+        ([cells(None, (0, 0, 4711)), cells("age", (1, 1, 4711)), cells("sex", (0, 1, 4711))], "'age' do not add up"),
+    ],
+)
+def test_faulty_cells_are_refused(faulty: list[Cells], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem) as caught:
+        assemble(SMALL, faulty)
+    assert "471" not in str(caught.value)
+
+
+def test_more_cannot_be_taken_away_than_there_is(parts: tuple[Statistics, Statistics, Statistics]) -> None:
+    with pytest.raises(ValueError, match="below zero"):
+        parts[1] - parts[2]
+
+
+def test_statistics_may_be_as_large_as_their_file_allows(
+    parts: tuple[Statistics, Statistics, Statistics], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is written is read again, however much it is; what unpacks to far more than its file is not."""
+    save_statistics(parts[2], tmp_path / "all.statistics.parquet")
+    monkeypatch.setattr(query_results, "LARGEST_TABLE", 1)
+    assert load_statistics(tmp_path / "all.statistics.parquet") == parts[2]
+    monkeypatch.setattr(query_results, "LARGEST_RATIO", 0.001)
+    with pytest.raises(DataError, match=r"all\.statistics\.parquet: not a statistics file"):
+        load_statistics(tmp_path / "all.statistics.parquet")

@@ -1,0 +1,216 @@
+"""DDI codebooks: read as written, and nothing else in them does harm."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from support.codebook_cases import codebook, codebooks, codes, ddi_of, variable, written
+
+from dpnb_columnar.errors import ConfigurationError, MissingInputError
+from dpnb_columnar.extracts.codebooks import checks
+from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure
+from dpnb_columnar.extracts.codebooks.ddi import read_ddi
+
+TOWN = codebook(
+    [
+        variable("KIND", form=Form.TEXT, record_types=("H", "P"), codes=codes(H="Household", P="Person")),
+        variable("RENT", start=1, width=4, decimals=2, measure=Measure.CONTINUOUS, record_types=("H",)),
+        variable("SEX", start=1, label="Sex", record_types=("P",), codes=codes(_1="Male", _2="Female", _9="Female")),
+    ],
+    collection="usa.ipums.org",
+    record_types=("H", "P"),
+    record_type_variable="KIND",
+    encoding="iso-8859-1",
+)
+
+
+def refused(path: Path) -> str:
+    """What reading says against a codebook."""
+    with pytest.raises(ConfigurationError) as caught:
+        read_ddi(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    return message.removeprefix(f"{path}: ")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@given(book=codebooks())
+def test_any_codebook_is_read_as_written(book: Codebook, tmp_path: Path) -> None:
+    path = written(tmp_path, "town.xml", ddi_of(book))
+    assert read_ddi(path) == replace(book, source=str(path))
+
+
+@pytest.mark.parametrize("namespace", ["ddi:codebook:2_5", "http://www.icpsr.umich.edu/DDI", ""])
+def test_the_namespace_does_not_matter(namespace: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "town.xml", ddi_of(TOWN, namespace))
+    assert read_ddi(path) == replace(TOWN, source=str(path))
+
+
+def test_compressed_codebook(tmp_path: Path) -> None:
+    path = written(tmp_path, "town.xml.gz", gzip.compress(ddi_of(TOWN).encode()))
+    assert read_ddi(path).variables == TOWN.variables
+
+
+def test_codes_of_one_label_are_all_kept(tmp_path: Path) -> None:
+    sex = read_ddi(written(tmp_path, "town.xml", ddi_of(TOWN))).variables[2]
+    assert [code.value for code in sex.codes if code.label == "Female"] == ["2", "9"]
+
+
+def test_coding_instructions_explain_codes_where_no_category_does(tmp_path: Path) -> None:
+    wage = variable("WAGE", width=7, measure=Measure.CONTINUOUS)
+    told = (
+        "Codes WAGE is a 7-digit variable.\n\n 9999999 = N.I.U. (Not in Universe).\n-000,001=Net  loss\n"
+        "12345678 = too wide\nnote: 3 = 3\n"
+    )
+    content = ddi_of(codebook([wage])).replace("<concept>", f"<codInstr><![CDATA[{told}]]></codInstr><concept>")
+    (read,) = read_ddi(written(tmp_path, "town.xml", content)).variables
+    assert read.codes == (Code("9999999", "N.I.U. (Not in Universe)."), Code("-000001", "Net loss"))
+    labelled = ddi_of(codebook([replace(wage, codes=codes(_1="one"))])).replace(
+        "<concept>", f"<codInstr>{told}</codInstr><concept>"
+    )
+    (read,) = read_ddi(written(tmp_path, "town.xml", labelled)).variables
+    assert read.codes == codes(_1="one")
+
+
+def test_what_a_codebook_may_leave_out(tmp_path: Path) -> None:
+    bare = '<codeBook><dataDscr><var name="A"><location width="3"/></var><var name="B"/></dataDscr></codeBook>'
+    read = read_ddi(written(tmp_path, "bare.xml", bare))
+    assert (read.name, read.collection, read.encoding, read.record_types) == ("bare", "", "utf-8", ())
+    assert read.variables == (
+        variable("A", start=None, width=3, measure=Measure.CONTINUOUS),
+        variable("B", start=None, width=None, measure=Measure.CONTINUOUS),
+    )
+
+
+def test_a_record_type_in_a_rectangular_extract_says_nothing(tmp_path: Path) -> None:
+    content = ddi_of(codebook([variable("A")])).replace("<var ", '<var rectype="P" ')
+    assert read_ddi(written(tmp_path, "town.xml", content)).variables[0].record_types == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("</codeBook>", "", "not well-formed XML at line "),
+        ("<codeBook", "<!DOCTYPE codeBook><codeBook", "declares a document type"),
+        ("<codeBook", '<!DOCTYPE a [<!ENTITY b "c">]><codeBook', "declares a document type"),
+        ("<codeBook", '<!DOCTYPE a SYSTEM "file:///etc/passwd"><codeBook', "declares a document type"),
+        ("Household<", "&outside;<", "not well-formed XML"),
+        ("UTF-8", "none-such", "character encoding that XML parsers do not know"),
+        ("UTF-8", "utf-7", "character encoding that XML parsers do not know"),
+        ("codeBook", "html", "begins with 'html'"),
+        ("<txt>", "<txt>" + "<b>" * 70, "nests more than 64 elements"),
+        ('StartPos="2"', 'StartPos="two"', "'RENT': expected a whole number as StartPos, found 'two'"),
+        ('EndPos="5" width="4"', 'EndPos="5" width="9"', "'RENT': columns 2 to 5 are not its width, 9"),
+        ('EndPos="5" width="4"', 'EndPos="1" width="0"', "'RENT': its width is 0"),
+        ('EndPos="5" width="4"', "", "'RENT': its place in the line has no end"),
+        ('StartPos="2" EndPos="5"', "", "'RENT' have no place in the line, others have one"),
+        ('StartPos="2" EndPos="5"', 'StartPos="999999999" EndPos="1000000002"', "expected a whole number as EndPos"),
+        ('StartPos="2" EndPos="5"', 'StartPos="1000000" EndPos="1000003"', "'RENT': it lies outside of columns 1 to"),
+        ('StartPos="2" EndPos="5"', 'StartPos="0" EndPos="3"', "'RENT': it lies outside of columns 1 to"),
+        (
+            'StartPos="2" EndPos="5"',
+            'StartPos="1" EndPos="4"',
+            "'RENT': column 1 of the line belongs to 'KIND' as well",
+        ),
+        ('dcml="2"', 'dcml="5"', "'RENT': it has 5 implied decimals in 4 characters"),
+        ('dcml="2"', 'dcml="-2"', "'RENT': expected a whole number as dcml"),
+        ('name="RENT"', 'name="kind"', "2 variables of this name on record type 'H'"),
+        ('name="RENT"', "", "a name is printable text"),
+        ('name="RENT"', 'name="&#x9b;31m"', "a name is printable text"),
+        ('rectype="H">', 'rectype="X">', "'KIND': record type 'H' is unknown; the codebook has 'X', 'P'"),
+        ('name="RENT" dcml="2" intrvl="contin" rectype="H"', 'name="RENT"', "'RENT': it is on no record type"),
+        ('rectype="H P"', 'rectype="H"', "'KIND': it tells record types apart, but is not on record type 'P'"),
+        ('recidvar="KIND"', 'recidvar="NONE"', "'NONE': it tells record types apart, but is not on"),
+        ("recidvar=", "old=", "no variable tells them apart"),
+        ("recGrp", "group", "declares no record group"),
+        ("ISO-8859-1", "EBCDIC", "encoding: expected one of utf-8"),
+        ("<catValu>9", "<catValu>" + "9" * 300, "is no code: printable text of at most 256 characters"),
+        ("Male", "\x9b31m", "the label of a code holds a control character"),
+        ("<labl>Sex", "<labl>\x9b31m", "its label, concept or universe holds a control character"),
+        ("<fileName>town", "<fileName>" + "town" * 99, "the data set's name is printable text"),
+    ],
+)
+def test_refusals_name_the_variable(old: str, new: str, said: str, tmp_path: Path) -> None:
+    content = ddi_of(TOWN)
+    assert old in content
+    assert said in refused(written(tmp_path, "town.xml", content.replace(old, new)))
+
+
+def test_all_faults_are_told_at_once(tmp_path: Path) -> None:
+    faulty = codebook([variable("A", start=-1), variable("B", start=5, width=-3), variable("C", width=1, decimals=2)])
+    message = refused(written(tmp_path, "town.xml", ddi_of(faulty)))
+    assert [line.split(":")[0].strip() for line in message.splitlines()[1:]] == ["'B'"]  # no position to look further
+    path = written(tmp_path, "town.xml", ddi_of(replace(faulty, variables=(faulty.variables[0], faulty.variables[2]))))
+    assert [line.split(":")[0].strip() for line in refused(path).splitlines()[1:]] == ["'A'", "'C'"]
+
+
+def test_many_faults_are_counted(tmp_path: Path) -> None:
+    book = codebook([variable(f"V{place}", start=place, decimals=2) for place in range(30)])
+    message = refused(written(tmp_path, "town.xml", ddi_of(book)))
+    assert message.endswith("\n  and 10 more")
+
+
+def test_two_variables_that_tell_record_types(tmp_path: Path) -> None:
+    content = ddi_of(TOWN).replace('recidvar="KIND"', 'recidvar="OTHER"', 1)
+    assert "by more than one variable" in refused(written(tmp_path, "town.xml", content))
+
+
+def test_record_type_at_two_places(tmp_path: Path) -> None:
+    kinds = [variable("KIND", form=Form.TEXT, start=place, record_types=(kind,)) for place, kind in enumerate("HP")]
+    content = ddi_of(replace(TOWN, variables=tuple(kinds)))
+    assert "stands at more than one place of the line" in refused(written(tmp_path, "town.xml", content))
+
+
+def test_no_variable(tmp_path: Path) -> None:
+    assert "variables: there is none" in refused(written(tmp_path, "town.xml", ddi_of(codebook([]))))
+
+
+def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "LARGEST_CODEBOOK", 2**20)
+    bomb = written(tmp_path, "town.xml.gz", gzip.compress(b"<codeBook>" + b" " * 2**21))
+    assert "larger than 1 MiB" in refused(bomb)
+
+
+def test_decimals_without_a_width_are_bounded(tmp_path: Path) -> None:
+    free = variable("AGE", start=None, width=None, measure=Measure.CONTINUOUS, decimals=999_999_999)
+    assert "'AGE': it has more than 18 implied decimals" in refused(
+        written(tmp_path, "a.xml", ddi_of(codebook([free])))
+    )
+    most = codebook([replace(free, decimals=18)])
+    assert read_ddi(written(tmp_path, "b.xml", ddi_of(most))).variables[0].decimals == 18
+
+
+def test_an_unfinished_token_is_not_looked_at_a_thousand_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The parser begins it anew with every piece."""
+    monkeypatch.setattr(checks, "LARGEST_CODEBOOK", 2**24)
+    bomb = written(tmp_path, "town.xml.gz", gzip.compress(b"<" + b"a" * (checks.LARGEST_CODEBOOK - 1)))
+    assert len([*checks.chunks(bomb)]) <= 2
+    assert "not well-formed" in refused(bomb)
+
+
+def test_numbers_of_variables_and_codes_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, "town.xml", ddi_of(TOWN))
+    for limit in ("MOST_VARIABLES", "MOST_CODES"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"dpnb_columnar.extracts.codebooks.ddi.{limit}", 2)
+            assert "has more than" in refused(path)
+        with monkeypatch.context() as patch:
+            patch.setattr(checks, limit, 2)
+            assert ": more than 2" in refused(path)
+
+
+def test_damaged_compression(tmp_path: Path) -> None:
+    whole = gzip.compress(ddi_of(TOWN).encode())
+    for damaged in (whole[:-20], whole[:40] + b"\0" * 20 + whole[60:]):
+        assert "ends early or is damaged" in refused(written(tmp_path, "town.xml.gz", damaged))
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(MissingInputError, match="cannot be read"):
+        read_ddi(tmp_path / "none.xml")
+    with pytest.raises(MissingInputError, match="cannot be read"):
+        read_ddi(tmp_path)

@@ -1,0 +1,161 @@
+"""Layouts in the project's own form, and the one of 1940 that comes with it."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from support.codebook_cases import codebooks, layout_of, variable, written
+from support.real_data import FOLDER
+
+from dpnb_columnar.errors import ConfigurationError, MissingInputError
+from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure
+from dpnb_columnar.extracts.codebooks.layout import __doc__ as documentation
+from dpnb_columnar.extracts.codebooks.layout import read_layout_file
+from dpnb_columnar.extracts.codebooks.read import packaged_layouts, read_codebook
+
+TOWN = """
+record_types = ["H", "P"]
+record_type_variable = "KIND"
+[[variable]]
+name = "KIND"
+columns = [1, 1]
+record_types = ["H", "P"]
+form = "text"
+[[variable]]
+name = "SEX"
+columns = [2, 2]
+record_types = ["P"]
+codes = { 1 = "Male", 2 = "Female" }
+"""
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@given(book=codebooks())
+def test_any_codebook_is_read_as_written(book: Codebook, tmp_path: Path) -> None:
+    path = written(tmp_path, "town.toml", layout_of(book))
+    assert read_layout_file(path) == replace(book, source=str(path))
+
+
+def test_the_documented_example_and_what_is_left_out(tmp_path: Path) -> None:
+    assert documentation is not None
+    example = documentation.split("::\n")[1].split("``decimals``")[0]
+    book = read_layout_file(written(tmp_path, "town.toml", "\n".join(line.strip() for line in example.splitlines())))
+    assert (book.name, book.record_types, book.record_type_variable) == ("town1930", ("H", "P"), "KIND")
+    kind, sex = book.variables
+    assert (kind.form, kind.measure, kind.codes) == (Form.TEXT, Measure.CONTINUOUS, ())
+    assert sex == variable("SEX", start=1, record_types=("P",), label="Sex", codes=sex.codes)
+    assert sex.codes == (Code("1", "Male"), Code("2", "Female"), Code("9", "Unknown"))
+
+
+def test_a_delimited_extract_has_no_columns(tmp_path: Path) -> None:
+    path = written(tmp_path, "town.toml.gz", gzip.compress(b'[[variable]]\nname = "AGE"\n'))
+    book = read_layout_file(path)
+    assert book.name == "town"
+    assert book.variables == (variable("AGE", start=None, width=None, measure=Measure.CONTINUOUS),)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("record_types", "record_kinds", "layout.record_kinds: unknown key; did you mean record_types?"),
+        ('form = "text"', 'from = "text"', "'KIND'.from: unknown key; did you mean form?"),
+        ('form = "text"', 'form = "words"', "'KIND'.form: expected one of number, text, found 'words'"),
+        ("[2, 2]", "[2]", "'SEX'.columns: expected its first and last column such as [5, 7], found [2]"),
+        ("[2, 2]", "[2, 1]", "'SEX': its width is 0"),
+        ("[2, 2]", "[1, 1]", "'SEX': column 1 of the line belongs to 'KIND' as well on record type 'P'"),
+        ('{ 1 = "Male", 2 = "Female" }', '["Male"]', "'SEX'.codes: expected a table"),
+        ('"Male"', "1", "'SEX'.codes.1: expected text, found 1"),
+        ('"Male"', '"\\u001b[31m"', "the label of a code holds a control character"),
+        ('name = "SEX"', "name = 3", "3.name: expected text, found 3"),
+        ('name = "SEX"', 'name = "SEX"\ndecimals = true', "'SEX'.decimals: expected a whole number, found True"),
+        ('name = "SEX"', 'name = "SEX"\ndecimals = 3000000000', "'SEX': it has more than 18 implied decimals"),
+        ('name = "SEX"', 'name = "SEX"\ndecimals = 1e999999999999999999999', "not a TOML file: a number in it is out"),
+        ("[[variable]]", "[variable]", "not a TOML file"),
+        ('record_type_variable = "KIND"', "variable = 3", "not a TOML file"),
+        ("record_types = ", "record_types = " + "[" * 9999, "not a TOML file"),
+        ("KIND", "\xe9", "not UTF-8 text; save the codebook as UTF-8"),
+    ],
+)
+def test_refusals_name_the_variable(old: str, new: str, said: str, tmp_path: Path) -> None:
+    assert old in TOWN
+    path = written(tmp_path, "town.toml", TOWN.replace(old, new).encode("latin-1"))
+    with pytest.raises(ConfigurationError) as caught:
+        read_layout_file(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert said in str(caught.value)
+
+
+def test_variables_are_tables(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"variable: expected tables \[\[variable\]\], found 3"):
+        read_layout_file(written(tmp_path, "town.toml", "variable = 3"))
+    with pytest.raises(ConfigurationError, match="variable 1: expected a table, found 3"):
+        read_layout_file(written(tmp_path, "town.toml", "variable = [3]"))
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    with pytest.raises(MissingInputError, match="cannot be read"):
+        read_layout_file(tmp_path / "none.toml")
+
+
+@pytest.fixture(scope="module")
+def census() -> Codebook:
+    return read_codebook("ipums1940")
+
+
+def test_1940_is_packaged() -> None:
+    assert "ipums1940" in packaged_layouts()
+
+
+def test_1940_lines_are_filled_without_a_gap(census: Codebook) -> None:
+    for kind, count, end in (("H", 53, 159), ("P", 102, 273)):
+        found = [one for one in census.variables if one.record_types == (kind,)]
+        assert len(found) == count
+        column = 0
+        for one in found:
+            assert one.start == column
+            assert one.width is not None
+            column += one.width
+        assert column == end
+
+
+def test_1940_record_types(census: Codebook) -> None:
+    assert (census.record_types, census.record_type_variable) == (("H", "P"), "RECTYPE")
+    on_both = [{one.name for one in census.variables if one.record_types == (kind,)} for kind in "HP"]
+    assert on_both[0] & on_both[1] == {"RECTYPE", "YEAR", "DATANUM", "SERIAL"}
+
+
+def test_1940_codes_fit_their_columns(census: Codebook) -> None:
+    for one in census.variables:
+        assert all(len(code.value) == one.width and code.value.isdigit() and code.label for code in one.codes), one.name
+    found = {one.name: one for one in census.variables}
+    assert found["SEX"].codes == (Code("1", "Male"), Code("2", "Female"))
+    assert (found["PERWT"].decimals, found["CPI99"].decimals, found["SEI"].decimals) == (2, 3, 0)
+    assert len(found["IND1950"].codes) == 162
+
+
+def test_1940_agrees_with_the_published_table(census: Codebook) -> None:
+    table = FOLDER / "ipums1940_layout.tsv"
+    if not table.is_file():
+        pytest.skip(f"no table of the layout: {table} is not there")
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    assert len(rows) == len(census.variables) == 155
+    for row, one in zip(rows, census.variables, strict=True):
+        assert one.start is not None
+        assert (row["name"], row["rectype"]) == (one.name, *one.record_types)
+        assert (int(row["start"]), int(row["width"])) == (one.start + 1, one.width)
+        assert (row["type"] == "str", int(row["implied_decimals"])) == (one.form is Form.TEXT, one.decimals)
+        assert " ".join(row["label"].split()) == one.label
+        listed = [code.split("=", 1) for code in row["codes"].split("|")] if row["codes"] else []
+        if listed:
+            assert [(value, " ".join(label.split())) for value, label in listed] == [
+                (code.value, code.label) for code in one.codes
+            ]
+        elif one.codes:  # a list longer than the table gives
+            assert len(one.codes) == int(row["n_codes"])
+            assert row["code_range"] == f"{one.codes[0].value}..{one.codes[-1].value}"

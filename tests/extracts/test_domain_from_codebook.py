@@ -1,0 +1,274 @@
+"""Domains made from codebooks: every rule, on codebooks made up for it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from support.codebook_cases import codebook, codebooks, codes, labelled, variable
+
+from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.extracts.codebooks import amounts
+from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
+from dpnb_columnar.extracts.codebooks.facts import adult_roles
+from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
+from dpnb_columnar.extracts.select import adult_like
+
+USA, CPS, CENSUS = "usa.ipums.org", "cps.ipums.org", "census.gov"
+
+
+def made(one: Variable, collection: str = "") -> Attribute | str:
+    """The attribute that a variable makes, or why it makes none."""
+    domain, left_out = domain_of(codebook([one], collection=collection))
+    assert len(domain.attributes) + len(left_out) == 1
+    if left_out:
+        assert left_out == (LeftOut(one.name, left_out[0].reason),)
+        return left_out[0].reason
+    (attribute,) = labelled(domain).attributes  # the declaration can be read back
+    assert attribute == domain.attributes[0]
+    return attribute
+
+
+def amount(name: str, width: int | None, decimals: int = 0, *listed: Code) -> Variable:
+    """A continuous number."""
+    return variable(name, width=width, decimals=decimals, measure=Measure.CONTINUOUS, codes=listed)
+
+
+def bounds(made: Attribute | str) -> tuple[Fraction, Fraction, Fraction]:
+    assert isinstance(made, Numeric), made
+    return made.lower, made.upper, made.step
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(book=codebooks())
+def test_any_codebook_makes_a_domain_that_can_be_declared(book: Codebook) -> None:
+    domain, left_out = domain_of(book)
+    names = list(dict.fromkeys(one.name for one in book.variables))
+    assert sorted([*domain.columns, *(one.name for one in left_out)]) == sorted(names)
+    assert [name for name in names if name in domain.columns] == list(domain.columns)
+    assert domain.name == book.name
+    if domain.attributes:
+        assert labelled(domain).attributes == domain.attributes
+
+
+def test_categorical_codes_are_written_as_the_column_will_hold_them() -> None:
+    number = variable("MONTHS", width=2, codes=codes(_01="A", _02="B", _10="B"))
+    assert made(number) == Categorical("MONTHS", ("1", "2", "10"))
+    text = variable("KIND", form=Form.TEXT, width=2, codes=(Code("01", "A"), Code("X ", "B"), Code("0A", "B")))
+    assert made(text) == Categorical("KIND", ("01", "X", "0A"))
+    negative = variable("CHANGE", width=2, codes=(Code("-1", "less"), Code("00", "as before"), Code("+1", "more")))
+    assert made(negative) == Categorical("CHANGE", ("-1", "0", "1"))
+    twice = variable("TWICE", width=2, codes=(Code("01", "A"), Code("1", "a"), Code("02", "B")))
+    assert made(twice) == Categorical("TWICE", ("1", "2"))
+
+
+def test_unknown_codes_are_one_category_and_not_in_universe_is_a_value() -> None:
+    employed = codes(_0="NIU", _1="Employed", _2="Not", _7="Unknown", _8="Illegible", _9="Missing")
+    attribute = made(variable("EMPLOYED", codes=employed))
+    assert attribute == Categorical("EMPLOYED", ("0", "1", "2"), Missing.CATEGORY, ("7", "8", "9"))
+    assert made(variable("EMPLOYED", codes=employed[:3])) == Categorical("EMPLOYED", ("0", "1", "2"))
+
+
+def test_blanks_are_a_category_of_their_own() -> None:
+    for blank in ("", " "):
+        listed = (Code(blank, "N/A (less than 16 years old)"), Code("1", "Yes"), Code("2", "No"))
+        assert made(variable("WORKED", codes=listed)) == Categorical("WORKED", ("1", "2"), Missing.CATEGORY)
+
+
+def test_a_code_that_is_listed_as_value_and_unknown_is_a_value() -> None:
+    listed = (Code("1", "A"), Code("2", "B"), Code("02", "Unknown"))
+    assert made(variable("X", width=2, codes=listed)) == Categorical("X", ("1", "2"))
+
+
+def test_ranges_of_codes() -> None:
+    groups = variable("GROUPS", codes=(Code("1", "groups", "6"),))
+    assert made(groups) == Categorical("GROUPS", tuple("123456"))
+    areas = variable("AREA", width=5, codes=(Code("00100", "areas", "70301"),))
+    assert made(areas) == "it has more than 10000 codes"
+    serial = variable("AREA", width=5, form=Form.TEXT, codes=(Code("A1", "areas", "A9"),))
+    assert made(serial) == "its codes are a range, not a list"
+
+
+@pytest.mark.parametrize(
+    ("one", "reason"),
+    [
+        (variable("NAME", form=Form.TEXT, width=20), "text, and the codebook lists no codes"),
+        (variable("NOTE", form=Form.TEXT, measure=Measure.CONTINUOUS), "text, and the codebook lists no codes"),
+        (variable("PLACE", width=4), "names, and the codebook does not list their codes"),
+        (variable("ONE", codes=codes(_1="All")), "it has one value only"),
+        (variable("NONE", codes=codes(_9="Unknown")), "it has one value only"),
+        (variable("MIXED", codes=codes(_1="One", _A="Two")), "its codes are not whole numbers"),
+        (variable("HALVES", width=2, decimals=1, codes=codes(_05="A", _10="B")), "its codes are names with decimals"),
+        (amount("MIXED", 1, 0, Code("A", "all")), "its codes are not numbers"),
+        (amount("WIDE", 10), "its values, 0 to 9999999999, are more than a grid can hold (4294967296 cells)"),
+        (amount("WIDER", 19), "its width gives no bounds"),
+        (amount("FREE", None), "its width gives no bounds"),
+        (amount("SINGLE", 4, 0, Code("2018", "the year", "2018")), "it has one value only"),
+        (
+            amount("FAR", 18, 0, Code("100000000000000000", "far", "100000000000000009")),
+            "its values, 100000000000000000 to 100000000000000009, are more than a grid can hold (4294967296 cells)",
+        ),
+        (
+            amount("MANY", 9, 0, Code("1", "known", "9"), Code("100000", "Unknown", "999999")),
+            "more than 10000 of its codes mean that the value is missing",
+        ),
+    ],
+)
+def test_what_is_left_out(one: Variable, reason: str) -> None:
+    assert made(one) == reason
+
+
+def test_ranges_of_missing_codes_are_not_written_out_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    written_out: list[Fraction] = []
+
+    def noted(code: Code, unit: Fraction) -> list[Fraction]:
+        members = [*amounts_members(code, unit)]
+        written_out.extend(members)
+        return members
+
+    amounts_members = amounts._members
+    monkeypatch.setattr(amounts, "_members", noted)
+    ranges = [Code(str(first), "Unknown", str(first + 3999)) for first in range(0, 4_000_000, 4000)]
+    assert made(amount("HUGE", 9, 0, *ranges)) == "more than 10000 of its codes mean that the value is missing"
+    assert len(written_out) == 8000
+    assert (
+        made(amount("WIDE", 9, 0, Code("0", "Unknown", "99999999"))) == "more than 10000 of its codes mean that "
+        "the value is missing"
+    )
+    assert len(written_out) == 8000
+
+
+def test_amounts_take_their_bounds_from_width_and_decimals() -> None:
+    assert bounds(made(amount("DOLLARS", 7))) == (0, 9_999_999, 1)
+    assert bounds(made(amount("SCORE", 3, 1))) == (0, Fraction("99.9"), Fraction("0.1"))
+    assert bounds(made(amount("CENTS", 4, 4))) == (0, Fraction("0.9999"), Fraction("0.0001"))
+
+
+def test_amounts_can_be_negative_where_a_code_is() -> None:
+    assert bounds(made(amount("BALANCE", 4, 0, Code("-001", "Net loss")))) == (-999, 9999, 1)
+    missing = made(amount("BALANCE", 4, 0, Code("-001", "Missing")))
+    assert bounds(missing) == (0, 9999, 1)
+    assert isinstance(missing, Numeric)
+    assert missing.missing_values == (-1,)
+
+
+def test_implied_decimals_of_missing_codes() -> None:
+    wage = made(amount("WAGE", 5, 2, Code("99999", "NIU"), Code("999.98", "Missing"), Code("00000", "None")))
+    assert isinstance(wage, Numeric)
+    assert wage.missing_values == (Fraction("999.99"), Fraction("999.98"))
+
+
+def test_lists_that_spell_numbers_are_amounts() -> None:
+    ages = tuple(Code(f"{age:03}", str(age)) for age in range(1, 91))
+    others = (Code("000", "Under 1 year"), Code("098", "98+"), Code("997", "NIU"), Code("999", "Missing"))
+    age = made(variable("AGE", width=3, codes=(*others[:1], *ages, *others[1:])))
+    assert age == Numeric("AGE", Fraction(0), Fraction(98), Fraction(1), missing_values=(Fraction(997), Fraction(999)))
+    children = (
+        Code("0", "0 children present"),
+        Code("1", "1 child present"),
+        *(Code(str(k), str(k)) for k in range(2, 9)),
+    )
+    assert bounds(made(variable("CHILDREN", codes=(*children, Code("9", "9+"))))) == (0, 9, 1)
+
+
+def test_lists_of_names_and_short_lists_are_categories() -> None:
+    weeks = codes(_0="N/A", _1="1-13 weeks", _2="2 or so", _3="27-39 weeks")
+    assert isinstance(made(variable("WEEKS", codes=weeks)), Categorical)
+    vehicles = tuple(Code(str(k), f"{k} vehicles") for k in range(7))
+    assert isinstance(made(variable("VEHICLES", codes=vehicles)), Categorical)
+    grades = tuple(Code(f"{k:02}", f"Grade {k}") for k in range(20))
+    assert isinstance(made(variable("GRADE", width=2, codes=grades)), Categorical)
+    intervals = tuple(Code(f"{k:02}", f"{k} - {k + 9} years") for k in range(20))
+    assert isinstance(made(variable("YEARS", width=2, codes=intervals)), Categorical)
+    shifted = tuple(Code(f"{k:02}", str(1998 + k)) for k in range(20))
+    assert isinstance(made(variable("BUILT", width=2, codes=shifted)), Categorical)
+
+
+def test_ranges_bound_amounts() -> None:
+    blank, hours, most = Code("", "N/A"), Code("1", "hours", "98"), Code("99", "99 or more hours")
+    worked = made(amount("WORKED", 2, 0, blank, hours, most), CENSUS)
+    assert worked == Numeric("WORKED", Fraction(1), Fraction(99), Fraction(1))
+    income = made(
+        amount("INCOME", 7, 0, Code("-19997", "Loss", "-1"), Code("0", "None"), Code("1", "$1 to", "4209995"))
+    )
+    assert bounds(income) == (-19997, 4209995, 1)
+
+
+def test_public_facts_about_amounts() -> None:
+    for collection, width in ((USA, 7), (CPS, 8), (USA, 6)):
+        nines = 10**width - 1
+        wage = made(amount("INCWAGE", width), collection)
+        assert wage == Numeric("INCWAGE", Fraction(0), Fraction(nines), Fraction(1), missing_values=(nines, nines - 1))  # type: ignore[arg-type]
+        total = made(amount("INCTOT", width), collection)
+        assert bounds(total) == (-(nines // 10), nines, 1)
+    assert made(amount("INCWAGE", 7)) == Numeric("INCWAGE", Fraction(0), Fraction(9999999), Fraction(1))
+    hours = made(amount("AHRSWORKT", 3, 0, Code("999", "NIU")), CPS)
+    assert bounds(hours) == (0, 198, 1)
+    assert isinstance(hours, Numeric)
+    assert Fraction(999) in hours.missing_values
+
+
+@pytest.mark.parametrize(
+    ("name", "collection"),
+    [
+        ("SERIAL", USA),
+        ("PERWT", USA),
+        ("repwtp12", USA),
+        ("CPSIDP", CPS),
+        ("RT", CENSUS),
+        ("PWGTP80", CENSUS),
+        ("CPI99", USA),
+    ],
+)
+def test_technical_variables_by_name(name: str, collection: str) -> None:
+    assert isinstance(made(amount(name, 4), collection), str)
+    assert isinstance(made(amount(name, 4), "elsewhere.org"), Numeric)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        variable("A", concept="Technical Variables -- HOUSEHOLD", codes=codes(_1="a", _2="b")),
+        variable("A", concept="Linking Variables -- PERSON", codes=codes(_1="a", _2="b")),
+        variable("FAGEP", label="Age allocation flag", codes=codes(_0="No", _1="Yes")),
+        variable("QAGE", label="Flag for Age", codes=codes(_0="No", _1="Yes")),
+    ],
+)
+def test_technical_variables_by_concept_or_label(one: Variable) -> None:
+    assert isinstance(made(one), str)
+
+
+def test_numbers_that_are_names() -> None:
+    assert "names" in str(made(amount("COUNTY", 4), USA))
+    listed = variable("COUNTY", width=4, codes=codes(_0010="Here", _0030="There"))
+    assert made(listed, USA) == Categorical("COUNTY", ("10", "30"))
+
+
+def test_columns_are_chosen_by_name_and_order() -> None:
+    book = codebook([variable("A", codes=codes(_1="a", _2="b")), amount("B", 2), variable("C", width=3)])
+    domain, left_out = domain_of(book, ["C", "B", "B", "A"])
+    assert domain.columns == ("B", "A")
+    assert [one.name for one in left_out] == ["C"]
+    with pytest.raises(UsageError, match=r"town\.xml: the codebook has no variable 'a'; did you mean A\?"):
+        domain_of(codebook([variable("A"), variable("Q")]), ["Q", "a"])
+
+
+def test_thirteen_roles() -> None:
+    assert len(adult_roles()) == 13
+    assert all(set(lists) == {"usa", "cps", "acs"} for lists in adult_roles().values())
+    for collection in ("usa", "cps", "acs"):
+        first = [lists[collection][0] for lists in adult_roles().values()]
+        assert adult_like(first) == (tuple(first), ())
+        last = [lists[collection][-1] for lists in adult_roles().values()]
+        assert adult_like([*reversed(last), "OTHER"]) == (tuple(last), ())
+
+
+def test_adult_like_names_that_are_there() -> None:
+    assert adult_like(["WKHP", "AGEP", "SEX", "NATIVITY", "CIT"])[0] == ("AGEP", "SEX", "CIT", "WKHP")
+    assert adult_like(iter(["AHRSWORKT", "AGE"])) == (
+        ("AGE", "AHRSWORKT"),
+        (*tuple(adult_roles())[1:11], "weeks per year"),
+    )
+    assert adult_like([]) == ((), tuple(adult_roles()))

@@ -1,0 +1,193 @@
+"""Domains made from the codebooks of real extracts and from the packaged layout of 1940."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from fractions import Fraction
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.codebook_cases import labelled
+from support.real_data import FOLDER
+
+from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
+from dpnb_columnar.domain.catalogue import read_catalogue
+from dpnb_columnar.extracts.codebooks.read import read_codebook
+from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
+from dpnb_columnar.extracts.select import adult_like
+from dpnb_columnar.runtime.resources import resource
+
+SHIPPED = [
+    "ipums/cps_00006.xml",
+    "ipums/cps_00097.xml",
+    "ipums/cps_00361.xml",
+    "ipums/cps_00421.xml",
+    "ipums/usa_00172.xml",
+]
+DICTIONARY = "acs_pums_2018/PUMS_Data_Dictionary_2018.csv.gz"
+LABEL = "AGE > 40"
+
+
+def shipped(name: str) -> Path:
+    """A file of the real data; skips the test where it is absent."""
+    path = FOLDER / name
+    if not path.is_file():
+        pytest.skip(f"no real codebook: {path} is not there")
+    return path
+
+
+@cache
+def declared(source: Path | str) -> tuple[Domain, dict[str, str]]:
+    """The domain of a codebook, labelled and read back from its declaration; and why what is not in it is left out."""
+    domain, left_out = domain_of(read_codebook(source))
+    assert all(isinstance(one, LeftOut) and one.reason for one in left_out)
+    return labelled(domain, "SOMETHING > 40"), {one.name: one.reason for one in left_out}
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, DICTIONARY])
+def test_every_codebook_makes_a_domain(name: str) -> None:
+    domain, left_out = declared(shipped(name))
+    assert {one.name for one in read_codebook(shipped(name)).variables} == {one.name for one in domain} | set(left_out)
+    unlabelled, _ = domain_of(read_codebook(shipped(name)))
+    if "AGE" in unlabelled.columns:
+        assert "AGE" not in {one.name for one in labelled(unlabelled, LABEL)}
+
+
+def test_cps() -> None:
+    domain, left_out = declared(shipped("ipums/cps_00421.xml"))
+    assert [one.name for one in domain] == ["STATEFIP", "AGE", "SEX", "RACE"]
+    assert domain["AGE"] == Numeric("AGE", Fraction(0), Fraction(99), Fraction(1))
+    assert domain["SEX"] == Categorical("SEX", ("1", "2", "9"))  # 9 is NIU
+    race = domain["RACE"]
+    assert isinstance(race, Categorical)
+    assert (len(race.values), race.missing, race.missing_values) == (28, Missing.CATEGORY, ("999",))
+    assert left_out["WTFINL"] == left_out["MONTH"] == "a technical variable of the publisher"
+    assert left_out["CPSIDP"] == "a key that links records"
+
+
+def test_incomes_can_be_negative() -> None:
+    domain, _ = declared(shipped("ipums/cps_00006.xml"))
+    nines = Fraction(99_999_999)
+    assert domain["INCTOT"] == Numeric(
+        "INCTOT", Fraction(-9_999_999), nines, Fraction(1), missing_values=(nines, nines - 1)
+    )
+
+
+def test_usa() -> None:
+    domain, _ = declared(shipped("ipums/usa_00172.xml"))
+    assert [one.name for one in domain] == ["GQ", "SEX", "AGE"]
+    age = domain["AGE"]
+    assert isinstance(age, Numeric)
+    assert (age.lower, age.upper) == (0, 135)
+
+
+def test_acs_agrees_with_what_the_catalogue_declares() -> None:
+    domain, left_out = declared(shipped(DICTIONARY))
+    entry = next(entry for entry in read_catalogue(resource("datasets.toml")) if entry.name == "acs2018")
+    for ours in entry.domain:
+        found = domain[ours.name]
+        if isinstance(ours, Numeric):
+            assert isinstance(found, Numeric)
+            assert (found.lower, found.upper, found.step) == (ours.lower, ours.upper, ours.step)
+        else:
+            assert isinstance(found, Categorical)
+            assert found.values == ours.values
+    income = domain["PINCP"]
+    assert isinstance(income, Numeric)
+    assert (income.lower, income.upper) == (-19998, 4209995)
+    assert domain["SOCP"].name not in left_out
+    assert {left_out[name] for name in ("PWGTP1", "WGTP80")} == {"a replicate weight"}
+    assert len([name for name, reason in left_out.items() if reason == "a flag about how a value was edited"]) == 131
+    chosen, without = adult_like(one.name for one in domain)
+    assert not without
+    assert chosen == (
+        *("AGEP", "SEX", "RAC1P", "CIT", "MAR", "RELP", "SCHL", "ESR", "COW", "OCCP", "INDP", "WKHP", "WKW"),
+    )
+
+
+def test_acs_values_lie_in_the_domain() -> None:
+    """Rows of one state: every value is declared, or a blank."""
+    domain, _ = declared(shipped(DICTIONARY))
+    with zipfile.ZipFile(shipped("acs_pums_2018/csv_pvt.zip")) as archive:
+        rows = pl.read_csv(archive.read("psam_p50.csv"), infer_schema=False)
+    compared = [one for one in domain if one.name in rows.columns]
+    assert len(compared) > 100
+    for one in compared:
+        column = rows[one.name].drop_nulls()
+        if isinstance(one, Numeric):
+            outside = ((numbers := column.cast(pl.Int64)) < float(one.lower)) | (numbers > float(one.upper))
+            assert not outside.any(), one.name
+        else:
+            whole = all(value.lstrip("-").isdigit() for value in one.values)
+            written = column.cast(pl.Int64).cast(pl.String) if whole else column.str.strip_chars_end()
+            assert set(written) <= {*one.values, *one.missing_values}, one.name
+            assert one.missing is Missing.CATEGORY or not rows[one.name].null_count(), one.name
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_ipums_values_lie_in_the_domain(name: str) -> None:
+    """The first lines of each extract, cut by hand: every value is declared, as an amount, a category or missing."""
+    book = read_codebook(shipped(name))
+    variables = {one.name: one for one in book.variables}
+    with gzip.open(shipped(name.replace(".xml", ".dat.gz")), "rt", encoding=book.encoding) as file:
+        lines = [line.rstrip("\n") for line in islice(file, 20_000)]
+    for attribute in domain_of(book)[0].attributes:
+        one = variables[attribute.name]
+        assert one.start is not None
+        assert one.width is not None
+        held = {
+            int(line[one.start : one.start + one.width])
+            for line in lines
+            if not one.record_types or line[0] in one.record_types
+        }
+        if isinstance(attribute, Numeric):
+            within = {value for value in held if attribute.lower <= value <= attribute.upper}
+            assert held <= within | set(attribute.missing_values), one.name
+        else:
+            assert {str(value) for value in held} <= {*attribute.values, *attribute.missing_values}, one.name
+
+
+def test_1940() -> None:
+    domain, left_out = declared("ipums1940")
+    assert len(domain.attributes) + len(left_out) == 151  # 155, four of them on both record types
+    wage = domain["INCWAGE"]
+    assert isinstance(wage, Numeric)
+    assert (wage.lower, wage.upper, set(wage.missing_values)) == (0, 999_999, {999_998, 999_999})
+    assert domain["WKSWORK1"] == Numeric("WKSWORK1", Fraction(0), Fraction(52), Fraction(1))
+    prestige = domain["PRESGL"]
+    assert isinstance(prestige, Numeric)
+    assert (prestige.upper, prestige.step) == (Fraction("99.9"), Fraction("0.1"))
+    married = domain["MARRNO"]
+    assert married == Categorical("MARRNO", tuple("0123456"), Missing.CATEGORY, ("7", "8", "9"))
+    for name in ("HISTID", "SERIAL", "PERWT", "RECTYPE", "YEAR", "MOMLOC", "OCC", "COUNTY", "BPLD"):
+        assert name in left_out
+
+
+def test_1940_holds_what_the_catalogue_declares() -> None:
+    domain, _ = declared("ipums1940")
+    entry = next(entry for entry in read_catalogue(resource("datasets.toml")) if entry.name == "ipums1940")
+    for ours in entry.domain:
+        found = domain[ours.name]
+        if isinstance(ours, Categorical):
+            assert isinstance(found, Categorical)
+            assert {*ours.values, *ours.missing_values} == {*found.values, *found.missing_values}
+        else:
+            assert isinstance(found, Numeric)
+            assert (found.lower, found.step) == (ours.lower, ours.step)
+            assert found.upper >= ours.upper
+            assert set(ours.missing_values) <= set(found.missing_values)
+
+
+def test_1940_is_adult_like() -> None:
+    domain, _ = declared("ipums1940")
+    chosen, without = adult_like(one.name for one in domain)
+    assert chosen == (
+        *("AGE", "SEX", "RACE", "NATIVITY", "MARST", "RELATE", "EDUC", "EMPSTAT", "CLASSWKR", "SEI", "IND1950"),
+        *("HRSWORK1", "WKSWORK1"),
+    )
+    assert without == ()
+    assert adult_like(one.name for one in read_codebook("ipums1940").variables) == (chosen, ())

@@ -1,0 +1,223 @@
+"""The release as a whole: what each draw is calibrated to, and what one row can change among all draws together."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.mechanisms import PRIVATE
+
+from dpnb_columnar.budget import Budget, Loss, Neighbours, Pure, Weights, total
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.queries import COUNTS
+from dpnb_columnar.mechanisms.release import MECHANISMS, plan, release
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import Histogram, Normal, Table
+from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
+
+DOMAIN = read_domain(
+    "test",
+    {
+        "label": {"column": "y", "classes": ["a", "b", "c"]},
+        "attributes": {
+            "x": {"lower": 0, "upper": 6, "step": 1},
+            "money": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p"},
+            "k": {"values": ["p", "q"], "missing": "category"},
+        },
+    },
+    "test",
+)
+Row = tuple[int, int, int, int]
+rows = st.tuples(st.integers(0, 2), st.integers(0, 6), st.sampled_from([0, 1, 7, 50]), st.integers(0, 2))
+PUBLIC_SIZES = [8, 12, 300, 920]
+
+
+def statistics(data: list[Row], domain: Domain = DOMAIN) -> Statistics:
+    """Statistics of rows given as (class, codes in declared order)."""
+    table = np.array(data, dtype=np.int64).reshape(len(data), 4)
+    ones = np.ones(len(data), dtype=np.int64)
+    names = [None, *(attribute.name for attribute in domain.attributes)]
+    codes = [np.zeros_like(ones), *(table[:, position] for position in (1, 2, 3))]
+    return assemble(domain, [Cells(name, table[:, 0], code, ones) for name, code in zip(names, codes, strict=True)])
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """One call of the sampler."""
+
+    location: Fraction
+    scale: Fraction
+    noise: NoiseFamily
+
+
+def draws(data: list[Row], budget: Budget, mechanism: str, noise: str | None, size: int = 12) -> list[Drawn]:
+    """Everything a release asks of the sampler, with the class counts coming out alike whatever the rows are."""
+    return released(data, budget, mechanism, noise, size)[1]
+
+
+def released(
+    data: list[Row], budget: Budget, mechanism: str, noise: str | None = None, size: int = 12
+) -> tuple[Model, list[Drawn]]:
+    """A model all of whose released numbers are ``size``, and what was asked of the sampler."""
+    recorded: list[Drawn] = []
+
+    class Recorder:
+        private = False
+
+        def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+            recorded.append(Drawn(location, scale, noise))
+            return Fraction(size)
+
+    return release(statistics(data), budget, mechanism, noise, Recorder()), recorded
+
+
+def loss(one: Drawn, two: Drawn) -> Fraction:
+    """Upper bound on the privacy loss between two draws of the same query, from the family's own claim."""
+    assert one.noise == two.noise, "the calibration depends on the rows"
+    if one == two:
+        return Fraction(0)
+    shift, smaller = abs(one.location - two.location), min(one.scale, two.scale)
+    if one.noise.beta == 0:
+        assert one.scale == two.scale > 0, "noise for a constant sensitivity follows the rows"
+        return shift / one.scale * one.noise.loss.epsilon
+    assert shift <= smaller, "the sensitivity is below the change of the statistic"
+    assert abs(math.log(one.scale / two.scale)) <= float(one.noise.beta), "the sensitivity is not smooth"
+    return one.noise.loss.epsilon
+
+
+@st.composite
+def neighbouring(draw: st.DrawFn, relation: Neighbours) -> tuple[list[Row], list[Row]]:
+    # Few kinds of rows, each many times: columns near constant, as well as any.
+    kinds = draw(st.lists(st.tuples(rows, st.integers(1, 4) | st.integers(200, 400)), min_size=1, max_size=8))
+    data, changed = [row for row, times in kinds for _ in range(times)], draw(rows)
+    if relation is Neighbours.ADD_REMOVE:
+        return data, [*data, changed]
+    place = draw(st.integers(0, len(data) - 1))
+    return data, [*data[:place], changed, *data[place + 1 :]]
+
+
+@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize(
+    ("mechanism", "noise"), [("smooth", "cauchy"), ("paper", "polyplace"), *((name, None) for name in PRIVATE)]
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data(), epsilon=st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(7)]))
+def test_no_row_costs_more_than_epsilon_over_all_draws(
+    relation: Neighbours,
+    mechanism: str,
+    noise: str | None,
+    data: st.DataObject,
+    epsilon: Fraction,
+) -> None:
+    """Sequential and parallel composition, the label change, the public size and both relations, in one sum."""
+    first, second = data.draw(neighbouring(relation))
+    budget, size = Budget(epsilon, relation), data.draw(st.sampled_from(PUBLIC_SIZES))
+    one, two = (draws(rows, budget, mechanism, noise, size) for rows in (first, second))
+    assert len(one) == len(two), "how much is released depends on the rows"
+    assert sum((loss(*pair) for pair in zip(one, two, strict=True)), Fraction(0)) <= epsilon
+
+
+@pytest.mark.parametrize("mechanism", PRIVATE)
+@pytest.mark.parametrize("relation", list(Neighbours))
+@pytest.mark.parametrize("weights", [None, Weights(Fraction(1, 3), Fraction(7), Fraction("0.1"))])
+def test_the_composition_table_adds_up_and_is_what_is_drawn(
+    mechanism: str, relation: Neighbours, weights: Weights | None
+) -> None:
+    budget = Budget(Fraction("0.3"), relation, weights)
+    planned = plan(DOMAIN, budget, mechanism)
+    model, used = released([(0, 1, 2, 0)] * 9, budget, mechanism)
+    shares = model.guarantee.composition
+    assert total(shares) == total(planned) == Pure(Fraction(3, 10))
+    for share, before in zip(shares, planned, strict=True):
+        assert share.values <= before.values
+        assert share == before or (share.query == COUNTS and share == replace(before, values=share.values))
+    expected = {(share.noise, share.row_loss): 0 for share in shares}
+    for share in shares:
+        expected[share.noise, share.row_loss] += share.values
+    found: dict[tuple[str, Loss], int] = {}
+    for drawn in used:
+        key = (drawn.noise.name, drawn.noise.loss)
+        found[key] = found.get(key, 0) + 1
+    assert found == expected
+
+
+def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
+    for name in PRIVATE:
+        model = release(statistics([]), Budget(Fraction(1)), name, draw=ExactSampler(SeededBits(4)))
+        assert len(model.classes.released) == 3
+        for parameters in model.attributes:
+            if isinstance(parameters, Table | Histogram):
+                attribute = DOMAIN[parameters.attribute]
+                width = len(parameters.edges) - 1 if isinstance(parameters, Histogram) else attribute.size  # type: ignore[union-attr]
+                assert [len(row) for row in parameters.released] == [width] * 3
+            else:
+                assert len(parameters.released_mean) == len(parameters.released_spread[1]) == 3
+
+
+def test_the_systems_generator_is_the_default_and_differs_each_time() -> None:
+    data = statistics([(0, 1, 2, 0)] * 50)
+    first, second = (release(data, Budget(Fraction(1))) for _ in range(2))
+    assert first.guarantee.private
+    assert first.attributes != second.attributes
+    seeded = release(data, Budget(Fraction(1)), draw=ExactSampler(SeededBits(1)))
+    assert not seeded.guarantee.private
+    assert seeded.guarantee.seeded
+
+
+def test_released_values_approach_the_statistics_as_epsilon_grows() -> None:
+    generator = np.random.default_rng(5)
+    size = 40_000
+    klass = generator.integers(0, 3, size)
+    x = np.clip(np.round(generator.normal(2 + klass, 0.8)), 0, 6).astype(int)
+    money, k = generator.integers(0, 51, size), generator.integers(0, 3, size)
+    data = statistics([tuple(map(int, row)) for row in zip(klass, x, money, k, strict=True)])  # type: ignore[misc]
+    model = release(data, Budget(Fraction(1000)), draw=ExactSampler(SeededBits(1)))
+    plain = release(data, Budget(Fraction(1)), "none")
+    for private, exact in zip(model.attributes, plain.attributes, strict=True):
+        if isinstance(private, Normal) and isinstance(exact, Normal):
+            assert private.mean == pytest.approx(exact.mean, abs=0.02)
+            assert private.deviation == pytest.approx(exact.deviation, rel=0.05)
+        elif isinstance(private, Table) and isinstance(exact, Table):
+            assert np.array(private.probability) == pytest.approx(np.array(exact.probability), abs=1e-3)
+    assert model.classes.probability == pytest.approx(plain.classes.probability, abs=1e-4)
+
+
+def test_a_model_without_privacy_says_so() -> None:
+    model = release(statistics([(0, 1, 2, 0)] * 9), Budget(Fraction(1)), "none")
+    assert model.guarantee.epsilon is None
+    assert not model.guarantee.private
+    assert model.guarantee.composition == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"mechanism": "smoth"}, "known mechanisms: smooth, paper, trimmed-mean, global, global-variance, .*histogram"),
+        ({"noise": "uniform"}, "known families: polyplace, student-3, cauchy"),
+        ({"mechanism": "histogram", "noise": "cauchy"}, "takes no noise family"),
+    ],
+)
+def test_unknown_names_are_refused(arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        release(statistics([]), Budget(Fraction(1)), **arguments)  # type: ignore[arg-type]
+
+
+def test_a_budget_too_small_for_its_queries_is_refused() -> None:
+    attributes = {f"x{index}": {"lower": 0, "upper": 1} for index in range(600)}
+    wide = read_domain("wide", {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": attributes}, "test")
+    with pytest.raises(UsageError, match="raise --epsilon, declare fewer attributes, or choose"):
+        plan(wide, Budget(Fraction("0.0001")))
+
+
+def test_every_mechanism_keeps_its_interface() -> None:
+    for name, mechanism in MECHANISMS.items():
+        assert mechanism.name == name
+        assert mechanism.summary
+        assert mechanism.private == (name != "none")

@@ -1,0 +1,93 @@
+"""Evaluation equals a plain computation over the rows that fit the domain."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.model_cases import declared, model_of, normal_of, table_of
+from support.scored_rows import AGE, SEX, scored
+
+from dpnb_columnar.errors import DataError, Error
+from dpnb_columnar.model.evaluate import CALIBRATION_BINS, LEAST_PROBABILITY, evaluate
+from dpnb_columnar.model.predict import PREDICTED
+
+LABELLED = pl.DataFrame(
+    {
+        "age": [20, 35, 50, 65, 80, 30, 40, None, 45],
+        "sex": ["f", "m", "f", "m", "m", "f", "x", "f", "m"],
+        "label": ["no", "no", "yes", "yes", "no", "no", "yes", "no", "maybe"],
+    }
+)
+SMALL = model_of(
+    declared({"age": AGE, "sex": SEX}),
+    [normal_of("age", [30, 60], [10, 12]), table_of("sex", [0.7, 0.3], [0.4, 0.6])],
+    [0.6, 0.4],
+)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_evaluation_equals_a_plain_computation(copies: int, tmp_path: Path) -> None:
+    files = [tmp_path / f"{index}.parquet" for index in range(copies)]
+    for index, file in enumerate(files):  # files may hold one kind of column in several types
+        LABELLED.with_columns(pl.col("age").cast([pl.Int64, pl.Int16, pl.UInt8][index])).write_parquet(file)
+    found = evaluate(SMALL, files)
+    fitting = LABELLED[:6]  # the rest has a stranger, a null, a class that is not declared
+    table = scored(SMALL, fitting)
+    true = fitting["label"].to_list()
+    rows = list(zip(true, table[PREDICTED], table["probability_no"], table["probability_yes"], strict=True))
+    assert found.rows == 6 * copies
+    assert found.accuracy == pytest.approx(sum(row[0] == row[1] for row in rows) / 6)
+    assert found.majority == pytest.approx(4 / 6)
+    losses = [-math.log(row[2] if row[0] == "no" else row[3]) for row in rows]
+    assert found.log_loss == pytest.approx(sum(losses) / 6)
+    assert found.confusion == tuple(
+        tuple(copies * sum(row[:2] == (one, other) for row in rows) for other in ("no", "yes")) for one in ("no", "yes")
+    )
+    tops = [(max(row[2:]), row[0] == row[1]) for row in rows]
+    assert sum(part.rows for part in found.calibration) == found.rows
+    for part in found.calibration:
+        members = [pair for pair in tops if part.lower <= pair[0] < part.upper]
+        assert part.upper - part.lower == pytest.approx(1 / CALIBRATION_BINS)
+        assert part.rows == copies * len(members)
+        assert part.mean_probability == pytest.approx(sum(pair[0] for pair in members) / len(members))
+        assert part.accuracy == pytest.approx(sum(pair[1] for pair in members) / len(members))
+
+
+def test_a_hopeless_row_has_a_finite_loss(tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
+    pl.DataFrame({"age": [100], "label": ["no"]}).write_parquet(file)
+    model = model_of(declared({"age": AGE}), [normal_of("age", [0, 100], [0.25, 0.25])])
+    found = evaluate(model, [file])
+    assert found.log_loss == pytest.approx(-math.log(LEAST_PROBABILITY))
+    assert found.confusion == ((0, 1), (0, 0))
+    (certain,) = found.calibration
+    assert (certain.lower, certain.upper, certain.mean_probability) == (0.9, 1.0, 1.0)
+
+
+def test_rows_of_which_none_fits_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
+    LABELLED[6:].write_parquet(file)
+    with pytest.raises(DataError, match="no row fits the model's domain; run dpnb-columnar check"):
+        evaluate(SMALL, [file])
+
+
+def test_evaluation_of_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
+    frame = pl.concat([LABELLED] * 20_000).with_columns(age=pl.int_range(180_000) % 99)
+    frame.write_parquet(file, row_group_size=10_000, compression="uncompressed")
+    content = bytearray(file.read_bytes())
+    content[: len(content) // 2] = bytes(len(content) // 2)
+    file.write_bytes(content)
+    with pytest.raises(Error, match=r"rows\.parquet.*(damaged)"):
+        evaluate(SMALL, [file])
+
+
+def test_columns_of_the_program_s_own_names_are_evaluated(tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
+    domain = declared({"true": SEX, "true label": SEX})
+    tables = [table_of(name, [0.9, 0.1], [0.2, 0.8]) for name in ("true", "true label")]
+    pl.DataFrame({"true": ["f", "m"], "true label": ["f", "m"], "label": ["no", "yes"]}).write_parquet(file)
+    assert evaluate(model_of(domain, tables), [file]).accuracy == 1

@@ -1,0 +1,143 @@
+"""What a model predicts, against scores by the definition in fifty digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import mpmath
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.model_cases import declared, model_of, normal_of, table_of
+from support.random_models import held, models_and_rows
+from support.reference_scorer import bin_of, log_density, reference
+from support.scored_rows import AGE, MIXED, SEX, probabilities_of, scored, types
+
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.predict import PREDICTED, SKIPPED
+from dpnb_columnar.model.terms import log_normalisation, thresholds
+
+
+def check_against_reference(model: Model, rows: Sequence[Mapping[str, Any]]) -> float:
+    """Compare every row with the reference; returns the largest deviation."""
+    if not model.attributes:
+        frame = model.predict(pl.DataFrame({"other": range(len(rows))}).lazy()).collect()
+    else:
+        frame = scored(model, [{name: held(model, name, row[name]) for name in types(model)} for row in rows])
+    assert frame.height == len(rows)
+    worst = 0.0
+    for row, found, skipped, predicted in zip(
+        rows, probabilities_of(model, frame), frame[SKIPPED], frame[PREDICTED], strict=True
+    ):
+        expected = reference(model, row)
+        assert skipped == expected.skipped
+        assert sum(found) == pytest.approx(1, abs=1e-12)
+        assert all(0 <= probability <= 1 for probability in found)
+        assert predicted == model.domain.classes[found.index(max(found))]
+        deviation = max(abs(one - other) for one, other in zip(found, expected.probabilities, strict=True))
+        assert deviation <= expected.tolerance, (row, found, expected)
+        worst = max(worst, deviation)
+    return worst
+
+
+@settings(max_examples=150, deadline=None)
+@given(models_and_rows())
+def test_random_models_agree_with_the_definition(case: tuple[Model, list[dict[str, Any]]]) -> None:
+    check_against_reference(*case)
+
+
+def test_ordinary_rows_agree_with_the_definition_to_twelve_digits() -> None:
+    rows = [
+        {"age": age, "money": money, "hours": hours, "sex": sex, "job": job}
+        for age in (0, 0.5, 33, 100, 250, -3, None)
+        for money in (0, -0.0, 1, 999.5, 1e6, math.inf, math.nan)
+        for hours, sex, job in ((0, "f", 1), (9.5, "m", None), (40, "x", 2), (math.inf, None, 3), (-math.inf, "f", 2))
+    ]
+    assert check_against_reference(MIXED, rows) <= 1e-12
+
+
+@pytest.mark.parametrize("priors", [[1e-300, 1.0], [1.0, 1e-300], [0.5, 0.5]])
+@pytest.mark.parametrize(
+    ("means", "deviations"),
+    [
+        ([0.0, 100.0], [0.25, 0.25]),  # both at a bound, as narrow as can be
+        ([0.0, 100.0], [100.0, 100.0]),  # as wide as can be
+        ([50.0, 50.0], [0.25, 100.0]),
+        ([0.0, 0.0], [0.25, 0.25]),  # nothing to tell apart, infinitely far out
+        ([99.9, 100.0], [0.3, 0.3]),
+    ],
+)
+def test_extreme_parameters(means: list[float], deviations: list[float], priors: list[float]) -> None:
+    model = model_of(declared({"age": AGE}), [normal_of("age", means, deviations)], priors)
+    rows = [{"age": age} for age in (0, 1e-9, 49.75, 50, 50.25, 99.95, 100, math.inf, -math.inf)]
+    assert check_against_reference(model, rows) <= 1e-12
+
+
+def test_far_outliers_of_a_pooled_variance_keep_twelve_digits() -> None:
+    wide = {"lower": 0, "upper": 2**32, "step": 1}
+    domain = declared({"age": wide, "hours": wide, "sex": SEX}, ["a", "b", "c"])
+    model = model_of(
+        domain,
+        [
+            normal_of("age", [10, 10.000001, 9.999999], [1, 1, 1]),  # log-likelihoods of -1e19
+            normal_of("hours", [7, 7, 7], [0.25, 0.25, 0.25]),
+            table_of("sex", [0.5, 0.5], [0.25, 0.75], [0.125, 0.875]),
+        ],
+    )
+    rows = [{"age": age, "hours": hours, "sex": "f"} for age in (0, 10, 1e3, 1e6) for hours in (0, 1e6, 2**32)]
+    assert check_against_reference(model, rows) <= 1e-12
+
+
+def test_many_classes() -> None:
+    classes = [f"class {index}" for index in range(60)]
+    domain = declared({"age": AGE, "sex": SEX}, classes)
+    model = model_of(
+        domain,
+        [
+            normal_of("age", [index * 1.5 for index in range(60)], [5 + index / 7 for index in range(60)]),
+            table_of("sex", *([(index + 1) / 70, 1 - (index + 1) / 70] for index in range(60))),
+        ],
+    )
+    rows = [{"age": age, "sex": sex} for age in range(0, 101, 9) for sex in ("f", "m", None)]
+    assert check_against_reference(model, rows) <= 1e-12
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**24), st.integers(1, 2**20), st.sets(st.integers(1, 2**16), max_size=30))
+def test_bins_of_a_logarithm_are_found_by_whole_numbers(lower: int, cells: int, inner: set[int]) -> None:
+    (attribute,) = declared(
+        {"x": {"lower": lower, "upper": lower + 40 * cells, "step": 40, "transform": "log1p"}}
+    ).numeric
+    edges = (0, *sorted(inner), 2**16 + 1)
+    for position, threshold in enumerate(thresholds(attribute, edges), start=1):
+        before, reached = (lower + 40.0 * code for code in (threshold - 1, threshold))
+        assert threshold == 0 or bin_of(attribute, edges, before) < position
+        assert threshold > attribute.cells or bin_of(attribute, edges, reached) >= position
+
+
+def test_ties_go_to_the_first_class() -> None:
+    model = model_of(declared({"sex": SEX}, ["z", "a", "m"]), [table_of("sex", *[[0.5, 0.5]] * 3)])
+    assert scored(model, [{"sex": "f"}])[PREDICTED].to_list() == ["z"]
+
+
+# The normalisation of a truncated normal distribution.
+
+
+def test_the_normalisation_agrees_with_fifty_digits() -> None:
+    worst = 0.0
+    for width in (1e-300, 1e-3, 1.0, 100.0, 4.3e9, 1e300):
+        for part in (0.0, 1e-9, 0.1, 0.5, 0.9, 1.0):
+            for narrowness in (1.0, 1.5, 3.0, 10.0, 1e3, 1e9):
+                lower, upper = -width / 3, width - width / 3
+                mean = min(max(lower + part * width, lower), upper)
+                deviation = min(width / narrowness, upper - lower)
+                found = log_normalisation(mean, deviation, lower, upper)
+                with mpmath.workdps(50):
+                    numbers = [mpmath.mpf(number) for number in (mean, mean, deviation, lower, upper)]
+                    exact = float(log_density(*numbers))
+                assert found == pytest.approx(exact, rel=1e-13, abs=1e-15)
+                worst = max(worst, abs(found - exact) / max(abs(exact), 1))
+    assert worst < 1e-15

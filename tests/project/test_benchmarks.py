@@ -1,0 +1,316 @@
+"""``python -m benchmarks`` from end to end in small, what its tables say, and the searches it compares with."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from signal import SIGTERM
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpnb_columnar.counting.engines.local import aggregate
+from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.domain import Categorical, Numeric
+from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
+
+processes = pytest.importorskip("benchmarks.processes", reason="benchmarks are in a checkout alone")
+
+from benchmarks.contenders import search_sensitivity, write_table  # noqa: E402
+from benchmarks.findings import Findings, read_findings  # noqa: E402
+from benchmarks.performance import DOCUMENT, FOLDER, replaced, tables_of  # noqa: E402
+from benchmarks.points import Contender, Point, Run  # noqa: E402
+from benchmarks.runs import Runs, write_parquet  # noqa: E402
+from benchmarks.tables import TABLES  # noqa: E402
+from benchmarks.targets import targets  # noqa: E402
+
+DOCS = Path(__file__).parents[2] / "docs"
+MACHINE = {"date": "2026-01-01", "processors": "2"}
+
+
+def python(*arguments: object, folder: Path, expected: int = 0) -> subprocess.CompletedProcess[str]:
+    """A fresh interpreter in this folder, which finds the checkout."""
+    environment = os.environ | {"PYTHONPATH": str(processes.ROOT)}
+    command = [sys.executable, *map(str, arguments)]
+    ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == expected, ended.stderr
+    return ended
+
+
+def runs_of(path: Path) -> pl.DataFrame:
+    return pl.read_parquet(path)
+
+
+@pytest.fixture
+def installed() -> None:
+    """What a session needs."""
+    for name in ("sklearn", "ipumspy"):
+        pytest.importorskip(name, reason="pip install '.[benchmark]'")
+
+
+@pytest.mark.slow
+def test_a_small_session_from_its_rows_to_the_document(installed: None, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pip install '.[benchmark]'")
+    small = ("--quick", "--rows", 400, "--turns", 1, "--data", "rows", "--only", "train,release")
+    python("-m", "benchmarks", *small, folder=tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"rows", "performance.jsonl", "performance.parquet"}
+    assert [path.name for path in (tmp_path / "rows").iterdir()] == ["c400.parquet"]
+    runs = runs_of(tmp_path / "performance.parquet")
+    contenders = {"dpnb-columnar train", "GaussianNB.partial_fit", "GaussianNB.fit", "bare scan, Polars"}
+    contenders |= {"bare grouped counts, Polars", "bare grouped counts, DuckDB"}
+    assert sorted(runs.filter(pl.col("series") == "train")["contender"]) == sorted(contenders)
+    assert runs.filter("inside").select("series", "attributes").rows() == [
+        ("release", 13),
+        ("release", 100),
+        ("release", 5),
+    ]
+    assert set(runs["turn"]) == {1}  # the turn that warms the cache is not among them
+    assert runs.select((pl.col("seconds", "cpu_seconds", "peak_mib") > 0).all()).row(0) == (True, True, True)
+
+    printed = python("-m", "benchmarks.performance", "performance.parquet", folder=tmp_path).stdout
+    assert "| 400 | dpnb-columnar train |" in printed
+    assert re.search(r"\| processors \| \d+ \|", printed)
+    assert "\nrelease\n" in printed
+    assert "\ningest\n" not in printed  # not measured
+
+    document, figure = tmp_path / DOCUMENT, tmp_path / FOLDER / "rows.svg"
+    document.write_text((DOCS / DOCUMENT).read_text())
+    fill = ("-m", "benchmarks.performance", "performance.parquet", "--docs", ".")
+    python(*fill, folder=tmp_path)
+    once, drawn = document.read_text(), figure.read_bytes()
+    assert "| 400 | dpnb-columnar train |" in once
+    assert [*figure.parent.iterdir()] == [figure]
+    python(*fill, folder=tmp_path)
+    assert (document.read_text(), figure.read_bytes()) == (once, drawn)
+
+
+def test_a_stopped_session_goes_on_where_it_was(installed: None, tmp_path: Path) -> None:
+    session = ("-m", "benchmarks", "--only", "search", "--rows", 20, "--turns", 1)
+    assert "[1/1] search" in python(*session, folder=tmp_path).stderr
+    assert "search" not in python(*session, folder=tmp_path).stderr
+    whole = runs_of(tmp_path / "performance.parquet")
+    lines = (tmp_path / "performance.jsonl").read_text()
+    (tmp_path / "performance.jsonl").write_text(lines[:-20])  # killed as it wrote its last line
+    assert "[1/1] search" in python(*session, folder=tmp_path).stderr
+    again = runs_of(tmp_path / "performance.parquet")
+    described = ["series", "rows", "contender", "turn"]
+    assert again.select(described).equals(whole.select(described))
+
+
+def test_a_session_that_is_ended_leaves_its_runs_alone(installed: None, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks", "--only", "search", "--rows", "20", "--data", "rows"]
+    environment = os.environ | {"PYTHONPATH": str(processes.ROOT)}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True) as ended:
+        assert ended.stderr is not None
+        measured = [line for line in iter(ended.stderr.readline, "") if not _ends_at("turn 1", line, ended)]
+        assert ended.wait() == 1
+    assert measured[-1] == "stopped; the same command goes on from here\n"
+    assert not [*(tmp_path / "rows").iterdir()]
+    assert 1 <= runs_of(tmp_path / "performance.parquet").height < 6
+
+
+def _ends_at(moment: str, line: str, process: subprocess.Popen[str]) -> bool:
+    """Send SIGTERM at a line of progress; whether it was that line."""
+    if moment in line:
+        process.send_signal(SIGTERM)
+    return moment in line
+
+
+def test_a_series_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    ended = python("-m", "benchmarks", "--only", "search,sorting", folder=tmp_path, expected=2)
+    assert "no sorting; the series are start, train" in ended.stderr
+    assert not [*tmp_path.iterdir()]
+
+
+def test_who_measures_loads_nothing_heavy(tmp_path: Path) -> None:
+    code = "import sys, benchmarks.__main__; print([*sys.modules])"
+    loaded = set(eval(python("-c", code, folder=tmp_path).stdout))
+    assert "benchmarks.series.training" in loaded
+    assert not loaded & {"numpy", "polars", "duckdb", "pyarrow", "scipy", "sklearn", "dpnb_columnar", "typer"}
+
+
+MEASURE = """
+from benchmarks.processes import PYTHON, measured
+for held in ("0", "100 << 20"):
+    found = measured([PYTHON, "-I", "-S", "-c", f"print(len(b'1' * ({held})))"])
+    print(found.peak_mib, found.printed)
+"""
+
+
+def test_a_peak_is_the_childs_own(tmp_path: Path) -> None:
+    small, _, large, printed = python("-c", MEASURE, folder=tmp_path).stdout.split()
+    assert float(small) < processes.SMALL
+    assert 100 < float(large) < 100 + processes.SMALL
+    assert int(printed) == 100 << 20
+
+
+def test_a_large_process_is_not_to_measure(tmp_path: Path) -> None:
+    large = f"held = b'1' * ({processes.SMALL} << 20)\ndel held\n"  # what was given back counts as well
+    ended = python("-c", large + MEASURE, folder=tmp_path, expected=1)
+    assert "would pass that peak on" in ended.stderr
+
+
+def test_a_failure_is_told_with_its_reason(tmp_path: Path) -> None:
+    code = "from benchmarks.processes import *; measured([PYTHON, '-c', 'raise ValueError(12345)'])"
+    ended = python("-c", code, folder=tmp_path, expected=1)
+    assert "failed: " in ended.stderr
+    assert "ValueError: 12345" in ended.stderr
+
+
+POINT = Point("train", (Contender("ours", ()), Contender("theirs", ())), 3, rows=1_000)
+
+
+def findings(folder: Path, *added: tuple[Point, Sequence[Run]]) -> Findings:
+    """Made-up runs, written and read back."""
+    runs = Runs(folder / "made.jsonl", MACHINE)
+    for point, found in added:
+        for run in found:
+            runs.add(point, run)
+    write_parquet(folder / "made.jsonl", folder / "made.parquet")
+    return read_findings(folder / "made.parquet")
+
+
+def turns(contender: str, *seconds: float, peak: float = 50) -> list[Run]:
+    return [Run(contender, turn, False, taken, taken * 2, peak + turn) for turn, taken in enumerate(seconds, 1)]
+
+
+def test_medians_peaks_and_ratios_of_pairs(tmp_path: Path) -> None:
+    made = findings(tmp_path, (POINT, [*turns("ours", 1, 2, 9), *turns("theirs", 2, 8, 3)]))
+    found = made.of("train", "theirs", rows=1_000)
+    assert found is not None
+    assert (found["seconds"], found["cpu_seconds"], found["peak_mib"], found["turns"]) == (3, 6, 53, 3)
+    assert found["cpu_ratio"] == found["ratio"] == 0.5  # of 1/2, 2/8 and 9/3; the medians' ratio would be 2/3
+    assert made.difference("train", "theirs", "ours", "cpu_seconds") == 2  # of 2, 12 and -12
+    assert made.machine == MACHINE
+    assert made.of("train", "theirs", rows=2_000) is None
+
+
+def test_runs_of_a_point_begun_again_are_forgotten(tmp_path: Path) -> None:
+    runs = Runs(tmp_path / "made.jsonl", MACHINE)
+    other = Point("predict", (Contender("ours", ()),), 1)
+    runs.add(other, turns("ours", 5)[0])
+    for run in [*turns("ours", 1, 2), *turns("theirs", 1, 2)]:
+        runs.add(POINT, run)
+    assert not runs.has(POINT)
+    runs.begin(POINT)
+    for run in [*turns("ours", 3, 4, 5), *turns("theirs", 3, 4, 5)]:
+        runs.add(POINT, run)
+    read = Runs(tmp_path / "made.jsonl", MACHINE | {"date": "2026-01-02"})
+    assert read.has(POINT)
+    assert read.has(other)
+    seconds = [json.loads(line)["seconds"] for line in (tmp_path / "made.jsonl").read_text().splitlines()[1:]]
+    assert seconds == [5, 3, 4, 5, 3, 4, 5]
+
+
+def test_runs_of_two_machines_do_not_mix(tmp_path: Path) -> None:
+    Runs(tmp_path / "made.jsonl", MACHINE)
+    with pytest.raises(SystemExit, match="measured with other processors; choose another --output"):
+        Runs(tmp_path / "made.jsonl", MACHINE | {"processors": "8"})
+
+
+@pytest.mark.parametrize(("seconds", "verdict"), [(0.6, "met"), (0.61, "missed")])
+def test_targets_are_judged_by_what_was_measured(tmp_path: Path, seconds: float, verdict: str) -> None:
+    sized = Point("train", POINT.contenders, 1, rows=1_700_000)
+    scored = Point("predict", POINT.contenders, 1, rows=10_000_000)
+    made = findings(
+        tmp_path,
+        (sized, [*turns("dpnb-columnar train", seconds), *turns("GaussianNB.partial_fit", 1)]),
+        (scored, [*turns("dpnb-columnar predict", seconds), *turns("GaussianNB.predict_proba", 1.8)]),
+    )
+    told = {each.what: each.verdict for each in targets(made)}
+    assert told.pop("`train` / `GaussianNB.partial_fit`, 1.7 M rows") == verdict
+    assert told.pop("rows a second of `predict` / of `GaussianNB.predict_proba`, 10 M rows") == verdict
+    assert set(told.values()) == {"not measured"}
+
+
+def test_the_document_has_a_place_for_every_table_and_keeps_the_rest(tmp_path: Path) -> None:
+    text = (DOCS / DOCUMENT).read_text()
+    assert set(re.findall(r"<!-- table (\w+) -->", text)) == set(TABLES)
+    filled = replaced(text, {name: [f"table of {name}"] for name in TABLES})
+    hand_written = re.compile(r"(<!-- table (\w+) -->).*?(<!-- end \2 -->)", re.DOTALL)
+    assert hand_written.sub(r"\1\3", filled) == hand_written.sub(r"\1\3", text)
+    assert filled.count("table of ") == len(TABLES)
+    with pytest.raises(SystemExit, match="no place for the table elsewhere"):
+        replaced(text, {"elsewhere": []})
+    assert set(tables_of(findings(tmp_path))) == {"machine", "targets"}
+
+
+def test_the_documents_figures_are_there() -> None:
+    for name in re.findall(r"\]\((performance/\w+\.svg)\)", (DOCS / DOCUMENT).read_text()):
+        assert (DOCS / name).is_file()
+
+
+columns = st.integers(1, 40).flatmap(
+    lambda cells: st.tuples(
+        st.lists(st.integers(0, cells), min_size=2, max_size=12),
+        st.just(cells),
+        st.integers(0, 5),
+        st.sampled_from([0.01, 0.1, 0.7, 2.0]),
+    )
+)
+
+
+@given(columns)
+def test_the_searches_over_every_distance_give_the_same_sensitivities(case: tuple[list[int], int, int, float]) -> None:
+    values, cells, trim, beta = case
+    trim = min(trim, (len(values) - 2) // 2)
+    codes = np.sort(np.array(values, np.int64))
+    column = RunLengthColumn(*np.unique(codes, return_counts=True))
+    by_distances = search_sensitivity.mean_by_distances(codes, trim, cells, beta)
+    assert by_distances == pytest.approx(mean_smooth_sensitivity(column, trim, cells, beta), rel=2**-31)
+    by_distances = search_sensitivity.variance_by_distances(codes, trim, cells, beta)
+    assert by_distances == pytest.approx(variance_smooth_bound(column, trim, cells, beta), rel=2**-31)
+
+
+def test_floats_and_integers_are_the_same_rows(tmp_path: Path) -> None:
+    counted = []
+    for kind in ("floats", "integers"):
+        path = tmp_path / f"{kind}.parquet"
+        write_table.main(str(path), 3_000, write_table.Shape(2, 1, 3, 64, kind == "floats"))
+        domain = find_domain([path]).domain
+        counted.append(aggregate(open_source([path], domain), domain))
+    floats, integers = counted
+    assert floats.class_counts.sum() == 3_000
+    assert len(floats.columns["n0"][0].codes) > 10
+    for name in ("n0", "n1"):
+        for one, other in zip(floats.columns[name], integers.columns[name], strict=True):
+            assert np.array_equal(one.codes, other.codes)
+            assert np.array_equal(one.counts, other.counts)
+
+
+def test_scikit_learn_writes_the_columns_that_predict_writes(census: Path, tmp_path: Path) -> None:
+    pytest.importorskip("sklearn", reason="pip install '.[benchmark]'")
+    where = "benchmarks.contenders.scikit_learn"
+    python("-m", f"{where}.partial_fit", census, "fitted.pickle", folder=tmp_path)
+    python("-m", f"{where}.predict_proba", "fitted.pickle", census, "theirs.parquet", folder=tmp_path)
+    python("-m", "dpnb_columnar", "train", census, "--output", "model.json", folder=tmp_path)
+    python("-m", "dpnb_columnar", "predict", "model.json", census, "--output", "ours.parquet", folder=tmp_path)
+    ours, theirs = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("ours", "theirs"))
+    assert ours.columns == theirs.columns
+    assert ours.height == theirs.height == 20_000
+    assert (ours["predicted"] == theirs["predicted"].cast(pl.String)).mean() > 0.8
+    assert set(theirs["predicted"].cast(pl.String)) == set(ours["predicted"])
+
+
+def test_diffprivlib_is_given_the_declared_bounds(census: Path) -> None:
+    pytest.importorskip("sklearn", reason="pip install '.[benchmark]'")
+    code = "import json; from benchmarks.contenders.scikit_learn.census_rows import BOUNDS; print(json.dumps(BOUNDS))"
+    bounds = json.loads(python("-c", code, folder=census.parent).stdout)
+    declared = {}
+    for attribute in find_domain([census]).domain.attributes:
+        if isinstance(attribute, Numeric):
+            declared[attribute.name] = [int(attribute.lower), int(attribute.upper)]
+        else:
+            assert isinstance(attribute, Categorical)
+            codes = [int(value) for value in (*attribute.values, *attribute.missing_values)]
+            declared[attribute.name] = [min(codes), max(codes)]
+    assert bounds == declared

@@ -1,0 +1,125 @@
+"""Which files are read, and what is said about files that cannot be."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.census_files import CENSUS, COLUMNS, parquet, refusal
+
+from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.rows.parquet import open_source, read_metadata, resolve
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("b.parquet", "a.parquet", "[c].parquet", "notes.txt", "sub/d.parquet", "part.parquet/e.parquet"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        (["b.parquet"], ["b.parquet"]),
+        (["b.parquet", "a.parquet"], ["b.parquet", "a.parquet"]),
+        (["[ab].parquet"], ["a.parquet", "b.parquet"]),
+        (["?.parquet", "sub"], ["a.parquet", "b.parquet", "sub/d.parquet"]),
+        (["[c].parquet"], ["[c].parquet"]),
+        (["sub"], ["sub/d.parquet"]),
+        (["part.parquet"], ["part.parquet/e.parquet"]),
+        (["pa*.parquet"], ["part.parquet/e.parquet"]),
+        (["**/d.parquet"], ["sub/d.parquet"]),
+        (["notes.txt"], ["notes.txt"]),
+        (["b.parquet", "*b.parquet", "./b.parquet", "sub/../b.parquet"], ["b.parquet"]),
+    ],
+)
+def test_resolve(folder: Path, monkeypatch: pytest.MonkeyPatch, items: list[str], expected: list[str]) -> None:
+    monkeypatch.chdir(folder)
+    assert resolve(items) == tuple(map(Path, expected))
+    assert resolve([folder / item for item in items]) == tuple(folder / name for name in expected)
+
+
+def test_a_folder_stands_for_its_files_only(folder: Path) -> None:
+    """Not for a folder in it, whatever its name."""
+    assert [file.name for file in resolve([folder])] == ["[c].parquet", "a.parquet", "b.parquet"]
+
+
+def test_links_to_one_file_count_once(folder: Path) -> None:
+    (folder / "soft.parquet").symlink_to(folder / "a.parquet")
+    os.link(folder / "a.parquet", folder / "hard.parquet")
+    assert [file.name for file in resolve([folder])] == ["[c].parquet", "a.parquet", "b.parquet"]
+
+
+@pytest.mark.parametrize("item", ["nothing.parquet", "x*.parquet", "empty", "", "x" * 300, "dangling.parquet"])
+def test_nothing_to_resolve(folder: Path, monkeypatch: pytest.MonkeyPatch, item: str) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "empty").mkdir()
+    (folder / "dangling.parquet").symlink_to(folder / "gone.parquet")
+    with pytest.raises(MissingInputError) as caught:
+        resolve(["a.parquet", item])
+    assert caught.value.exit_code == 66
+    assert str(caught.value).startswith(f"{item}: ")
+
+
+def test_nothing_at_all() -> None:
+    with pytest.raises(MissingInputError, match="no input; give Parquet files"):
+        resolve([])
+
+
+# Files that are no Parquet files.
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: b"AGE,SEX\n41,secret\n" * 99,
+        lambda content: content[:-20],
+        lambda content: content[:9],
+    ],
+    ids=["empty", "text", "cut short", "cut very short"],
+)
+def test_files_that_are_not_parquet(tmp_path: Path, damage: Any) -> None:
+    file = parquet(tmp_path / "census.parquet")
+    file.write_bytes(damage(file.read_bytes()))
+    assert "not a complete Parquet file (damaged or cut short); write or copy it again" in refusal(file)
+    with pytest.raises(DataError, match="not a complete Parquet file"):
+        read_metadata(file)
+
+
+def test_damaged_footers(tmp_path: Path) -> None:
+    """Whatever byte of the footer is damaged, the file opens or is refused; nothing else happens."""
+    file = parquet(tmp_path / "census.parquet")
+    content = file.read_bytes()
+    length = int.from_bytes(content[-8:-4], "little")
+    refused = 0
+    for position in range(len(content) - 8 - length, len(content), 7):
+        damaged = bytearray(content)
+        damaged[position : position + 8] = b"\xff" * 8
+        file.write_bytes(damaged[: len(content)])
+        try:
+            open_source([file], CENSUS)
+        except DataError:
+            refused += 1
+    assert refused > 0
+
+
+@pytest.mark.parametrize(("name", "problem"), [("gone.parquet", "No such file"), ("folder.parquet", "Is a directory")])
+def test_files_that_cannot_be_opened(tmp_path: Path, name: str, problem: str) -> None:
+    (tmp_path / "folder.parquet").mkdir()
+    for read in (lambda file: open_source([file], CENSUS), read_metadata):
+        with pytest.raises(MissingInputError, match=f"{name}: cannot be opened: {problem}.*; check the path") as caught:
+            read(tmp_path / name)
+        assert caught.value.exit_code == 66
+
+
+def test_metadata(tmp_path: Path) -> None:
+    table = pa.table(COLUMNS).replace_schema_metadata({"key": "value é"})
+    pq.write_table(table, tmp_path / "a[1].parquet")
+    assert read_metadata(tmp_path / "a[1].parquet")["key"] == "value é"

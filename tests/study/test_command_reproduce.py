@@ -1,0 +1,365 @@
+"""``dpnb-columnar reproduce``: a small plan through the command line, interrupted, taken up again, and refused."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support import mini_plan
+from support.running import Run
+
+from dpnb_columnar import __version__
+from dpnb_columnar import report as reports
+from dpnb_columnar.study.reproduce import plan as plans
+from dpnb_columnar.study.reproduce import run as running
+from dpnb_columnar.study.reproduce.cells import Unit
+from dpnb_columnar.study.reproduce.results import CELL, RUNTIME_SCHEMA, SCHEMA
+from dpnb_columnar.study.reproduce.work import Located, Row, run_unit
+
+QUICK = ("reproduce", "--data", "data", "--quick", "--processes", 1)
+MEASURED = ("rows", "correct", "accuracy", "mean_error", "variance_error")
+
+
+@pytest.fixture
+def data(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The mini plan stands for the quick one, and the working directory holds its data."""
+    monkeypatch.setattr(plans, "QUICK", mini_plan.PLAN)
+    monkeypatch.setattr(plans, "FULL", replace(mini_plan.PLAN, mode="full"))
+    return mini_plan.write_data(folder)
+
+
+def results(name: str = "results.parquet") -> pl.DataFrame:
+    return pl.read_parquet(name)
+
+
+class Counting:
+    """Runs units, and counts their cells."""
+
+    def __init__(self, stop_after: int | None = None, how: type[BaseException] = KeyboardInterrupt) -> None:
+        self.cells: Counter[tuple[object, ...]] = Counter()
+        self.stop_after, self.how = stop_after, how
+
+    def __call__(self, unit: Unit, data: Located) -> list[Row]:
+        if self.stop_after is not None and self.cells.total() >= self.stop_after:
+            raise self.how
+        for cell in unit.cells:
+            self.cells[unit.study, unit.dataset, unit.method, unit.weights, unit.bounds, unit.iteration, cell] += 1
+        return run_unit(unit, data)
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Counting]:
+    def install(*arguments: object) -> Counting:
+        counting = Counting(*arguments)  # type: ignore[arg-type]
+        monkeypatch.setattr(running, "run_unit", counting)
+        return counting
+
+    return install
+
+
+def test_a_whole_run(data: Path, run: Run) -> None:
+    ended = run(*QUICK)
+    cells = results()
+    assert cells.schema == SCHEMA
+    assert len(cells) == mini_plan.CELLS
+    assert cells.select(CELL).is_unique().all()
+    assert cells["accuracy"].to_list() == (cells["correct"] / cells["rows"]).to_list()
+    assert set(cells.filter(pl.col("mechanism") == "none")["epsilon"]) == {None}
+    assert set(cells.filter(pl.col("mechanism") == "majority")["epsilon"]) == {0.1, 1.0}
+    assert set(cells.filter(pl.col("mechanism").is_in(["histogram", "majority", "none"]))["noise"]) == {None}
+    approximate = cells.filter(pl.col("delta") == "1/n")
+    assert set(approximate["noise"]) == {"gaussian"}
+    assert set(approximate.filter(pl.col("dataset") == "tiny")["delta_value"]) == {1 / 400}
+    assert cells["mean_error"].is_null().to_list() == cells["mechanism"].is_in(["histogram", "majority"]).to_list()
+    per_split = cells.filter(pl.col("study") == "evaluation").group_by(
+        "dataset", "mechanism", "epsilon", "delta", "iteration"
+    )
+    assert dict(per_split.agg(pl.col("rows").sum()).select("dataset", "rows").unique().iter_rows()) == {
+        "tiny": 380,
+        "numeric-correlated": 300,
+    }
+    assert (
+        "mushroom: left out, it is not there: put mushroom.parquet or mushroom/agaricus-lepiota.data below data"
+        in ended.err
+    )
+    table = next(line for line in ended.out.splitlines() if line.lstrip().startswith("tiny "))
+    plain = cells.filter((pl.col("study") == "evaluation") & (pl.col("dataset") == "tiny") & (pl.col("delta") == "0"))
+    for name, epsilons in (("smooth", (0.1, 1.0)), ("none", (None,))):
+        here = plain.filter(pl.col("mechanism") == name)
+        means = [here.filter(pl.col("epsilon").eq_missing(epsilon))["accuracy"].mean() for epsilon in epsilons]
+        assert " / ".join(f"{mean:.3f}" for mean in means) in table
+    metadata = pl.read_parquet_metadata("results.parquet")
+    assert (metadata["mode"], metadata["iterations"], metadata["folds"]) == ("quick", "2", "2")
+    assert metadata["dpnb-columnar"] == __version__
+    assert metadata["rows.tiny"] == "400"
+    times = results("results.runtime.parquet")
+    assert times.schema == RUNTIME_SCHEMA
+    found = {(method, rows) for method, rows in times.select("method", "rows").iter_rows()}
+    assert found == {(name, rows) for name in ("smooth", "global") for rows in (200, 400)} | {("direct search", 200)}
+    assert (times["seconds"] > times["release_seconds"]).all()
+    assert sorted(path.name for path in Path().iterdir()) == [
+        "data",
+        "datasets.toml",
+        "results.parquet",
+        "results.runtime.parquet",
+        "results.work",
+    ]
+
+
+def test_processes_side_by_side_find_the_same(data: Path, run: Run) -> None:
+    """So does a part of the plan: no seed depends on what was run before."""
+    only = ("--study", "evaluation", "--dataset", "tiny", "--mechanism", "smooth", "--mechanism", "none")
+    run("reproduce", "--data", "data", "--quick", "--processes", 2, *only, "--output", "two.parquet")
+    run(*QUICK, "--study", "evaluation", "--dataset", "tiny", "--output", "one.parquet")
+    two, one = results("two.parquet"), results("one.parquet")
+    assert len(two) == 20
+    both = two.join(one, on=CELL, how="left", nulls_equal=True, suffix="_one")
+    for name in MEASURED:
+        assert both[name].to_list() == both[f"{name}_one"].to_list()
+
+
+def test_an_interrupted_run_is_taken_up_and_no_cell_is_run_twice(
+    data: Path, run: Run, counting: Callable[..., Counting]
+) -> None:
+    only = ("--study", "allocation", "--study", "bounds", "--dataset", "tiny")
+    whole = counting()
+    run(*QUICK, *only, "--output", "whole.parquet")
+    first = counting(10)
+    run(*QUICK, *only, expected=130)
+    assert len(results()) == first.cells.total() >= 10
+    second = counting()
+    run(*QUICK, *only)
+    assert first.cells + second.cells == whole.cells
+    assert set(whole.cells.values()) == {1}
+    assert results().select(*CELL, *MEASURED).equals(results("whole.parquet").select(*CELL, *MEASURED))
+    third = counting()
+    run(*QUICK, *only)
+    assert not third.cells
+
+
+def test_single_cells_that_are_missing_are_run_alone(data: Path, run: Run, counting: Callable[..., Counting]) -> None:
+    only = ("--study", "bounds")
+    run(*QUICK, *only)
+    whole = results()
+    kept = whole.filter(~((pl.col("mechanism") == "smooth") & (pl.col("bounds") == 10) & (pl.col("fold") == 1)))
+    kept.write_parquet("results.parquet", metadata=_metadata("results.parquet"))
+    again = counting()
+    run(*QUICK, *only)
+    assert again.cells.total() == 2
+    assert results().select(*CELL, *MEASURED).equals(whole.select(*CELL, *MEASURED))
+
+
+def test_a_failure_keeps_what_is_finished(data: Path, run: Run, counting: Callable[..., Counting]) -> None:
+    failing = counting(10, ZeroDivisionError)
+    assert "internal error (ZeroDivisionError)" in run(*QUICK, "--study", "bounds", expected=70).err
+    assert len(results()) == failing.cells.total() >= 10
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+sys.path[:0] = {paths!r}
+from support import mini_plan
+from dataclasses import replace
+from dpnb_columnar.cli.main import run
+from dpnb_columnar.study.reproduce import plan, run as running
+running.SAVED_EVERY = 0.0
+plan.QUICK = replace(mini_plan.PLAN, iterations=400, runtime=None)
+run(["reproduce", "--data", "data", "--quick", "--processes", "2"])
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
+def test_a_killed_run_leaves_valid_results_and_no_process(number: signal.Signals, data: Path, tmp_path: Path) -> None:
+    program = PROGRAM.format(paths=[str(Path(__file__).parents[1])])
+    started = subprocess.Popen([sys.executable, "-c", program], cwd=tmp_path, stderr=subprocess.DEVNULL)
+    try:
+        file = tmp_path / "results.parquet"
+        _wait(lambda: file.exists())
+        children = _children(started.pid)
+        assert children
+        started.send_signal(number)
+        code = started.wait(30)
+    finally:
+        started.kill()
+    assert code == (143 if number is signal.SIGTERM else -number)
+    assert pl.read_parquet(file).schema == SCHEMA
+    _wait(lambda: not any(map(_alive, children)))
+    partial = [path.name for path in tmp_path.iterdir() if path.name.endswith(".partial")]
+    assert number is signal.SIGKILL or not partial
+
+
+def _wait(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def _children(pid: int) -> list[int]:
+    if not Path("/proc/self/task").is_dir():
+        pytest.skip("no /proc to find child processes in")
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _alive(pid: int) -> bool:
+    """Whether a process is at work; one that ended and was not waited for is not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+# Results that do not mix.
+
+
+def _metadata(file: str) -> dict[str, str]:
+    return {key: value for key, value in pl.read_parquet_metadata(file).items() if not key.startswith("ARROW")}
+
+
+@pytest.fixture
+def done(data: Path, run: Run) -> Path:
+    run(*QUICK, "--study", "bounds", "--mechanism", "none")
+    return Path("results.parquet")
+
+
+def test_results_of_the_other_mode_are_refused(done: Path, run: Run) -> None:
+    content = done.read_bytes()
+    told = run("reproduce", "--data", "data", "--study", "bounds", expected=73).err
+    assert "was made with mode quick, this run has full" in told
+    assert "--overwrite" in told
+    assert done.read_bytes() == content
+
+
+@pytest.mark.parametrize("key", ["dpnb-columnar", "numpy", "domain.tiny", "rows.tiny", "folds"])
+def test_results_made_with_something_else_are_refused(key: str, done: Path, run: Run) -> None:
+    results().write_parquet("results.parquet", metadata={**_metadata("results.parquet"), key: "other"})
+    assert f"was made with {key} other" in run(*QUICK, "--study", "bounds", expected=73).err
+
+
+def test_results_of_data_that_is_not_there_any_more_are_kept(done: Path, run: Run) -> None:
+    Path("data/tiny.parquet").unlink()
+    before = results()
+    run(*QUICK, "--study", "evaluation", "--mechanism", "none")
+    assert results().filter(pl.col("study") == "bounds").equals(before)
+    assert "domain.tiny" in _metadata("results.parquet")
+
+
+@pytest.mark.parametrize("content", [b"", b"mine", None], ids=["empty", "text", "another table"])
+def test_a_file_that_holds_no_results_is_refused(content: bytes | None, data: Path, run: Run) -> None:
+    if content is None:
+        pl.DataFrame({"x": [1]}).write_parquet("results.parquet")
+    else:
+        Path("results.parquet").write_bytes(content)
+    before = Path("results.parquet").read_bytes()
+    assert "is no file of results" in run(*QUICK, "--study", "bounds", expected=73).err
+    assert Path("results.parquet").read_bytes() == before
+
+
+def test_overwrite_begins_afresh(done: Path, run: Run, counting: Callable[..., Counting]) -> None:
+    again = counting()
+    run(*QUICK, "--study", "bounds", "--mechanism", "none", "--overwrite")
+    assert again.cells.total() == len(results()) == 8
+
+
+# What is missing, and what is wrong.
+
+
+def test_nothing_to_run_on(data: Path, run: Run) -> None:
+    Path("data/tiny.parquet").unlink()
+    told = run(*QUICK, "--study", "bounds", expected=66).err
+    assert "tiny: left out" in told
+    assert "data: holds none of the data sets" in told
+    assert not Path("results.parquet").exists()
+
+
+def test_a_folder_that_is_not_there(data: Path, run: Run) -> None:
+    assert "nowhere: no such folder" in run("reproduce", "--data", "nowhere", "--quick", expected=66).err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["--study", "x"], 64),
+        (["--dataset", "x"], 64),
+        (["--mechanism", "x"], 64),
+        (["--processes", "0"], 64),
+        (["--output", "results.csv"], 64),
+        (["--output", "data"], 64),
+        (["--report", "report.pdf"], 64),
+        (["--output", "there/results.parquet"], 73),
+        (["--report", "there/report.html"], 73),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
+)
+def test_wrong_usage_is_refused_before_any_work(
+    arguments: list[str], code: int, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "locate", lambda *_: pytest.fail("work was done"))
+    run(*QUICK, *arguments, expected=code)
+
+
+def test_a_damaged_raw_file_is_refused(data: Path, run: Run) -> None:
+    (data / "mushroom").mkdir()
+    (data / "mushroom" / "agaricus-lepiota.data").write_text("p,x\n")
+    assert "SHA-256" in run(*QUICK, "--study", "evaluation", expected=65).err
+
+
+def test_the_report_is_written_of_results_that_are_complete(
+    done: Path, run: Run, monkeypatch: pytest.MonkeyPatch, counting: Callable[..., Counting]
+) -> None:
+    written: list[tuple[object, ...]] = []
+    monkeypatch.setattr(reports, "write_report", lambda *found, overwrite: written.append((*found, overwrite)))
+    again = counting()
+    ended = run(*QUICK, "--study", "bounds", "--mechanism", "none", "--report", "page.html")
+    assert not again.cells
+    assert written == [(Path("results.parquet"), Path("page.html"), None, True)]
+    assert "wrote page.html" in ended.out
+
+
+def test_training_times_alone(data: Path, run: Run) -> None:
+    ended = run(*QUICK, "--study", "runtime")
+    assert "wrote results.parquet: 0 cells" in ended.out
+    assert len(results()) == 0
+    times = results("results.runtime.parquet")
+    run(*QUICK, "--study", "runtime")
+    assert results("results.runtime.parquet").equals(times)
+
+
+def test_progress_in_a_pipe_is_a_line_now_and_then(data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dpnb_columnar.cli.verbs import reproduce
+
+    monkeypatch.setattr(reproduce, "TOLD_EVERY", 0.0)
+    told = run(*QUICK, "--study", "bounds", "--mechanism", "none").err.splitlines()
+    assert told[0].startswith("dpnb-columnar: 0 of 8 cells")
+    assert told[-1] == "dpnb-columnar: 8 of 8 cells, about 0 min left"
+
+
+def test_simulated_data_is_made_once(data: Path, run: Run) -> None:
+    run(*QUICK, "--study", "evaluation", "--dataset", "numeric-correlated", "--mechanism", "none")
+    made = Path("results.work/numeric-correlated-300.parquet")
+    first = made.stat().st_mtime_ns
+    run(*QUICK, "--dataset", "numeric-correlated", "--mechanism", "none", "--overwrite")
+    assert made.stat().st_mtime_ns == first
+
+
+def test_children_take_no_interrupt_and_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dpnb_columnar.runtime import workers
+
+    monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        workers.set_up()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        assert os.environ.pop("POLARS_MAX_THREADS") == "1"
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,89 @@
+"""Errors of the moments a model uses, against moments computed from the rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import mini_plan
+from test_folds import fitting, tiny_domain
+
+from dpnb_columnar.budget import Budget
+from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import Normal
+from dpnb_columnar.study.reproduce.coding import code_rows
+from dpnb_columnar.study.reproduce.folds import Folds, split
+from dpnb_columnar.study.reproduce.moment_errors import exact_moments, moment_errors
+
+
+@pytest.fixture
+def folds(tmp_path: Path) -> Folds:
+    file = tmp_path / "tiny.parquet"
+    mini_plan.tiny_rows().write_parquet(file)
+    return split(code_rows([file], tiny_domain()), tiny_domain(), 2, seed=1)
+
+
+def test_exact_moments_are_those_of_the_rows(folds: Folds, tmp_path: Path) -> None:
+    """By numpy, of the rows themselves; the grid rounds ``wage`` and ``change``, ages are whole."""
+    rows = fitting(tmp_path / "tiny.parquet", tiny_domain())
+    order = np.random.default_rng(1).permutation(len(rows))
+    training = rows[np.sort(order[1::2])]
+    found = exact_moments(folds.training(0, tiny_domain()))
+    for place, klass in enumerate(("low", "middle", "high")):
+        here = training.filter(training["income"] == klass)
+        age = here["age"].to_numpy()
+        assert found["age"][place] == pytest.approx((age.mean(), age.var()))
+        change, wage = here["change"].to_numpy().clip(-50, 50), np.log1p(here["wage"].to_numpy().clip(0))
+        assert found["change"][place] == pytest.approx((change.mean(), change.var()), rel=0.05, abs=0.1)
+        assert found["wage"][place] == pytest.approx((wage.mean(), wage.var()), rel=0.01)
+
+
+def test_errors_of_shifted_and_stretched_distributions(folds: Folds) -> None:
+    statistics = folds.training(0, tiny_domain())
+    exact = exact_moments(statistics)
+    plain = release(statistics, Budget(Fraction(1)), "none")
+    errors = moment_errors(plain, exact)
+    assert errors.mean == pytest.approx(0, abs=1e-9)
+    assert errors.variance == pytest.approx(0, abs=1e-9)
+    shifted = moment_errors(changed(plain, by=2.0, stretch=1.0), exact)
+    assert shifted.mean == pytest.approx(2)
+    assert shifted.variance == pytest.approx(0, abs=1e-9)
+    stretched = moment_errors(changed(plain, by=0.0, stretch=1 / 3), exact)
+    assert stretched.mean == pytest.approx(0, abs=1e-9)
+    assert stretched.variance == pytest.approx(2 * math.log(3))
+
+
+def test_classes_without_spread_are_left_out(folds: Folds) -> None:
+    statistics = folds.training(0, tiny_domain())
+    plain = release(statistics, Budget(Fraction(1)), "none")
+    exact = {name: (None, *moments[1:]) for name, moments in exact_moments(statistics).items()}
+    first = tuple(
+        replace(each, mean=(1e9, *each.mean[1:])) if isinstance(each, Normal) else each for each in plain.attributes
+    )
+    assert moment_errors(replace(plain, attributes=first), exact).mean == pytest.approx(0, abs=1e-9)
+
+
+def test_models_without_normal_distributions_have_no_errors(folds: Folds) -> None:
+    statistics = folds.training(0, tiny_domain())
+    found = moment_errors(release(statistics, Budget(Fraction(1)), "histogram"), exact_moments(statistics))
+    assert (found.mean, found.variance) == (None, None)
+
+
+def changed(model: Model, by: float, stretch: float) -> Model:
+    """The model with every mean moved by so many deviations, and every deviation stretched."""
+    attributes = tuple(
+        replace(
+            each,
+            mean=tuple(mean + by * deviation for mean, deviation in zip(each.mean, each.deviation, strict=True)),
+            deviation=tuple(deviation * stretch for deviation in each.deviation),
+        )
+        if isinstance(each, Normal)
+        else each
+        for each in model.attributes
+    )
+    return replace(model, attributes=attributes)

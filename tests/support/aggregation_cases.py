@@ -1,0 +1,115 @@
+"""Tables as files of every writer, counted by every engine and compared with the reading row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from decimal import Decimal
+from itertools import cycle, islice
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpnb_columnar.counting.engines import duckdb, local, polars
+from dpnb_columnar.counting.statistics import Statistics, assemble
+from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.rows.parquet import Source, open_source
+from support.rows_in_python import INFINITY, NAN, Counts, Document, counts_of, expected_counts
+
+PEOPLE = pa.table(
+    {
+        "wage": pa.array([0.0, 1500.0, 1500.5, None, NAN, INFINITY, -INFINITY, 999999.0, -0.0, 7.0]),
+        "hours": pa.array([0, 40, None, 40, 99, None, 7, 8, 40, 41], pa.int16()),
+        "sex": pa.array(["Female", "Male", None, "", "it's", "Female", "Male", "NIU", "Female", None]),
+        "large": pa.array([2**64 - 1, 2**63, 2**53 + 1, None, 0, 1, 7, 2**53, 40, 41], pa.uint64()),
+        "owner": pa.array([True, False, None, True, False, None, True, False, True, None]),
+        "day": pa.array([date(2018, 12, 31), None, *[date(2019, 1, day) for day in range(1, 9)]]),
+        "rate": pa.array([None, *[Decimal(value) / 4 for value in range(9)]], pa.decimal128(10, 2)),
+        "x": pa.array(range(10)),
+    }
+)
+"""Ten rows that hold every sort of value a label condition may meet."""
+
+
+def written(folder: Path, tables: Sequence[pa.Table], writer: str = "pyarrow", group: int = 3) -> list[Path]:
+    """Each table as a file of several row groups."""
+    folder.mkdir(exist_ok=True)
+    files = [folder / f"{writer}_{position}.parquet" for position in range(len(tables))]
+    for file, table in zip(files, tables, strict=True):
+        if writer == "pyarrow":
+            pq.write_table(table, file, row_group_size=group)
+        else:
+            pl.from_arrow(table).write_parquet(file, row_group_size=group)  # type: ignore[union-attr]
+    return files
+
+
+def by_polars(source: Source, domain: Domain) -> Statistics:
+    return assemble(domain, polars.count_cells(source, domain, domain.attributes, classes=True))
+
+
+def by_duckdb(source: Source, domain: Domain) -> Statistics:
+    return assemble(domain, duckdb.count_cells(source, domain, domain.attributes, classes=True))
+
+
+ENGINES: dict[str, Callable[[Source, Domain], Statistics]] = {
+    "polars": by_polars,
+    "duckdb": by_duckdb,
+    "local": local.aggregate,
+}
+
+
+def declared(document: Document) -> Domain:
+    return read_domain("test", document, "test")
+
+
+WRITERS = ("pyarrow", "polars")
+
+
+def check(
+    folder: Path,
+    tables: pa.Table | Sequence[pa.Table],
+    document: Document,
+    group: int = 3,
+    writers: Sequence[str] = WRITERS,
+) -> Counts:
+    """Every engine, on the files of every writer, finds what the reference finds."""
+    tables = [tables] if isinstance(tables, pa.Table) else list(tables)
+    domain = declared(document)
+    expected = expected_counts([row for table in tables for row in table.to_pylist()], domain)
+    for writer in writers:
+        source = open_source(written(folder, tables, writer, group), domain)
+        for engine, aggregate in ENGINES.items():
+            assert counts_of(aggregate(source, domain)) == expected, f"{engine}, written by {writer}"
+    return expected
+
+
+def total(counts: Counts) -> int:
+    return sum(count for (name, _, _), count in counts.items() if name is None)
+
+
+def labelled(**columns: pa.Array) -> pa.Table:
+    """The columns and a label ``y`` that takes turns."""
+    rows = max(len(column) for column in columns.values())
+    return pa.table({**columns, "y": list(islice(cycle(["no", "yes", "yes"]), rows))})
+
+
+LABEL: Document = {"column": "y", "classes": ["no", "yes"]}
+
+MIXED = labelled(
+    age=pa.array([1, 5, None, 9, 200, 3, 3], pa.int16()),
+    wage=pa.array([0.5, NAN, 3.25, -1.0, 9.75, 3.25, 1.0]),
+    sex=pa.array(["f", "m", None, "m", "f", "x", "m"]),
+    code=pa.array([1.0, None, 2.0, NAN, 2.0, 1.0, 1.5]),
+)
+NUMERIC_BODIES: Document = {
+    "age": {"lower": 0, "upper": 100, "step": 1},
+    "wage": {"lower": 0, "upper": 10, "step": Decimal("0.1")},
+}
+CATEGORICAL_BODIES: Document = {
+    "sex": {"values": ["m", "f"], "missing": "category"},
+    "code": {"values": [1, 2, 3], "missing": "category"},
+}
+
+BOTH: Document = {"label": LABEL, "attributes": NUMERIC_BODIES | CATEGORICAL_BODIES}

@@ -1,0 +1,42 @@
+"""The statistics query run by a database, beside what the local engine counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.dialects.rules import Kinds
+from dpnb_columnar.dialects.statistics import statistics_query
+from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.rows.parquet import open_source
+from support.engines import Engine, Row
+
+
+def statistics_of(domain: Domain, rows: Sequence[Row]) -> Statistics:
+    """The statistics that the result of a query is."""
+    assert {row["domain"] for row in rows} <= {digest(domain)}
+    return assemble(
+        domain,
+        [
+            Cells(row["attribute"], *(np.array([row[name]], dtype=np.int64) for name in ("class", "code", "count")))
+            for row in rows
+        ],
+    )
+
+
+def check(engine: Engine, folder: Path, table: pa.Table, domain: Domain, kinds: Kinds | None = None) -> Statistics:
+    """The database counts what the local engine counts; with the kinds of the columns unless others are given."""
+    file = folder / "counted.parquet"
+    pq.write_table(table, file, row_group_size=3)
+    source = open_source([file], domain)
+    engine.load(table)
+    query = statistics_query(domain, source.kinds if kinds is None else kinds, "rows", engine.dialect)
+    found, expected = statistics_of(domain, engine.run(query)), local.aggregate(source, domain)
+    assert found == expected, query
+    return expected

@@ -1,0 +1,99 @@
+"""The golden model and its document, changes to it, and reading that ends in a model or in a refusal."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dpnb_columnar.budget import Neighbours, Pure, Share
+from dpnb_columnar.errors import Error
+from dpnb_columnar.model.document import to_document
+from dpnb_columnar.model.files import load_model
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import ClassCounts, Guarantee, Histogram, Normal, Table
+from support.model_cases import declared
+
+
+def golden_model() -> Model:
+    """A small model in which every kind of parameter occurs; numbers are made up."""
+    domain = declared(
+        {
+            "age": {"lower": 0, "upper": 90, "step": "1/2", "missing_values": [999]},
+            "wage": {"lower": 0, "upper": 1000, "step": 1, "transform": "log1p"},
+            "hours": {"lower": 1, "upper": 99, "step": 7},
+            'job "x"': {"values": ["clerk", "été", "中"], "missing": "category", "missing_values": ["?"]},
+        },
+        ["no", "yes"],
+    )
+    shares = [
+        Share(
+            "class counts",
+            None,
+            2,
+            "one row changes one of these counts by 1",
+            "laplace",
+            Pure(Fraction(1, 3)),
+            Pure(Fraction(1, 6)),
+        ),
+        Share(
+            "mean",
+            "age",
+            2,
+            "one row changes the sample of one class only",
+            "polyplace",
+            Pure(Fraction(1, 6)),
+            Pure(Fraction(1, 12)),
+        ),
+    ]
+    return Model(
+        domain,
+        Guarantee("smooth", "polyplace", Fraction(1, 2), Fraction(0), Neighbours.REPLACE_ONE, tuple(shares), False),
+        ClassCounts((1200, -3), (0.9991680532445923, 0.0008319467554076539)),
+        (
+            Normal("age", (30.125, -7.5), (144.0, -2.25), (30.125, 0.0), (12.0, 90.0)),
+            Normal("wage", (5.5, 6.1), (1e-300, 1.7976931348623157e308), (5.5, 6.1), (0.1, 6.5)),
+            Histogram("hours", (0, 5, 15), ((10, -2), (0, 9007199254740992)), ((0.5, 0.5), (1e-16, 1.0))),
+            Table('job "x"', ((3, 0, 1, -1), (0, 0, 0, 0)), ((0.5, 0.125, 0.25, 0.125), (0.25, 0.25, 0.25, 0.25))),
+        ),
+        {"dpnb-columnar": "0.0.1", "numpy": "2.0"},
+    )
+
+
+VALID: Any = to_document(golden_model())
+Place = tuple[str | int, ...]
+
+
+DELETED = object()
+
+
+def changed(place: Place, value: object, document: Any = None) -> Any:
+    """The golden document with another value, or none, at one place."""
+    found = copy.deepcopy(VALID if document is None else document)
+    inner = found
+    for step in place[:-1]:
+        inner = inner[step]
+    if value is DELETED:
+        del inner[place[-1]]
+    else:
+        inner[place[-1]] = value
+    return found
+
+
+def loaded_or_refused(path: Path) -> None:
+    """Either a model, or an error in our words."""
+    read_or_refused(lambda: load_model(path), str(path))
+
+
+def read_or_refused(read: Callable[[], Model], source: str) -> Model | None:
+    """The model, or None after an error in our words; any other error is the test's."""
+    refusal: Error | None = None
+    try:
+        return read()
+    except Error as error:
+        refusal = error
+    assert str(refusal).startswith(f"{source}: ")
+    assert refusal.exit_code in (65, 78)
+    return None

@@ -1,0 +1,137 @@
+"""Scores by the definition, one row at a time, in fifty digits: independent of Polars and of the program's formulas."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+
+from dpnb_columnar.domain import Attribute, Categorical, Numeric
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
+from support.model_cases import is_log
+
+DIGITS = 50
+ROUNDING = 2.0**-53
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a row should be scored as.
+
+    Attributes:
+        probabilities: Per class.
+        skipped: Attributes left out.
+        tolerance: How far 64-bit floats may be off: 1e-12, and beyond that the rounding of squared distances that
+            are not told apart by algebra, as far as the classes concerned can be taken for each other at all.
+    """
+
+    probabilities: tuple[float, ...]
+    skipped: int
+    tolerance: float
+
+
+def reference(model: Model, row: Mapping[str, Any]) -> Reference:
+    """Prior times likelihoods, normalised."""
+    with mpmath.workdps(DIGITS):
+        joint = [mpmath.log(mpmath.mpf(prior)) for prior in model.classes.probability]
+        rounding = [0.0] * len(joint)
+        skipped = 0
+        for parameters in model.attributes:
+            attribute = model.domain[parameters.attribute]
+            value = _value(attribute, row[parameters.attribute])
+            if value is None:
+                skipped += 1
+                continue
+            found = [_log_likelihood(attribute, parameters, value, klass) for klass in range(len(joint))]
+            joint = [left + right for left, right in zip(joint, found, strict=True)]
+            errors = _rounding(attribute, parameters, value)
+            rounding = [left + right for left, right in zip(rounding, errors, strict=True)]
+        largest = max(joint)
+        weights = [mpmath.exp(value - largest) for value in joint]
+        total = mpmath.fsum(weights)
+        exact = [weight / total for weight in weights]
+        # d p = p (d log - sum of p d log): only classes that share the probability can trade it.
+        traded = sum(
+            float(one * other) * (rounding[first] + rounding[second])
+            for first, one in enumerate(exact)
+            for second, other in enumerate(exact[:first])
+        )
+        return Reference(tuple(map(float, exact)), skipped, 1e-12 + traded)
+
+
+def _value(attribute: Attribute, value: Any) -> Any:
+    """The value on the attribute's scale (an exact number), the category's code, or None."""
+    if isinstance(attribute, Categorical):
+        missing = value is None or (isinstance(value, float) and math.isnan(value)) or value in attribute.missing_values
+        if missing:
+            return len(attribute.values) if attribute.missing.value == "category" else None
+        if isinstance(value, float) and value == int(value):
+            value = int(value)
+        if isinstance(value, bool):
+            value = "true" if value else "false"
+        return attribute.values.index(str(value)) if str(value) in attribute.values else None
+    if value is None or math.isnan(value):
+        return None
+    number = float(value) if isinstance(value, Decimal | bool | int) else value
+    if number in [float(missing) for missing in attribute.missing_values]:
+        return None
+    clamped = min(max(number, float(attribute.lower)), float(attribute.upper))
+    return clamped
+
+
+def _log_likelihood(attribute: Attribute, parameters: AttributeParameters, value: Any, klass: int) -> Any:
+    if isinstance(parameters, Table):
+        return mpmath.log(mpmath.mpf(parameters.probability[klass][value]))
+    assert isinstance(attribute, Numeric)
+    if isinstance(parameters, Histogram):
+        position = bin_of(attribute, parameters.edges, value)
+        width = parameters.edges[position + 1] - parameters.edges[position]
+        return mpmath.log(mpmath.mpf(parameters.probability[klass][position]) / width)
+    scale = attribute.scale
+    mean, deviation = mpmath.mpf(parameters.mean[klass]), mpmath.mpf(parameters.deviation[klass])
+    place = mpmath.log1p(mpmath.mpf(value)) if is_log(attribute) else mpmath.mpf(value)
+    return log_density(place, mean, deviation, mpmath.mpf(scale.origin), mpmath.mpf(scale.end))
+
+
+def log_density(value: Any, mean: Any, deviation: Any, lower: Any, upper: Any) -> Any:
+    """Logarithm of the truncated normal density."""
+    inside = mpmath.ncdf((upper - mean) / deviation) - mpmath.ncdf((lower - mean) / deviation)
+    distance = (value - mean) / deviation
+    return -distance * distance / 2 - mpmath.log(deviation * mpmath.sqrt(2 * mpmath.pi) * inside)
+
+
+def bin_of(attribute: Numeric, edges: Sequence[int], value: float) -> int:
+    """The bin of a value: its grid code, on to the scale's code, found among the edges."""
+    code = math.floor((value - float(attribute.lower)) / float(attribute.step) + 0.5)
+    code = min(max(code, 0), attribute.cells)
+    if is_log(attribute):
+        place = math.log1p(float(attribute.lower) + code * float(attribute.step))
+        code = min(max(math.floor((place - attribute.scale.origin) / attribute.scale.step + 0.5), 0), edges[-1] - 1)
+    return max(position for position, edge in enumerate(edges[:-1]) if edge <= code)
+
+
+def _rounding(attribute: Attribute, parameters: AttributeParameters, value: Any) -> list[float]:
+    """Per class, a bound on the rounding error of its term."""
+    if not isinstance(parameters, Normal):
+        probabilities = parameters.probability
+        cells = [row[value] if isinstance(parameters, Table) else min(row) for row in probabilities]
+        return [4 * ROUNDING * abs(math.log(cell)) for cell in cells]
+    place = math.log1p(value) if is_log(attribute) else value
+    widest_mean, widest = max(zip(parameters.mean, parameters.deviation, strict=True), key=lambda pair: pair[1])
+    far = abs(place - widest_mean) / widest
+    # A logarithm is one rounding off, and a difference too.
+    blur = 2 * ROUNDING * (abs(place) if is_log(attribute) else 0.0)
+    errors = []
+    for mean, deviation in zip(parameters.mean, parameters.deviation, strict=True):
+        own = abs(place - mean) / deviation
+        shift = float(abs(Fraction(mean) - Fraction(widest_mean)) / Fraction(deviation))
+        squares = shift * (far + shift) if deviation == widest else far * far + own * own
+        slope = shift / deviation if deviation == widest else far / widest + own / deviation
+        errors.append(8 * ROUNDING * (1 + squares) + blur * slope)
+    return errors

@@ -1,0 +1,78 @@
+"""A written report, read back: its elements, its tables and its files."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from dpnb_columnar.report import write_report
+from support.fake_results import METADATA, write_results, write_runtime
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page and where its files are."""
+
+    path: Path
+    root: Element
+    written: tuple[Path, ...]
+
+    @property
+    def text(self) -> str:
+        return " ".join("".join(self.root.itertext()).split())
+
+    def section(self, anchor: str) -> Element | None:
+        return next((part for part in self.root.iter() if part.get("id") == anchor), None)
+
+    def sections(self) -> list[str]:
+        return [part.attrib["id"] for part in self.root.iter("section")]
+
+    def figures(self) -> list[str]:
+        return [part.attrib["id"] for part in self.root.iter("figure")]
+
+    def tables(self, figure: str) -> dict[str, dict[tuple[str, str], str]]:
+        """Tables of a figure by the title above; each by (row, column)."""
+        found = self.section(figure)
+        assert found is not None
+        details = found.find("details")
+        assert details is not None
+        titles = [text_of(part) for part in details.iter("h4")]
+        return dict(zip(titles, map(cells, details.iter("table")), strict=True))
+
+
+def cells(table: Element) -> dict[tuple[str, str], str]:
+    """Texts of a table by (row, column)."""
+    header, *rows = ([text_of(cell) for cell in row] for row in table.iter("tr"))
+    return {(row[0], name): cell for row in rows for name, cell in zip(header[1:], row[1:], strict=True)}
+
+
+def text_of(part: Element) -> str:
+    """The text of an element, its line breaks as spaces."""
+    words = []
+    for each in part.iter():
+        words += [each.text or ""] + ([] if each is part else [each.tail or ""])
+        if each.tag == "br":
+            words.insert(-1, " ")
+    return " ".join("".join(words).split())
+
+
+def read(path: Path, written: Sequence[Path] = ()) -> Page:
+    """The page, which must be well-formed."""
+    return Page(path, ElementTree.fromstring(path.read_text(encoding="utf-8")), tuple(written))
+
+
+def report(
+    folder: Path,
+    rows: Sequence[dict[str, Any]],
+    runtime: bool = False,
+    metadata: dict[str, str] | None = None,
+) -> Page:
+    """Write results into a folder, and their report as ``report.html``."""
+    results = write_results(folder / "results.parquet", rows, METADATA if metadata is None else metadata)
+    times = write_runtime(folder / "runtime.parquet") if runtime else None
+    written = write_report(results, folder / "report.html", times)
+    return read(written[0], written)

@@ -1,0 +1,56 @@
+"""A model's query run by a database, beside what the model predicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from dpnb_columnar.dialects.rules import Kinds
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
+from dpnb_columnar.model.sql import scoring_query
+from dpnb_columnar.rows.columns import kind_of
+from support.engines import Engine, Row
+
+NAN, INFINITY = float("nan"), float("inf")
+CLOSE = 1e-9
+"""How far a probability may be off."""
+
+
+def numbered(table: pa.Table) -> pa.Table:
+    """The table with a column that tells its rows apart."""
+    return table.append_column("id", pa.array(range(table.num_rows), pa.int64()))
+
+
+def kinds_of(table: pa.Table) -> dict[str, Any]:
+    """What the columns hold, as ``score`` finds it."""
+    schema = pl.from_arrow(table.slice(0, 0)).schema  # type: ignore[union-attr]
+    return {name: kind_of(type_) for name, type_ in schema.items()}
+
+
+def compare(engine: Engine, model: Model, table: pa.Table, kinds: Kinds, certain: float = 1e-12) -> float:
+    """Score the rows by the database and by the model; the largest difference of a probability.
+
+    Numbers of skipped attributes must be the same, and classes where the two likeliest are further apart than
+    ``certain``.
+    """
+    table = numbered(table)
+    engine.load(table)
+    found = sorted(engine.run(scoring_query(model, engine.dialect, "rows", ["id"], kinds)), key=lambda row: row["id"])
+    expected = model.predict(pl.from_arrow(table).lazy(), ["id"]).collect().to_dicts()  # type: ignore[union-attr]
+    assert len(found) == len(expected)
+    return max((_difference(model, *pair, certain) for pair in zip(found, expected, strict=True)), default=0.0)
+
+
+def _difference(model: Model, found: Row, expected: Row, certain: float) -> float:
+    names = [probability_column(name) for name in model.domain.classes]
+    assert found["id"] == expected["id"]
+    assert found[SKIPPED] == expected[SKIPPED]
+    largest, second = sorted((expected[name] for name in names), reverse=True)[:2]
+    if largest - second > certain:
+        assert found[PREDICTED] == expected[PREDICTED]
+    assert sum(found[name] for name in names) == pytest.approx(1, abs=1e-12)
+    return max(abs(found[name] - expected[name]) for name in names)
