@@ -16,9 +16,9 @@ from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.release import MECHANISMS, plan, release
+from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
-from dpnb_columnar.model.terms import log_normalisation
 from dpnb_columnar.noise import ExactSampler, SeededBits
 
 # MERGED FROM dpnb_columnar/advice/rehearsal.py: What a model says about codes: log-likelihoods by the formulas of

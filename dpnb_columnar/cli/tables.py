@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from dpnb_columnar.advice.recommendation import WIDE, Advice
-from dpnb_columnar.advice.rehearsal import Outcome
 from dpnb_columnar.budget import Share, total
 from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.cli.console import say, table
 from dpnb_columnar.domain import Attribute, Categorical, Declaration, Domain, Group, Missing, Transform
 from dpnb_columnar.domain.groups import RANGE
 from dpnb_columnar.domain.numbers import text
+
+if TYPE_CHECKING:
+    from dpnb_columnar.advice.recommendation import Advice
+    from dpnb_columnar.advice.rehearsal import Outcome
 
 # MERGED FROM dpnb_columnar/cli/tables.py: Advice on mechanisms, as ``plan`` prints it.
 
@@ -27,6 +30,8 @@ def tell(advice: Advice, origin: str) -> None:
         advice: The advice.
         origin: Where its number of rows comes from.
     """
+    from dpnb_columnar.advice.recommendation import WIDE
+
     say(f"rehearsed on made-up rows of this domain: {advice.rows} ({origin}), each mechanism with its default noise")
     say()
     header = ["mechanism", *(column for figure in FIGURES for column in (figure, "wide"))]

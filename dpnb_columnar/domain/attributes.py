@@ -8,11 +8,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING
 
 from dpnb_columnar.domain.condition import Condition
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
 
 MAXIMUM_CELLS = 2**32
 """Widest grid: codes up to here keep differences of codes exact in a 64-bit float."""
@@ -209,12 +213,6 @@ class Domain:
         raise KeyError(name)
 
 
-# MERGED FROM dpnb_columnar/domain/attributes.py: From grid codes to codes of the scale on which an attribute is
-# released: a public, increasing map of each value.
-
-Integers = NDArray[np.int64]
-
-
 def scale_codes(attribute: Numeric, codes: Integers) -> Integers:
     """Codes on the attribute's scale.
 
@@ -225,16 +223,14 @@ def scale_codes(attribute: Numeric, codes: Integers) -> Integers:
     Returns:
         The same shape, int64, from 0 to ``attribute.scale.cells``.
     """
+    import numpy as np
+
     scale = attribute.scale
     if attribute.transform is Transform.IDENTITY:
         return np.clip(codes, 0, scale.cells)
     values = np.log1p(float(attribute.lower) + np.minimum(codes, attribute.cells) * float(attribute.step))
     scaled = np.floor((values - scale.origin) / scale.step + 0.5)
     return np.clip(scaled, 0, scale.cells).astype(np.int64)
-
-
-# MERGED FROM dpnb_columnar/domain/attributes.py: A domain whose label is still to be chosen: what a codebook can say
-# about an extract.
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,9 @@ from sqlglot import exp
 from dpnb_columnar.dialects.nodes import at_least, below, case, double, integer, lookup, minus, over, plus, times
 from dpnb_columnar.dialects.rules import grid_code
 from dpnb_columnar.domain import Attribute, Numeric, Transform
+from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal
-from dpnb_columnar.model.terms import log_normalisation, thresholds
+from dpnb_columnar.model.terms import thresholds
 
 NEGLIGIBLE = 1e-60
 """Of the scale's width: a number so close to zero counts as zero. Its square would be too small for a float, where

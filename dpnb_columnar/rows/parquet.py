@@ -9,10 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dpnb_columnar.domain import Declaration, Domain
 from dpnb_columnar.domain.metadata import domain_metadata
@@ -20,6 +19,9 @@ from dpnb_columnar.domain.validation import MOST_NAMED, listed, named
 from dpnb_columnar.errors import DataError, MissingInputError, shown
 from dpnb_columnar.rows.columns import Kind, check_kinds, common_type, kind_of, kinds_of, type_name
 from dpnb_columnar.runtime.outputs import atomic_output
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # MERGED FROM dpnb_columnar/rows/parquet.py: Arrow types whose values are numbers or text: all that a file of ours
 # holds.
@@ -61,6 +63,9 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
         MissingInputError, DataError: The source cannot be read, or lacks a column of the domain.
         OutputError: The output exists, or cannot be written.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
     try:
         opened = pq.ParquetFile(source)
     except pa.ArrowException:

@@ -19,7 +19,7 @@ from support.rows_in_python import Document, counts_of, expected_counts
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import spark as spark_engine
-from dpnb_columnar.counting.engines.polars import aggregate_frame
+from dpnb_columnar.counting.engines.frames import aggregate_frame
 from dpnb_columnar.counting.engines.spark import open_files
 from dpnb_columnar.counting.engines.spark_files import opened
 from dpnb_columnar.counting.engines.spark_session import counting_session

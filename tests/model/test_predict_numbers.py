@@ -16,9 +16,10 @@ from support.random_models import held, models_and_rows
 from support.reference_scorer import bin_of, log_density, reference
 from support.scored_rows import AGE, MIXED, SEX, probabilities_of, scored, types
 
+from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED
-from dpnb_columnar.model.terms import log_normalisation, thresholds
+from dpnb_columnar.model.terms import thresholds
 
 
 def check_against_reference(model: Model, rows: Sequence[Mapping[str, Any]]) -> float:

@@ -50,7 +50,6 @@ def command(
       dpnb-columnar predict model.json postgresql://analyst@db/census \\
           --query new_rows.sql --key ID --output scored.parquet
     """
-    from dpnb_columnar.counting.engines.database import query_for
     from dpnb_columnar.model.files import load_model
     from dpnb_columnar.model.predict import SKIPPED
     from dpnb_columnar.model.scored import write_result_scores, write_scores
@@ -66,6 +65,6 @@ def command(
             write_scores(loaded, files, output, keep, overwrite=overwrite)
         else:
             columns = [*dict.fromkeys([*keep, *(parameters.attribute for parameters in loaded.attributes)])]
-            selection = query_for(database, table, query, columns)
+            selection = batch.query_for(database, table, query, columns)
             write_result_scores(loaded, database, selection, output, keep, overwrite=overwrite)
     say(f"wrote {output}; its column {SKIPPED} counts what a row's likelihood left out", "written", output=str(output))

@@ -160,9 +160,9 @@ def _added(files: Sequence[Path], named: FoundDomain | None) -> Statistics:
 
 def _counter(database: Database, table: str | None, query: Path | None, domain: Domain) -> Callable[[], Statistics]:
     """What makes the database count; whatever is wrong with the options is found before."""
-    from dpnb_columnar.counting.engines.database import count_query, count_table, query_for
+    from dpnb_columnar.counting.engines.database import count_query, count_table
 
-    selection = query_for(database, table, query)
+    selection = batch.query_for(database, table, query)
     if table is not None:
         return lambda: count_table(database, table, domain)
     return lambda: count_query(database, selection, domain)

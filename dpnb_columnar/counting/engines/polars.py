@@ -9,11 +9,10 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
-from dpnb_columnar.counting.statistics import Cells, Integers, Statistics, assemble
+from dpnb_columnar.counting.statistics import Cells, Integers
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.rows.columns import kinds_of
 from dpnb_columnar.rows.expressions import attribute_fits, cell_code, class_code, column, number_of_codes
-from dpnb_columnar.rows.frames import Frame, open_frame, unusable
 from dpnb_columnar.rows.parquet import Source
 
 # MERGED FROM dpnb_columnar/counting/engines/polars.py: CONFIDENTIAL. Numbers of rows per cell, added up part by part.
@@ -194,21 +193,3 @@ def _counters(tables: Sequence[_Table]) -> list[Counter]:
         room -= tables[number].cells
         counters[number] = DenseCounter(tables[number].cells) if room >= 0 else SparseCounter()
     return [counters[number] for number in range(len(tables))]
-
-
-# MERGED FROM dpnb_columnar/counting/engines/polars.py: CONFIDENTIAL. Cell counts of rows that a program holds, by the
-# Polars engine alone.
-
-
-def aggregate_frame(frame: Frame, domain: Domain) -> Statistics:
-    """Count every cell of the domain over the rows of a frame: as ``local.aggregate`` over a file of them.
-
-    Raises:
-        DataError: The frame does not fit the domain, or the query behind it fails.
-    """
-    opened = open_frame(frame, domain)
-    try:
-        cells = count_rows(opened.rows, opened.types, domain, domain.attributes, classes=True)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        raise unusable() from None
-    return assemble(domain, cells)
