@@ -1,4 +1,7 @@
-"""A ledger's releases as a file: one row each. Documents of models and digests of data stay in the ledger."""
+"""Export accounts and releases as tables and files, one row each.
+
+Documents of models and digests of data stay in the ledger.
+"""
 
 from __future__ import annotations
 
@@ -92,9 +95,6 @@ WRITERS: dict[str, Callable[[Iterator[Row], Path], None]] = {
 }
 """What writes releases, by the suffix of the file."""
 
-
-# MERGED FROM dpnb_columnar/ledger/export.py: Accounts and releases as people and programs read them. No document of a
-# model, no digest of data.
 
 ACCOUNT_HEADER = (
     *("data set", "neighbours", "limit epsilon", "limit delta", "spent epsilon", "spent delta", "spent rho"),

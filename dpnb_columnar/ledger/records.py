@@ -1,4 +1,4 @@
-"""What a ledger holds: entries as they are stored, and what they mean."""
+"""Entries of a ledger as they are stored, the names in them, and the chain of their digests."""
 
 from __future__ import annotations
 
@@ -131,7 +131,8 @@ class Entry(NamedTuple):
     digest: str = ""
 
 
-# MERGED FROM dpnb_columnar/ledger/records.py: The chain of digests, and the canonical texts that it is made of.
+# The chain of digests, and the canonical texts that are digested.
+
 
 ORIGIN = "0" * 64
 """Stands for the digest before the first entry."""
@@ -168,7 +169,8 @@ def linked(previous: str, entry: Entry) -> Entry:
     return entry._replace(digest=link(previous, entry))
 
 
-# MERGED FROM dpnb_columnar/ledger/records.py: Names of data sets and of runs, as they stand in a ledger.
+# Names of data sets and of runs.
+
 
 LONGEST_NAME = 200
 """Characters."""

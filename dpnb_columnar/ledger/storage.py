@@ -1,4 +1,7 @@
-"""The ledger's file: an SQLite database that only its owner can write, and that holds nothing but a ledger."""
+"""Open a ledger's file: an SQLite database that only its owner can write, and that holds nothing but a ledger.
+
+Entries of a file that others can change, or that has a second name, prove nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,6 @@ from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, Error
 from dpnb_columnar.runtime.outputs import atomic_output, remove_abandoned
 from dpnb_columnar.runtime.resources import sections
 from dpnb_columnar.runtime.signals import undisturbed
-
-# MERGED FROM dpnb_columnar/ledger/storage.py: Whether a ledger's file is one that only its owner can change, under
-# one name; if not, its entries prove nothing.
 
 COMPANIONS = ("-journal", "-wal", "-shm")
 """What SQLite appends to a database's name for the files that it reads together with it, and believes."""

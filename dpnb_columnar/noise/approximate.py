@@ -1,4 +1,4 @@
-"""The worst neighbours of Gaussian and Laplace noise under (epsilon, delta)-differential privacy.
+"""Gaussian and Laplace noise at their smallest scales for (epsilon, delta)-differential privacy.
 
 A release is (epsilon, delta)-differentially private iff for all neighbours P, Q the hockey-stick divergence
 H(P, Q) = sup over events E of P(E) - exp(epsilon) Q(E) is at most delta. Let Z have a symmetrical, unimodal density.
@@ -81,8 +81,7 @@ def check(family: str, epsilon: Fraction, delta: Fraction, beta: Fraction, dilat
         )
 
 
-# MERGED FROM dpnb_columnar/noise/approximate.py: Laplace noise for a scale that moves with the data: (epsilon,
-# delta)-differential privacy.
+# Laplace noise for a scale that moves with the data.
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +144,7 @@ def _dilation(epsilon: Fraction, beta: Fraction) -> arb:
     return -arb(rational(-beta)).expm1() * exponent.exp()
 
 
-# MERGED FROM dpnb_columnar/noise/approximate.py: Gaussian noise: (epsilon, delta)-differential privacy at the
-# smallest scale, for a scale that moves with the data.
+# Gaussian noise for a scale that moves with the data.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,34 @@
-"""Calibration of log-normal and arsinh-normal noise to rho-zCDP, by the condition of ``score``."""
+"""Calibrate log-normal and arsinh-normal noise to rho-zCDP, by a condition on the score.
+
+When is noise zero-concentrated differentially private? Move from one neighbour to the other along scale exp(b tau)
+and location m with m' = a times the scale, 0 <= tau <= 1,
+|b| <= beta, |a| <= 1; every admissible neighbour is reached so (docs/privacy.md, section 5). With u = (z - m)/scale,
+h the density of Z and psi = (log h)', the log-density at a point changes at the rate
+
+    s = -b (1 + u psi(u)) - a psi(u),    u distributed as Z.
+
+**Condition.** If log E exp(mu s) <= mu^2 kappa^2 / 2 for every real mu, the Renyi divergence of order alpha between the
+ends, either way round, is at most alpha kappa^2 / 2: one release is kappa^2/2-zCDP.
+
+*Proof.* Let M(tau, alpha) be the logarithm of the integral of p_tau^alpha p_0^(1-alpha), and w its integrand as a
+density. Then dM/dtau = alpha E_w s. By Gibbs' variational principle mu E_w s <= KL(w, p_tau) + mu^2 kappa^2/2, and
+KL(w, p_tau) = (alpha - 1) dM/dalpha - M. Follow the curve alpha = k/tau with mu = (alpha - 1) tau = k - tau: there
+
+    dM <= (-(alpha/mu) M + alpha mu kappa^2/2) dtau,
+
+which G = alpha (alpha - 1) tau^2 kappa^2/2 satisfies with equality. So (M - G) tau/(k - tau) never grows. It starts
+from 0, since M stays bounded (|log p_tau/p_0| / tau has all exponential moments), hence M <= G, and at tau = 1 the
+divergence M/(alpha - 1) is at most alpha kappa^2/2. Reversing the path changes the sign of s, that is of mu. []
+
+For small rho the condition is all but exact. At beta = kappa/10 it needs about half the noise of the published bounds
+(Bun and Steinke 2019), which pay for shift and dilation one after the other.
+
+The logarithm of E exp(mu s) is convex in (a, b) and Z is symmetrical, so b = beta and a = 1 suffice. There
+
+    E exp(mu s) = E exp(mu beta A) cosh(mu B),    A = 1 + u psi(u), B = |psi(u)|,    mu of either sign,
+
+an integral over |Z| of two known functions.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +47,6 @@ from dpnb_columnar.budget.losses import Concentrated
 from dpnb_columnar.noise.calibration import rational, upper
 from dpnb_columnar.noise.family import Floats
 from dpnb_columnar.noise.scaled import Scaled, Standard
-
-# MERGED FROM dpnb_columnar/noise/concentrated.py: When noise is zero-concentrated differentially private: a condition
-# on the score. Move from one neighbour to the other along scale exp(b tau) and location m with m' = a times the
-# scale, 0 <= tau <= 1, |b| <= beta, |a| <= 1; every admissible neighbour is reached so (docs/privacy.md, section 5).
-# With u = (z - m)/scale, h the density of Z and psi = (log h)', the log-density at a point changes at the rate s = -b
-# (1 + u psi(u)) - a psi(u), u distributed as Z. **Condition.** If log E exp(mu s) <= mu^2 kappa^2 / 2 for every real
-# mu, the Renyi divergence of order alpha between the ends, either way round, is at most alpha kappa^2 / 2: one
-# release is kappa^2/2-zCDP. *Proof.* Let M(tau, alpha) be the logarithm of the integral of p_tau^alpha p_0^(1-alpha),
-# and w its integrand as a density. Then dM/dtau = alpha E_w s. By Gibbs' variational principle mu E_w s <= KL(w,
-# p_tau) + mu^2 kappa^2/2, and KL(w, p_tau) = (alpha - 1) dM/dalpha - M. Follow the curve alpha = k/tau with mu =
-# (alpha - 1) tau = k - tau: there dM <= (-(alpha/mu) M + alpha mu kappa^2/2) dtau, which G = alpha (alpha - 1) tau^2
-# kappa^2/2 satisfies with equality. So (M - G) tau/(k - tau) never grows. It starts from 0, since M stays bounded
-# (|log p_tau/p_0| / tau has all exponential moments), hence M <= G, and at tau = 1 the divergence M/(alpha - 1) is at
-# most alpha kappa^2/2. Reversing the path changes the sign of s, that is of mu. [] For small rho the condition is all
-# but exact. At beta = kappa/10 it needs about half the noise of the published bounds (Bun and Steinke 2019), which
-# pay for shift and dilation one after the other. The logarithm of E exp(mu s) is convex in (a, b) and Z is
-# symmetrical, so b = beta and a = 1 suffice. There E exp(mu s) = E exp(mu beta A) cosh(mu B), A = 1 + u psi(u), B =
-# |psi(u)|, mu of either sign, an integral over |Z| of two known functions.
 
 SMALLEST_ORDER = 1e-3
 ZOOMS, ZOOMED = 2, 9

@@ -1,4 +1,4 @@
-"""Laplace log-normal noise (Bun and Steinke 2019): zero-concentrated differential privacy."""
+"""Laplace log-normal and uniform log-normal noise (Bun and Steinke 2019): zero-concentrated differential privacy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpnb_columnar.noise.calibration import rational
 from dpnb_columnar.noise.concentrated import ConcentratedNoise, Scores
 from dpnb_columnar.noise.family import Floats
 
-# MERGED FROM dpnb_columnar/noise/log_normal.py: The standard normal distribution.
+# The standard normal distribution.
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +140,7 @@ class LaplaceLogNormal(ConcentratedNoise):
         return StandardLaplaceLogNormal
 
 
-# MERGED FROM dpnb_columnar/noise/log_normal.py: Uniform log-normal noise (Bun and Steinke 2019): zero-concentrated
-# differential privacy.
+# Uniform log-normal noise.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Families of the form Z = c X: X of a standard shape, c the calibrated scale."""
+"""Noise families of the form Z = c X, X of a standard shape, c the calibrated scale; inverses of survival functions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from flint import arb
 from dpnb_columnar.noise.calibration import rational
 from dpnb_columnar.noise.family import Floats
 
-# MERGED FROM dpnb_columnar/noise/scaled.py: Inverses of survival functions: as floating-point numbers, and as balls
-# that certainly hold the inverse.
+# Inverses of survival functions: in floating point, and as balls that certainly hold the inverse.
 
 # The squares of magnitudes up to here are numbers.
 LARGEST = 1e150

@@ -16,9 +16,6 @@ from dpnb_columnar.noise.cauchy import StandardCauchy
 from dpnb_columnar.noise.family import Floats
 from dpnb_columnar.noise.scaled import Scaled, enclosed
 
-# MERGED FROM dpnb_columnar/noise/student.py: Student's t distribution at unit scale, with a certified inverse of its
-# survival function.
-
 START_PRECISION = 64
 # Newton's error is of the order of the square of its last step.
 START_STEP, START_ACCURACY = arb((1, -20)), arb((1, -36))

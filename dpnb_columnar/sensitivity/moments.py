@@ -1,4 +1,4 @@
-"""Trimmed mean and variance of a column of codes, as exact rational numbers (docs/privacy.md, section 4)."""
+"""Trimmed means and variances of a column of codes, and its column of squares, exactly (docs/privacy.md, section 4)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _sum_of_squares(codes: Integers, counts: Integers) -> int:
     return (squares << 2 * LIMB_BITS) + (mixed << LIMB_BITS + 1) + rest
 
 
-# MERGED FROM dpnb_columnar/sensitivity/moments.py: The column of squares of a column: another sorted column of codes.
+# The column of squares: another sorted column of codes.
 
 
 def squares_shift(cells: int) -> int:

@@ -1,9 +1,41 @@
-"""A column without what a search for its smooth sensitivity cannot meet: the work no longer grows with the column.
+"""Prune a search for a smooth sensitivity, and bound its rounding error.
 
-Such a search maximises a logarithm minus ``beta * k`` over what a statistic's neighbours k substitutions away look at:
-values of ranks at most k beyond both ends of the window. Where one candidate at k = 0 is known, everything at a k from
-which on even the widest deviation there is cannot beat it may be replaced by anything that no search takes for a wider
-one.
+A search maximises ``p * log(d) - beta * k`` over candidates: ``k`` is a number of substitutions, an exact integer up
+to 2**45, and ``d`` a deviation between values of ranks at most k beyond the ends of the window. For the mean p = 1 and
+``d`` is a difference of codes, exact; for the variance p = 2 and ``d`` an exact integer up to 2**77, turned into a
+float with a relative error of at most 2**-52.
+
+**Rounding error** (``searched_beta``, ``raised``). Errors below are those of these logarithms.
+
+*One candidate.* A result below the floor of ``DEEPEST`` is replaced by the floor, so only candidates above it matter,
+and these have beta * k <= 512. Candidates that others are compared with on the way have at most twice 512 + log 2: the
+mean's search keeps a row or a column only if it could reach the best of a first look, which is at most log 2 below the
+best of all (for every pair, b_j - a_l <= 2 max(b_j - a_0, b_0 - a_l)). So beta * k and the result are below 2**11, and
+rounding them once each costs 2**-43 twice. The logarithm is below 54; good to 4 units in the last place and taken
+twice, it costs 2**-44, and the rounded ``d`` 2**-51. The error of an evaluated candidate is below 2**-41.
+
+*Near ties, in the mean's search.* A row whose own comparison was decided by rounding passes on a bound on the columns
+that may exclude the best column of a later row. By total monotonicity that later row loses at most what the first row
+lost, one comparison: 2**-40. There are at most 33 levels, and a row and a column may have been left out by another
+comparison each: the error is below 36 * 2**-40 < 2**-34.
+
+*Stationary points, in the variance's search.* On a piece, D = D_0 + s t with D_0 and s exact, and 2 log(D) - beta t is
+largest at t = 2/beta - D_0/s, where D = 2 s/beta and the second derivative is -beta^2/2. Both terms of t are at most
+2/beta, so six roundings move t by at most 2**-50 * 2/beta, below 1, and cost at most 2**-98; the integers on both
+sides of the computed t are evaluated. The k of the widest deviation, beyond which nothing is evaluated, has an error
+of at most 2**-40.
+
+*Together.* Exponential, division and the logarithms of w add less than 2**-42. The computed S is within a factor (1 +-
+2**-33) of the exact one; (1 +- 2**-32) is what callers rely on. ``raised`` multiplies by (1 + 2**-31), so that the
+result is never below the exact smooth bound, and never above it by more than 2**-30 of it. Between neighbours its
+logarithm moves by at most beta_searched + 2**-31 + 2**-51, so ``searched_beta`` searches at beta - 2**-30. That is
+rounded by at most 2**-33 (beta is at most 2**20), and the raised value is beta-smooth for the beta that the noise is
+calibrated to. Attacked in tests/sensitivity/test_sensitivity_accuracy.py, by exact integers and balls at every
+extreme.
+
+**Pruning** (``farthest``, ``shortened``). Where one candidate at k = 0 is known, the values that matter only from a k
+on at which even the widest possible deviation cannot beat that candidate may be replaced by any others that the search
+does not take for a wider deviation. So the work does not grow with the column.
 """
 
 from __future__ import annotations
@@ -14,31 +46,6 @@ from fractions import Fraction
 import numpy as np
 
 from dpnb_columnar.sensitivity.column import Integers, RunLengthColumn, weighted_sum
-
-# MERGED FROM dpnb_columnar/sensitivity/search.py: How far a sensitivity found in floating point can be from the exact
-# one, and how that is paid for. Both searches maximise ``p * log(d) - beta * k`` over candidates whose ``k`` is an
-# exact integer up to 2**45. For the mean p = 1 and ``d`` is a difference of codes, exact; for the variance p = 2 and
-# ``d`` an exact integer up to 2**77, turned into a float with a relative error of at most 2**-52. Below, "off by" is
-# said of these logarithms. One candidate. A result below the floor of ``DEEPEST`` is replaced by the floor, so only
-# candidates above it matter, and these have beta * k <= 512. Those that others are compared with on the way have at
-# most twice 512 + log 2: the mean's search keeps a row or a column only if it could reach the best of a first look,
-# which is at most log 2 below the best of all (for every pair, b_j - a_l <= 2 max(b_j - a_0, b_0 - a_l)). So beta * k
-# and the result are below 2**11, and rounding them once each costs 2**-43 twice. The logarithm is below 54; good to 4
-# units in the last place and taken twice, it costs 2**-44, and the rounded ``d`` 2**-51. An evaluated candidate is
-# off by less than 2**-41. Near ties, in the mean's search. A row whose own comparison was decided by rounding passes
-# on a bound on the columns that may exclude the best column of a later row. By total monotonicity that later row
-# loses at most what the first row lost, one comparison: 2**-40. There are at most 33 levels, and a row and a column
-# may have been left out by another comparison each: off by less than 36 * 2**-40 < 2**-34. Stationary points, in the
-# variance's search. On a piece, D = D_0 + s t with D_0 and s exact, and 2 log(D) - beta t is largest at t = 2/beta -
-# D_0/s, where D = 2 s/beta and the second derivative is -beta^2/2. Both terms of t are at most 2/beta, so six
-# roundings move t by at most 2**-50 * 2/beta, below 1, and cost at most 2**-98; the integers on both sides of the
-# computed t are looked at. The widest deviation's k, beyond which nothing is looked at, is off by 2**-40 at most.
-# Together. Exponential, division and the logarithms of w add less than 2**-42. The computed S is within a factor (1
-# +- 2**-33) of the exact one; (1 +- 2**-32) is what is relied on. ``raised`` multiplies by (1 + 2**-31), so that the
-# result is never below the exact smooth bound, and never above it by more than 2**-30 of it. Between neighbours its
-# logarithm moves by at most beta_searched + 2**-31 + 2**-51, so ``searched_beta`` searches at beta - 2**-30. That is
-# rounded by at most 2**-33 (beta is at most 2**20), and the raised value is beta-smooth for the beta that the noise
-# is calibrated to. Attacked in tests/test_sensitivity_accuracy.py, by exact integers and balls at every extreme.
 
 DEEPEST = 512.0
 """Largest ``beta * k`` that is looked at. A smooth bound may be replaced by its maximum with any public constant, and
