@@ -1,4 +1,4 @@
-"""What many releases from one data set cost together, against a limit (epsilon, delta): exact, and proven.
+"""Account for many releases from one data set against a limit (epsilon, delta): exact, and proven.
 
 An account lives in two phases. In both of them every release, its kind and its budget may be chosen after looking at
 all earlier releases; the totals only have to stay within a limit that was fixed before (a privacy filter).
@@ -42,7 +42,7 @@ LARGEST_CONVERTED = 10**300
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What the releases of one account have cost so far, exactly.
+    """The exact total cost of an account's releases so far.
 
     Attributes:
         epsilon: Sum of the epsilons of pure and approximate releases of the first phase.
@@ -55,10 +55,10 @@ class Spent:
     rho: Fraction = Fraction(0)
 
     def plus(self, loss: Loss) -> Spent:
-        """The total with one more release.
+        """Return the total with one more release.
 
         Raises:
-            ValueError: An approximate release comes after a concentrated one, or the total has too many digits.
+            ValueError: if an approximate release comes after a concentrated one, or the total has too many digits.
         """
         if isinstance(loss, Concentrated):
             return _in_range(Spent(self.epsilon, self.delta, self.rho + loss.rho))
@@ -71,7 +71,7 @@ class Spent:
 
 
 def admits(limit: Approximate, spent: Spent) -> bool:
-    """Whether a total is within a limit; decided in rational arithmetic, and proven where it says yes.
+    """Decide whether a total is within a limit, in rational arithmetic; True is proven.
 
     Args:
         limit: Its delta may be 0; then no release with a delta or a rho is ever admitted.
@@ -87,7 +87,7 @@ def admits(limit: Approximate, spent: Spent) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Remaining:
-    """What one more release may cost at most, by the kind of its loss.
+    """The most that one more release may cost, by the kind of its guarantee.
 
     Attributes:
         epsilon: Of a pure release, and of an approximate one where ``delta`` is above 0.
@@ -101,7 +101,7 @@ class Remaining:
 
 
 def remaining(limit: Approximate, spent: Spent) -> Remaining:
-    """What is left of a limit: exact in the first phase but for rho, and never more than ``admits`` lets through.
+    """Compute what is left of a limit: exact in the first phase but for rho, never more than ``admits`` accepts.
 
     Args:
         limit: Its epsilon is at most 1000.

@@ -1,4 +1,4 @@
-"""Privacy budgets as the user typed them: exact rationals, from text to the last share."""
+"""Privacy budgets: exact rationals from the typed text to the last share."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Neighbours(StrEnum):
 
     @property
     def rows(self) -> int:
-        """How many rows, added or removed, lie between two neighbours."""
+        """Number of rows, added or removed, between two neighbours."""
         return 1 if self is Neighbours.ADD_REMOVE else 2
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How the budget is divided among a numeric attribute, a categorical attribute and the class counts."""
+    """The division of the budget among a numeric attribute, a categorical attribute and the class counts."""
 
     numeric: Fraction
     categorical: Fraction
@@ -52,7 +52,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one release may spend.
+    """The privacy budget of one release.
 
     Attributes:
         epsilon: Total privacy loss, exact.
@@ -68,13 +68,13 @@ class Budget:
 
 
 def parse_epsilon(value: object) -> Fraction:
-    """The exact epsilon that was typed; ``0.1`` means one tenth, also where Python has made a float of it.
+    """Parse epsilon exactly: ``0.1`` means one tenth, also as a Python float.
 
     Raises:
-        UsageError: Not a finite number from 0.0001 to 1000.
+        UsageError: if the value is not a finite number from 0.0001 to 1000.
     """
     try:
-        epsilon = _typed(value)
+        epsilon = _exact(value)
     except ValueError as error:
         raise UsageError(f"epsilon: {error}; give a number such as 0.1 or 1") from None
     if epsilon <= 0:
@@ -82,20 +82,20 @@ def parse_epsilon(value: object) -> Fraction:
     if epsilon < SMALLEST_EPSILON:
         raise UsageError(f"epsilon: {shown(value)} leaves nothing but noise; the smallest accepted is 0.0001")
     if epsilon > LARGEST_EPSILON:
-        raise UsageError(f"epsilon: {shown(value)} protects nobody; the largest accepted is {LARGEST_EPSILON}")
+        raise UsageError(f"epsilon: {shown(value)} gives no protection; the largest accepted is {LARGEST_EPSILON}")
     return epsilon
 
 
 def is_rule(delta: object) -> bool:
-    """Whether delta was typed as a rule for the declared number of rows, a key of ``DELTA_RULES``."""
+    """Return whether delta is a rule for the declared number of rows, a key of ``DELTA_RULES``."""
     return isinstance(delta, str) and delta.strip() in DELTA_RULES
 
 
 def parse_rows(value: object) -> int:
-    """The declared number of rows of a data set, a public fact such as a codebook states.
+    """Parse the declared number of rows of a data set, a public fact that a codebook states.
 
     Raises:
-        UsageError: Not a whole number from 100 to 1e12.
+        UsageError: if the value is not a whole number from 100 to 1e12.
     """
     try:
         rows = 0 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
@@ -107,14 +107,14 @@ def parse_rows(value: object) -> int:
 
 
 def parse_delta(value: object, rows: int | None = None) -> Fraction:
-    """The exact delta that was typed, or that a rule makes of the declared rows; 0 for pure differential privacy.
+    """Parse delta exactly, or compute it from the declared rows by a rule; 0 for pure differential privacy.
 
     Args:
         value: A number, or a rule: ``1/n`` or ``1/n^2``.
         rows: The declared, public number of rows, from ``parse_rows``; it is never counted. Only a rule depends on it.
 
     Raises:
-        UsageError: Neither 0 nor a number from 1e-100 to 1/20, or a rule without declared rows.
+        UsageError: if the value is neither 0 nor from 1e-100 to 1/20, or is a rule without declared rows.
     """
     if is_rule(value):
         rule = str(value).strip()
@@ -125,7 +125,7 @@ def parse_delta(value: object, rows: int | None = None) -> Fraction:
             )
         return Fraction(1, rows ** DELTA_RULES[rule])
     try:
-        delta = _typed(value)
+        delta = _exact(value)
     except ValueError as error:
         raise UsageError(f"delta: {error}; give a number such as 1e-6 or 1/50000, or a rule: 1/n or 1/n^2") from None
     if delta < 0:
@@ -140,16 +140,16 @@ def parse_delta(value: object, rows: int | None = None) -> Fraction:
     return delta
 
 
-def _typed(value: object) -> Fraction:
-    """The exact number that was typed: of a float, the shortest text that gives it."""
+def _exact(value: object) -> Fraction:
+    """Parse a number exactly; a float by the shortest text that gives it."""
     return exact(float.__repr__(value) if isinstance(value, float) else value)
 
 
 def parse_weights(value: str) -> Weights:
-    """Weights typed as ``numeric:categorical:counts``, such as ``2:1:1``.
+    """Parse weights written as ``numeric:categorical:counts``, such as ``2:1:1``.
 
     Raises:
-        UsageError: Not three positive numbers, or one is more than 1e9 times another.
+        UsageError: if these are not three positive numbers, or one is more than 1e9 times another.
     """
     parts = value.split(":")
     try:

@@ -16,17 +16,17 @@ PARALLEL_CLASSES = "one row changes the sample of one class only, in one place"
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A query that a mechanism wants to make.
+    """A query that a mechanism will answer, before its share is known.
 
     Attributes:
         query: What is released: ``class counts``, ``counts``, ``mean``, ``variance``, ``deviation`` or ``mean of
             squares``.
-        attribute: The attribute asked about; None for the class counts.
-        values: How many numbers are released.
+        attribute: The attribute that is queried; None for the class counts.
+        values: Number of released numbers.
         composition: Why all of them may share one loss (parallel composition).
         noise: Name of the noise family.
         weight: Relative share of the budget.
-        kind: How the loss of this noise is stated.
+        kind: The kind of guarantee that this noise gives.
     """
 
     query: str
@@ -67,8 +67,8 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
     largest epsilon that its rho allows.
 
     Raises:
-        ValueError: There is no request, a query would get no positive share, or the budget's delta is not what the
-            queries need.
+        ValueError: if there is no request, a share would not be above 0, or the budget has a delta that no query
+            needs, or lacks one.
     """
     wanted = list(requests)
     if not wanted:
@@ -94,7 +94,7 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
 
 
 def total(shares: Sequence[Share]) -> Loss:
-    """The sum of the shares, as they are stated; a pure loss has no delta."""
+    """Add up the shares; a pure total has no delta."""
     losses = [share.loss for share in shares]
     rhos = [loss.rho for loss in losses if isinstance(loss, Concentrated)]
     if rhos:
@@ -105,7 +105,7 @@ def total(shares: Sequence[Share]) -> Loss:
 
 
 def _added(wanted: Sequence[Request], budget: Budget) -> list[Loss]:
-    """Pure and approximate losses that add up to the budget."""
+    """Divide a budget into pure and approximate losses that add up to it."""
     whole = sum((request.weight for request in wanted), Fraction(0))
     uncertain = sum((request.weight for request in wanted if request.kind is Approximate), Fraction(0))
     losses: list[Loss] = []
@@ -119,7 +119,7 @@ def _added(wanted: Sequence[Request], budget: Budget) -> list[Loss]:
 
 
 def _concentrated(wanted: Sequence[Request], budget: Budget) -> list[Loss]:
-    """Concentrated losses whose sum implies the budget."""
+    """Divide a budget into concentrated losses whose sum implies it."""
     if Approximate in {request.kind for request in wanted}:
         raise ValueError("approximate and concentrated losses do not compose")
     rho = concentrated_within(Approximate(budget.epsilon, budget.delta)).rho
@@ -128,6 +128,6 @@ def _concentrated(wanted: Sequence[Request], budget: Budget) -> list[Loss]:
 
 
 def _calibrated(loss: Loss, kind: type[Loss], rows: int) -> Loss:
-    """The loss for one row, stated as the query's noise needs it."""
+    """Return the loss for one row, of the kind that the query's noise is calibrated to."""
     one = for_one_row(loss, rows)
     return pure_within(one.rho) if kind is Pure and isinstance(one, Concentrated) else one

@@ -1,4 +1,4 @@
-"""From one way of stating a privacy loss to another, never rounding in the user's disfavour.
+"""Convert between pure, approximate and concentrated guarantees, always rounding towards more noise.
 
 Rational where the formula is rational; else bounded by decimals of fifty digits, and rounded towards more noise.
 Logarithms of the decimal module are correctly rounded, so the neighbouring decimals are proven bounds.
@@ -22,19 +22,18 @@ _BELOW, _ABOVE = (
 
 
 def concentrated(loss: Pure) -> Concentrated:
-    """What a pure loss costs as a concentrated one: epsilon-differential privacy implies epsilon^2/2-zCDP
-    (Bun and Steinke 2016, Proposition 1.4)."""
+    """Convert a pure loss: epsilon-differential privacy implies epsilon^2/2-zCDP (Bun and Steinke 2016, Prop. 1.4)."""
     return Concentrated(loss.epsilon**2 / 2)
 
 
 def pure_within(rho: Fraction) -> Pure:
-    """The largest pure loss, to nine digits, that costs at most ``rho``: epsilon = sqrt(2 rho), rounded down."""
+    """Find the largest pure loss, to nine digits, that costs at most ``rho``: sqrt(2 rho), rounded down."""
     unit = Fraction(10) ** (math.floor(math.log10(2 * rho) / 2) + 1 - DIGITS)
     return Pure(math.isqrt(2 * rho // unit**2) * unit)
 
 
 def for_one_row(loss: Loss, rows: int) -> Loss:
-    """The loss to calibrate a draw to, for one row added or removed, so that ``rows`` of them cost ``loss``.
+    """Divide a loss by a number of rows: calibrate a draw to the result, and ``rows`` changed rows cost ``loss``.
 
     A row changes one draw of a query. The two rows of a replacement change two draws, made independently, or one draw
     in one place (docs/privacy.md, section 2). So the losses of two draws compose: epsilons, deltas and rhos add up.
@@ -47,7 +46,7 @@ def for_one_row(loss: Loss, rows: int) -> Loss:
 
 
 def within(row_loss: Loss, rows: int, loss: Loss) -> bool:
-    """Whether ``rows`` changed draws cost at most ``loss`` if each costs ``row_loss``.
+    """Decide whether ``rows`` changed draws cost at most ``loss`` if each costs ``row_loss``.
 
     A concentrated loss may be met by a pure one.
     """
@@ -62,7 +61,7 @@ def within(row_loss: Loss, rows: int, loss: Loss) -> bool:
 
 
 def implies(rho: Fraction, loss: Approximate) -> bool:
-    """Whether rho-zCDP implies (epsilon, delta)-differential privacy; proven, not estimated.
+    """Decide whether rho-zCDP implies (epsilon, delta)-differential privacy; True is proven, not estimated.
 
     For every a > 1, delta = exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) suffices (Canonne, Kamath and Steinke
     2020, Corollary 13). The best a is looked for in floating point; any a proves the claim.
@@ -75,7 +74,7 @@ def implies(rho: Fraction, loss: Approximate) -> bool:
 
 @lru_cache(maxsize=1024)
 def concentrated_within(loss: Approximate) -> Concentrated:
-    """The largest concentrated loss, to about six digits, that implies ``loss``."""
+    """Find the largest concentrated loss, to about six digits, that implies ``loss``."""
     low, high = Fraction(0), loss.epsilon
     while implies(high, loss):
         low, high = high, 2 * high
@@ -86,14 +85,14 @@ def concentrated_within(loss: Approximate) -> Concentrated:
 
 
 def floor_digits(number: Fraction, digits: int = DIGITS) -> Fraction:
-    """A positive number rounded down to this many significant decimal digits."""
+    """Round a positive number down to so many significant decimal digits."""
     exponent = len(str(number.numerator)) - len(str(number.denominator)) - digits
     unit = Fraction(10) ** exponent
     return number // unit * unit
 
 
 def _best_order(rho: float, epsilon: float) -> float:
-    """The order a at which the conversion of ``implies`` gives the least delta, found by golden section.
+    """Find the order a at which the conversion of ``implies`` gives the least delta, by golden section.
 
     The logarithm of delta is a convex function of a: its second derivative is 2 rho + 1/(a (a - 1)) > 0.
     """
@@ -113,7 +112,7 @@ def _best_order(rho: float, epsilon: float) -> float:
 
 
 def _logarithm(number: Fraction, side: Context) -> Fraction:
-    """A bound on the natural logarithm, from the side to which the context rounds."""
+    """Bound the natural logarithm from the side to which the context rounds."""
     if number == 1:  # exact; the decimal next to 0 has more digits than any machine holds
         return Fraction(0)
     logarithm = _decimal(number, side).ln(side)

@@ -1,6 +1,6 @@
-"""What one query costs: the three ways in which a privacy loss is stated, as exact rationals.
+"""The three kinds of privacy guarantee of one query: pure, approximate and concentrated, as exact rationals.
 
-They say what happened and judge nothing; conversion and composition are in ``conversion`` and ``composition``.
+Conversion and composition are in ``conversion`` and ``composition``.
 """
 
 from __future__ import annotations
@@ -36,5 +36,5 @@ Loss = Pure | Approximate | Concentrated
 
 
 def numbers(loss: Loss) -> dict[str, Fraction]:
-    """What a loss is stated by: ``epsilon``, ``epsilon`` and ``delta``, or ``rho``."""
+    """Return the parameters by name: ``epsilon``; ``epsilon`` and ``delta``; or ``rho``."""
     return {field.name: getattr(loss, field.name) for field in fields(loss)}

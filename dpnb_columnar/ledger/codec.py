@@ -1,4 +1,4 @@
-"""Between entries as they are stored and what they mean. Reading trusts nothing: a ledger is a file like any other."""
+"""Encode accounts, charges and models as ledger entries, and decode entries. Decoding trusts nothing in the file."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ LONGEST_TEXT = 2**18
 
 
 def account_entry(account: Account, number: int) -> Entry:
-    """The entry that opens an account.
+    """Encode the entry that opens an account.
 
     Raises:
-        UsageError: It is bound to more files than an entry holds.
+        UsageError: if the account is bound to more files than an entry can hold.
     """
     parts = None if account.parts is None else canonical(sorted(account.parts))
     return Entry(
@@ -43,10 +43,10 @@ def account_entry(account: Account, number: int) -> Entry:
 
 
 def inputs_text(charge: Charge) -> str:
-    """The inputs of a release as its entry holds them: canonical JSON.
+    """Encode the inputs of a release as canonical JSON.
 
     Raises:
-        UsageError: They are more than an entry holds.
+        UsageError: if the inputs are longer than an entry can hold.
     """
     return _bounded(
         canonical(charge.inputs),
@@ -57,10 +57,10 @@ def inputs_text(charge: Charge) -> str:
 
 
 def spend_entry(charge: Charge, total: Spent, number: int) -> Entry:
-    """The entry that charges a release.
+    """Encode the entry that charges a release.
 
     Raises:
-        UsageError: Its inputs are more than an entry holds.
+        UsageError: if the inputs are longer than an entry can hold.
     """
     inputs = inputs_text(charge)
     stated = {name: text(amount) for name, amount in numbers(charge.loss).items()}
@@ -83,7 +83,7 @@ def spend_entry(charge: Charge, total: Spent, number: int) -> Entry:
 
 
 def model_entry(run: str, digest: str, number: int) -> Entry:
-    """The entry that says what a run has released."""
+    """Encode the entry that records the digest of a run's released model."""
     return Entry(*_head(number, Kind.MODEL), run=run, model_digest=digest)
 
 
@@ -99,10 +99,10 @@ def _bounded(written: str, what: str, remedy: str) -> str:
 
 @lru_cache(maxsize=4096)
 def amount(written: str | None) -> Fraction:
-    """An amount that is not negative.
+    """Decode an amount that is not negative.
 
     Raises:
-        ValueError: It is no such number, or has too many digits.
+        ValueError: if the text is no number of 0 or more, or has too many digits.
     """
     if written is None or len(written) > LONGEST_AMOUNT or not re.fullmatch(r"\d+(\.\d+|/\d+)?", written, re.ASCII):
         raise ValueError("an amount is not a number")
@@ -116,33 +116,33 @@ def amount(written: str | None) -> Fraction:
 
 
 def check_limit(limit: Approximate) -> None:
-    """Refuse the limit of an account that protects nobody.
+    """Refuse an account's limit that would protect nobody.
 
     Raises:
-        ValueError: It is beyond what any release may cost.
+        ValueError: if epsilon or delta is larger than any release may spend.
     """
     if not 0 < limit.epsilon <= LARGEST_EPSILON or not 0 <= limit.delta <= LARGEST_DELTA:
-        raise ValueError("its limit is out of every sensible range")
+        raise ValueError("its limit is out of range")
 
 
 def account_of(entry: Entry) -> Account:
-    """An account before anything was spent.
+    """Decode an account, with nothing spent.
 
     Raises:
-        ValueError: It is none.
+        ValueError: if the entry is not an account.
     """
     if entry.dataset is None:
-        raise ValueError("it is no account")
+        raise ValueError("it is not an account")
     limit = Approximate(amount(entry.epsilon), amount(entry.delta))
     check_limit(limit)
     return Account(entry.dataset, limit, neighbours_of(entry), _parts(entry.parts), Spent())
 
 
 def neighbours_of(entry: Entry) -> Neighbours:
-    """The relation of an account or a spend.
+    """Decode the neighbouring relation of an account or a spend.
 
     Raises:
-        ValueError: It is none.
+        ValueError: if the relation is unknown.
     """
     if entry.neighbours not in [relation.value for relation in Neighbours]:
         raise ValueError("its neighbouring relation is unknown")
@@ -150,10 +150,10 @@ def neighbours_of(entry: Entry) -> Neighbours:
 
 
 def loss_of(entry: Entry) -> Loss:
-    """What a spend costs.
+    """Decode the privacy loss of a spend.
 
     Raises:
-        ValueError: Its amounts state no loss.
+        ValueError: if epsilon, delta and rho are not those of one kind of guarantee.
     """
     stated = {name: amount(getattr(entry, name)) for name in ("epsilon", "delta", "rho") if getattr(entry, name)}
     kinds: tuple[type[Loss], ...] = (Pure, Approximate, Concentrated)
@@ -164,23 +164,23 @@ def loss_of(entry: Entry) -> Loss:
 
 
 def total_of(entry: Entry) -> Spent:
-    """The totals of a spend's data set after it.
+    """Decode the totals of a data set after a spend.
 
     Raises:
-        ValueError: They are no amounts.
+        ValueError: if a total is not an amount.
     """
     return Spent(amount(entry.total_epsilon), amount(entry.total_delta), amount(entry.total_rho))
 
 
 def charge_of(entry: Entry) -> Charge:
-    """The charge of a spend.
+    """Decode the charge of a spend.
 
     Raises:
-        ValueError: It is none.
+        ValueError: if the entry is not a spend.
     """
     inputs = _json(entry.inputs or "")
     if entry.dataset is None or entry.run is None or entry.mechanism is None or not isinstance(inputs, dict):
-        raise ValueError("it is no spend")
+        raise ValueError("it is not a spend")
     return Charge(
         dataset=entry.dataset,
         run=entry.run,
@@ -197,7 +197,7 @@ def _parts(written: str | None) -> frozenset[str] | None:
     if parts is None:
         return None
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
-        raise ValueError("its parts are no list of digests")
+        raise ValueError("its parts are not a list of digests")
     return frozenset(parts)
 
 
@@ -205,4 +205,4 @@ def _json(written: str) -> Any:
     try:
         return json.loads(written)
     except (ValueError, RecursionError):
-        raise ValueError("it holds a text that is no JSON") from None
+        raise ValueError("it holds a text that is not JSON") from None

@@ -1,4 +1,4 @@
-"""Reads and appends single entries; what is read must follow from what stands before it."""
+"""Read and append single entries of a ledger; an entry that is read must continue the chain of digests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpnb_columnar.ledger.records import ORIGIN, Entry, link, linked, sha256
 from dpnb_columnar.ledger.storage import reported, with_room
 from dpnb_columnar.runtime.resources import sections
 
-Meaning = TypeVar("Meaning")
+Decoded = TypeVar("Decoded")
 
 AT_ONCE = 100
 """Entries that are read under one lock: a long reader must not keep a nightly run from spending."""
@@ -22,7 +22,7 @@ AT_ONCE = 100
 class Entries:
     """The rows of an open ledger.
 
-    Every method may raise ``BusyError``, ``OutputError`` or ``DataError``, as ``storage.reported`` tells.
+    Every method may raise ``BusyError``, ``OutputError`` or ``DataError``; see ``storage.reported``.
     """
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
@@ -30,10 +30,10 @@ class Entries:
         self.connection = connection
 
     def one(self, section: str, **parameters: object) -> Entry | None:
-        """The entry that a query finds, if it finds one.
+        """Return the entry that a named query selects, or None.
 
         Raises:
-            DataError: It does not follow from the entry before it.
+            DataError: if the entry does not continue the chain.
         """
         rows = self.rows(section, **parameters)
         if not rows:
@@ -41,14 +41,14 @@ class Entries:
         entry = self._entry(rows[0])
         before = self.rows("entry", number=entry.number - 1)
         if entry.digest != link(self._entry(before[0]).digest if before else ORIGIN, entry):
-            raise self.wrong(entry, "its digest does not follow from its content and the entry before it")
+            raise self.malformed(entry, "its digest does not follow from its content and the entry before it")
         return entry
 
     def append(self, make: Callable[[int], Entry]) -> Entry:
-        """Add the entry that is made for the next number.
+        """Append the entry that ``make`` returns for the next number.
 
         Raises:
-            DataError: The last entry does not follow from the one before it.
+            DataError: if the last entry does not continue the chain.
         """
         last = self.one("last")
         entry = linked(last.digest, make(last.number + 1)) if last else linked(ORIGIN, make(1))
@@ -56,10 +56,10 @@ class Entries:
         return entry
 
     def streamed(self, section: str, after: int) -> Iterator[Entry]:
-        """The entries that a query finds after a number, whether they follow from each other or not.
+        """Iterate over the entries after a number; the chain is not checked.
 
         Raises:
-            DataError: One is no entry, or they are out of order, or one stands before number 1.
+            DataError: if a row is not an entry, is out of order, or has a number below 1.
         """
         for row in self.rows("first"):
             self._entry(row)
@@ -67,46 +67,49 @@ class Entries:
             for row in rows:
                 entry = self._entry(row)
                 if entry.number <= after:
-                    raise self.wrong(entry, "stands in a wrong place")
+                    raise self.malformed(entry, "is out of order")
                 after = entry.number
                 yield entry
 
     def rows(self, section: str, **parameters: object) -> list[Any]:
-        """What a query returns: few rows."""
+        """Run a named query that returns few rows."""
         with reported(self.path):
             return self.connection.execute(_query(section), parameters).fetchall()
 
     def document(self, model: Entry) -> str:
-        """What a run has released, by its model entry.
+        """Return the released model's document.
+
+        Args:
+            model: The model entry of its run.
 
         Raises:
-            DataError: It is not there, or not the one that was released.
+            DataError: if the document is absent, or its digest is not that of the entry.
         """
         with with_room(self.connection):
             rows = self.rows("document", run=model.run)
         ((document,),) = rows or [(None,)]
         if not isinstance(document, str) or sha256(document) != model.model_digest:
-            raise self.wrong(model, "the model's document is not there, or is another one")
+            raise self.malformed(model, "the model's document is missing, or is another one")
         return document
 
     def keep(self, run: str, document: str) -> None:
-        """Store what a run has released."""
+        """Store the released model's document."""
         with with_room(self.connection):
             self.rows("keep", run=run, document=document)
 
-    def meant(self, entry: Entry, meaning: Callable[[Entry], Meaning]) -> Meaning:
-        """What an entry means.
+    def decoded(self, entry: Entry, decode: Callable[[Entry], Decoded]) -> Decoded:
+        """Decode a ledger entry.
 
         Raises:
-            DataError: Nothing.
+            DataError: if the entry is malformed.
         """
         try:
-            return meaning(entry)
+            return decode(entry)
         except ValueError as error:
-            raise self.wrong(entry, str(error)) from None
+            raise self.malformed(entry, str(error)) from None
 
-    def wrong(self, entry: Entry, problem: str) -> DataError:
-        """The error to raise for an entry."""
+    def malformed(self, entry: Entry, problem: str) -> DataError:
+        """Make the error for a malformed entry: its number, its run and the remedy."""
         what = ", ".join([entry.kind, *(f"run {run}" for run in [entry.run] if run)])
         return DataError(
             f"{self.path}: entry {entry.number} ({what:.240}): {problem}; restore a backup whose head is known"
@@ -116,7 +119,7 @@ class Entries:
         entry = Entry(*row)
         if entry.number < 1:
             raise DataError(
-                f"{self.path}: entry {entry.number}: stands before entry 1; restore a backup whose head is known"
+                f"{self.path}: entry {entry.number}: its number is below 1; restore a backup whose head is known"
             )
         head = (entry.kind, entry.time, entry.version, entry.digest)
         if not ({*map(type, head)} == {str} and {*map(type, row[1:])} <= {str, type(None)}):

@@ -34,15 +34,15 @@ Row = dict[str, int | str | None]
 
 
 def release_row(spend: Entry, model_digest: str | None) -> Row:
-    """One release: its spend, and the digest of its model, None while the run is unfinished."""
+    """Make the row of a release from its spend and its model's digest, None while the run is unfinished."""
     return {name: model_digest if name == "model_digest" else getattr(spend, name) for name in FIELDS}
 
 
 def check_suffix(output: Path) -> None:
-    """Refuse a name that says neither CSV nor Parquet nor JSON.
+    """Refuse an output name that does not end in .csv, .parquet or .json.
 
     Raises:
-        UsageError: With the remedy.
+        UsageError: if the suffix is another one.
     """
     if output.suffix.lower() not in WRITERS:
         raise UsageError(f"{output}: releases are written as {', '.join(WRITERS)}; end its name in one of these")
@@ -52,9 +52,9 @@ def write_releases(ledger: Ledger, output: Path, *, overwrite: bool = False) -> 
     """Write every release of a ledger, in order; memory does not grow with their number.
 
     Raises:
-        UsageError: The suffix is none of ``WRITERS``.
-        OutputError: The file exists, or cannot be written.
-        DataError: The ledger is damaged.
+        UsageError: if the suffix is none of ``WRITERS``.
+        OutputError: if the file exists or cannot be written.
+        DataError: if the ledger is damaged.
     """
     check_suffix(output)
     rows = (release_row(spend, model) for spend, model in ledger.releases())
@@ -93,7 +93,7 @@ WRITERS: dict[str, Callable[[Iterator[Row], Path], None]] = {
     ".parquet": _write_parquet,
     ".json": _write_json,
 }
-"""What writes releases, by the suffix of the file."""
+"""Writers of releases by the suffix of the file."""
 
 
 ACCOUNT_HEADER = (
@@ -122,7 +122,7 @@ SHORT_DIGEST = 12
 
 
 def account_cells(account: Account) -> list[str]:
-    """A row below ``ACCOUNT_HEADER``."""
+    """Format an account as a row below ``ACCOUNT_HEADER``."""
     spent, left = account.spent, account.remaining
     amounts = (
         *(account.limit.epsilon, account.limit.delta),
@@ -133,7 +133,7 @@ def account_cells(account: Account) -> list[str]:
 
 
 def account_document(account: Account) -> dict[str, Any]:
-    """An account in JSON, its amounts exact."""
+    """Write an account as a JSON document with exact amounts."""
     return {
         "dataset": account.dataset,
         "neighbours": account.neighbours.value,
@@ -145,7 +145,7 @@ def account_document(account: Account) -> dict[str, Any]:
 
 
 def release_cells(row: Row) -> list[int | str]:
-    """A row below ``RELEASE_HEADER``; ``-`` stands for what is not there."""
+    """Format a release as a row below ``RELEASE_HEADER``; ``-`` stands for a missing value."""
     return [_cell(name, row[name]) for name in RELEASE_HEADER.values()]
 
 

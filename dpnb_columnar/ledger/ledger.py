@@ -1,4 +1,4 @@
-"""Opens accounts, charges releases and keeps what they released. Nothing that was written is ever changed."""
+"""The ledger: open accounts, charge releases, keep released models. No written entry is ever changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, ch
 from dpnb_columnar.ledger.verification import Verified, verify
 
 MOST_NAMES = 1000
-"""Data sets that are looked through for one that was meant."""
+"""Data sets among which the nearest name is looked up for an error."""
 
 
 class Ledger:
@@ -36,9 +36,10 @@ class Ledger:
         """Open an existing ledger.
 
         Raises:
-            MissingInputError: It is not there.
-            ConfigurationError: Others than its owner can change it, it has several names, or a later version made it.
-            DataError: The file is no ledger.
+            MissingInputError: if there is no such file.
+            ConfigurationError: if others than its owner can change the file, it has several names, or a later version
+                made it.
+            DataError: if the file is not a ledger.
         """
         self.path = path
         self._stack = ExitStack()
@@ -50,8 +51,8 @@ class Ledger:
         """Make a ledger without accounts, readable by its owner alone, and open it.
 
         Raises:
-            OutputError: There is a file of this name, or it cannot be written.
-            ConfigurationError: Every user of the machine can put files in its folder.
+            OutputError: if the file exists or cannot be written.
+            ConfigurationError: if every user of the machine can put files in its folder.
         """
         storage.create(path)
         return cls(path)
@@ -80,7 +81,7 @@ class Ledger:
             parts: Digests of the files whose rows alone may be counted; confidential. None for any.
 
         Raises:
-            UsageError: The name cannot be one, or has an account already.
+            UsageError: if the name is malformed or has an account already.
         """
         account = Account(check_dataset(dataset), limit, neighbours, parts, Spent())
         codec.check_limit(limit)
@@ -94,40 +95,40 @@ class Ledger:
         return account
 
     def account(self, dataset: str) -> Account:
-        """The budget of a data set, with what has been spent of it.
+        """Return the account of a data set, with what has been spent.
 
         Raises:
-            ConfigurationError: It has no account.
+            ConfigurationError: if the data set has no account.
         """
         opened = self._entries.one("account", dataset=dataset)
         if opened is None:
             raise refusals.unknown_dataset(self.path, dataset, self._datasets(MOST_NAMES))
-        account = self._entries.meant(opened, codec.account_of)
+        account = self._entries.decoded(opened, codec.account_of)
         spend = self._entries.one("last_spend", dataset=dataset)
-        return account if spend is None else replace(account, spent=self._entries.meant(spend, codec.total_of))
+        return account if spend is None else replace(account, spent=self._entries.decoded(spend, codec.total_of))
 
     def accounts(self) -> Iterator[Account]:
-        """Every account, in the order in which they were opened."""
+        """Iterate over the accounts in the order in which they were opened."""
         return map(self.account, self._datasets(-1))
 
     def run(self, run: str) -> Run | None:
-        """What was charged under a run id, and what it released; None if nothing was.
+        """Return the charge and the released model of a run id; None if nothing was charged under it.
 
         Raises:
-            UsageError: It cannot be a run id.
+            UsageError: if the run id is malformed.
         """
         spend = self._entries.one("spend", run=check_run(run))
         if spend is None:
             return None
-        charge = self._entries.meant(spend, codec.charge_of)
+        charge = self._entries.decoded(spend, codec.charge_of)
         model = self._entries.one("model", run=run)
         return Run(charge) if model is None else Run(charge, self._entries.document(model), model.model_digest)
 
     def refuse_if_unaffordable(self, charge: Charge) -> Run | None:
-        """Make the checks of ``spend`` without spending, before any row is opened.
+        """Check what ``spend`` would check, without spending, before any row is opened.
 
         Returns:
-            The run, if it has been charged already.
+            The run, if it has been charged already; else None.
 
         Raises:
             BudgetError, ConfigurationError, UsageError: As ``spend`` does.
@@ -147,10 +148,10 @@ class Ledger:
             The run, with its document if it has released one.
 
         Raises:
-            BudgetError: The limit does not admit it.
-            ConfigurationError: The data set has no account, or one in another neighbouring relation.
-            UsageError: The run id belongs to another release, accounting has no total for this one, or its inputs are
-                more than an entry holds.
+            BudgetError: if the limit does not admit the release.
+            ConfigurationError: if the data set has no account, or one in another neighbouring relation.
+            UsageError: if the run id belongs to another release, the costs cannot be added up, or the inputs are longer
+                than an entry can hold.
         """
         with storage.writing(self.path, self._connection):
             known = self._known(charge)
@@ -161,7 +162,7 @@ class Ledger:
         return Run(charge)
 
     def keep(self, run: str, document: str) -> str:
-        """Keep what a run has released; the first document of a run is the one that counts.
+        """Keep the released model of a run; the first document of a run is the one that counts.
 
         Args:
             run: Id of a run that has been charged.
@@ -171,7 +172,7 @@ class Ledger:
             The document to hand out: the one given, or the one that is there already.
 
         Raises:
-            UsageError: The run has not been charged, or the document is too large.
+            UsageError: if the run has not been charged, or the document is too large.
         """
         if len(document.encode()) > storage.LARGEST_DOCUMENT:
             raise UsageError(
@@ -188,17 +189,17 @@ class Ledger:
         return document
 
     def entries(self, after: int = 0) -> Iterator[Entry]:
-        """All entries after a number, in order, as they are stored; the chain is not checked."""
+        """Iterate over the entries after a number as they are stored; the chain is not checked."""
         return self._entries.streamed("following", after)
 
     def releases(self) -> Iterator[tuple[Entry, str | None]]:
-        """Every spend in order, with the digest of the model that its run has released, if it has."""
+        """Iterate over the spends with the digest of the released model, None while the run is unfinished."""
         for spend in self._entries.streamed("spends_following", 0):
             model = self._entries.one("model", run=spend.run)
             yield spend, None if model is None else model.model_digest
 
     def head(self) -> str:
-        """The digest of the last entry: noted elsewhere, it proves later that no entry was taken away."""
+        """Return the digest of the last entry: noted elsewhere, it proves later that no entry was removed."""
         last = self._entries.one("last")
         return ORIGIN if last is None else last.digest
 
@@ -206,8 +207,8 @@ class Ledger:
         """Recompute everything that the entries claim; see ``verification.verify``.
 
         Raises:
-            DataError: The first broken entry, and what is wrong with it; or the noted head is not in the chain.
-            UsageError: The head is no digest.
+            DataError: if an entry is broken (the first one is named), or the noted head is not in the chain.
+            UsageError: if ``head`` is not a digest.
         """
         return verify(self._entries, head)
 
@@ -215,10 +216,10 @@ class Ledger:
         return [str(name) for (name,) in self._entries.rows("datasets", most=most)]
 
     def _known(self, charge: Charge) -> Run | None:
-        """The run of a charge that has been made already.
+        """Return the run of a charge that has been made already.
 
         Raises:
-            UsageError: It was made for another release.
+            UsageError: if the run id was charged for another release.
         """
         known = self.run(charge.run)
         if known is not None and (error := refusals.other_inputs(self.path, known.charge, charge)):
@@ -226,13 +227,13 @@ class Ledger:
         return known
 
     def _total_with(self, charge: Charge) -> Spent:
-        """The totals of a data set once a release is charged.
+        """Return the totals of a data set with one more release.
 
         Raises:
             BudgetError, ConfigurationError, UsageError: See ``spend``.
         """
         if not all(numbers(charge.loss).values()):
-            raise ValueError("a release that costs nothing is no release")
+            raise ValueError("a charge must be above 0")
         account = self.account(charge.dataset)
         if charge.neighbours is not account.neighbours:
             raise refusals.other_relation(self.path, account, charge)

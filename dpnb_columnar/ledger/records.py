@@ -17,7 +17,7 @@ from dpnb_columnar.errors import UsageError, shown
 
 
 class Kind(StrEnum):
-    """What an entry tells."""
+    """The kind of an entry."""
 
     ACCOUNT = "account"
     """A data set's limit, and the relation that it refers to. It never changes."""
@@ -29,7 +29,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What a release asks of a ledger.
+    """The charge for one release.
 
     Attributes:
         dataset: Name of the account.
@@ -58,7 +58,7 @@ class Account:
         dataset: Its name.
         limit: What all releases together may cost; delta 0 for pure ones only.
         neighbours: The relation that every release from it is stated in.
-        parts: Digests of the files it is bound to (``aggregation.parts.parts_of``), confidential; None if it is not.
+        parts: Digests of the files it is bound to (``counting.statistics.parts_of``), confidential; None if it is not.
         spent: What all releases have cost so far.
     """
 
@@ -106,7 +106,7 @@ class Entry(NamedTuple):
         total_epsilon, total_delta, total_rho: Of a spend: ``Spent`` of its data set after it.
         parts: Of an account that is bound to files: their digests, a sorted JSON list.
         model_digest: Of a model.
-        digest: SHA-256 of the digest before and of all fields above (``chain.link``).
+        digest: SHA-256 of the digest before and of all fields above (``link``).
     """
 
     number: int
@@ -135,7 +135,7 @@ class Entry(NamedTuple):
 
 
 ORIGIN = "0" * 64
-"""Stands for the digest before the first entry."""
+"""The digest that the first entry is linked to."""
 
 COLUMNS = Entry._fields
 
@@ -144,28 +144,28 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=Fal
 
 
 def canonical(value: Any) -> str:
-    """The one JSON text of a value: sorted keys, no blanks, ASCII.
+    """Write a value as canonical JSON: sorted keys, no blanks, ASCII.
 
     Raises:
-        ValueError, TypeError: It is not JSON.
+        ValueError, TypeError: if the value cannot be written as JSON.
     """
     return _ENCODER.encode(value)
 
 
 def sha256(text: str) -> str:
-    """SHA-256 of a text in UTF-8, in hexadecimal."""
+    """Compute the SHA-256 of a text in UTF-8, in hexadecimal."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def link(previous: str, entry: Entry) -> str:
-    """The digest of an entry: of the digest before it, 64 characters, and of all its other fields."""
+    """Compute the digest of an entry from the previous entry's digest and all of its own other fields."""
     fields = entry._asdict()
     del fields["digest"]
     return sha256(previous + canonical(fields))
 
 
 def linked(previous: str, entry: Entry) -> Entry:
-    """The entry with its digest."""
+    """Return the entry with its digest filled in."""
     return entry._replace(digest=link(previous, entry))
 
 
@@ -177,10 +177,10 @@ LONGEST_NAME = 200
 
 
 def check_dataset(name: str) -> str:
-    """The name of a data set, if a ledger can hold it.
+    """Return the name of a data set, checked.
 
     Raises:
-        UsageError: Not 1 to 200 printable characters, or a blank at an end.
+        UsageError: if the name is not 1 to 200 printable characters without blanks around them.
     """
     if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable() or name != name.strip():
         raise UsageError(
@@ -190,10 +190,10 @@ def check_dataset(name: str) -> str:
 
 
 def check_run(run: str) -> str:
-    """A run id, if a ledger can hold it; those of Airflow fit.
+    """Return a run id, checked; those of Airflow fit.
 
     Raises:
-        UsageError: Not 1 to 200 letters, digits and ``._:+@=-``.
+        UsageError: if the id is not 1 to 200 letters, digits and ``._:+@=-``.
     """
     if not re.fullmatch(rf"[A-Za-z0-9._:+@=-]{{1,{LONGEST_NAME}}}", run):
         raise UsageError(
@@ -203,5 +203,5 @@ def check_run(run: str) -> str:
 
 
 def fresh_run() -> str:
-    """A run id that no other run has: the time, and chance."""
+    """Make a run id that no other run has: the time and random digits."""
     return f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}-{secrets.token_hex(6)}"

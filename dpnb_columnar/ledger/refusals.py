@@ -1,4 +1,4 @@
-"""Why a ledger refuses a release, in words. Amounts are public."""
+"""Errors of a ledger that refuses a release, with amounts and remedies. Amounts are public."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError
 from dpnb_columnar.ledger.records import Account, Charge, canonical
 
 LONGEST_SHOWN = 20
-"""Characters of an amount in a message; longer ones are told to nine digits."""
+"""Characters of an amount in a message; longer ones are rounded to nine digits."""
 
 
 def amount_shown(amount: Fraction) -> str:
-    """An amount as messages and tables show it: exact where that is short."""
+    """Format an amount for messages and tables: exact where that is short."""
     exact = text(amount)
     if len(exact) <= LONGEST_SHOWN:
         return exact
@@ -30,17 +30,17 @@ def amount_shown(amount: Fraction) -> str:
 
 
 def over_budget(path: Path, account: Account, loss: Loss) -> BudgetError:
-    """The limit does not admit a release."""
+    """Make the error for a release that the limit does not admit."""
     limit, spent, left = account.limit, account.spent, account.remaining
-    asked = _amounts(loss)
-    if asked.keys() == {"epsilon"} and not limit.delta:
-        told = [amount_shown(amount) for amount in (limit.epsilon, spent.epsilon, left.epsilon, asked["epsilon"])]
-        amounts = "limit epsilon {}, spent {}, remaining {}; this release asks for {}".format(*told)
+    requested = _amounts(loss)
+    if requested.keys() == {"epsilon"} and not limit.delta:
+        shown = [amount_shown(amount) for amount in (limit.epsilon, spent.epsilon, left.epsilon, requested["epsilon"])]
+        amounts = "limit epsilon {}, spent {}, remaining {}; this release asks for {}".format(*shown)
         remedy = "lower --epsilon"
     else:
         columns = {"limit": _amounts(limit), "spent": _amounts(spent), "remaining": _amounts(left)}
-        told = [f"{what} {_listed(amounts)}" for what, amounts in columns.items()]
-        amounts = f"{'; '.join(told)}; this release asks for {_listed(asked)}"
+        shown = [f"{what} {_listed(amounts)}" for what, amounts in columns.items()]
+        amounts = f"{'; '.join(shown)}; this release asks for {_listed(requested)}"
         remedy = "lower --epsilon or --delta"
     return BudgetError(
         f"{path}: data set {account.dataset}: {amounts}. A refund does not exist; {remedy}, or ask for another data "
@@ -49,7 +49,7 @@ def over_budget(path: Path, account: Account, loss: Loss) -> BudgetError:
 
 
 def stated(record: Loss | Spent | Remaining) -> str:
-    """Amounts by their names, those of a delta of 0 left out."""
+    """Format amounts with their names; a delta of 0 is left out."""
     return _listed({name: amount for name, amount in _amounts(record).items() if amount or name != "delta"})
 
 
@@ -62,7 +62,7 @@ def _listed(amounts: Mapping[str, Fraction]) -> str:
 
 
 def not_composable(path: Path, account: Account, loss: Loss) -> BudgetError | UsageError:
-    """Accounting has no total for a release."""
+    """Make the error for a release whose cost cannot be added to the total."""
     if isinstance(loss, Approximate) and account.spent.rho:
         return BudgetError(
             f"{path}: data set {account.dataset}: concentrated releases have taken what was left of its delta, so that "
@@ -75,7 +75,7 @@ def not_composable(path: Path, account: Account, loss: Loss) -> BudgetError | Us
 
 
 def other_relation(path: Path, account: Account, charge: Charge) -> ConfigurationError:
-    """Losses in different relations do not add up."""
+    """Make the error for a release in another neighbouring relation than its account."""
     return ConfigurationError(
         f"{path}: data set {account.dataset}: its account is kept for {account.neighbours} neighbours, this release is "
         f"stated for {charge.neighbours}; run it with --neighbours {account.neighbours}"
@@ -83,28 +83,28 @@ def other_relation(path: Path, account: Account, charge: Charge) -> Configuratio
 
 
 def unknown_dataset(path: Path, name: str, known: Sequence[str]) -> ConfigurationError:
-    """There is no account."""
+    """Make the error for a data set without an account, naming the nearest."""
     close = difflib.get_close_matches(name, known, n=1)
-    told = f"did you mean {close[0]}? " if close else f"it knows {', '.join(known[:10])}. " if known else ""
+    hint = f"did you mean {close[0]}? " if close else f"it knows {', '.join(known[:10])}. " if known else ""
     return ConfigurationError(
-        f"{path}: the ledger has no account for data set {name}; {told}Open one: "
+        f"{path}: the ledger has no account for data set {name}; {hint}Open one: "
         f"dpnb-columnar ledger init {shlex.quote(str(path))} --dataset {shlex.quote(name)} --epsilon NUMBER"
     )
 
 
-def other_inputs(path: Path, charged: Charge, asked: Charge) -> UsageError | None:
-    """The error for a run id that was charged for another release; None if it is the same one."""
-    differing = _differing(_facts(charged), _facts(asked)) + _differing(charged.inputs, asked.inputs)
+def other_inputs(path: Path, charged: Charge, requested: Charge) -> UsageError | None:
+    """Make the error for a run id that was charged for another release; None if it is the same release."""
+    differing = _differing(_facts(charged), _facts(requested)) + _differing(charged.inputs, requested.inputs)
     if not differing:
         return None
     return UsageError(
-        f"{path}: run id {asked.run}: belongs to a release with other inputs ({', '.join(dict.fromkeys(differing))}); "
-        "give this one a --run-id of its own"
+        f"{path}: run id {requested.run}: belongs to a release with other inputs "
+        f"({', '.join(dict.fromkeys(differing))}); give this one a --run-id of its own"
     )
 
 
 def _facts(charge: Charge) -> dict[str, Any]:
-    """What a release is charged for, its inputs aside."""
+    """Return the facts that a release is charged for, without its inputs."""
     return {
         "dataset": charge.dataset,
         **{name: text(amount) for name, amount in _amounts(charge.loss).items()},
@@ -115,6 +115,6 @@ def _facts(charge: Charge) -> dict[str, Any]:
 
 
 def _differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Names of the entries that are not the same JSON in both."""
+    """Return the names whose values are not the same JSON in both."""
     written = [{name: canonical(value) for name, value in each.items()} for each in (before, now)]
     return [name for name in {**before, **now} if written[0].get(name) != written[1].get(name)]

@@ -1,4 +1,4 @@
-"""Goes through a whole ledger and recomputes what its entries claim; memory grows with the accounts only."""
+"""Verify a whole ledger: recompute what its entries claim. Memory grows with the number of accounts only."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class Verified:
 
 
 def verify(entries: Entries, head: str | None = None) -> Verified:
-    """Recompute the chain, the totals and the digests of all models, and look for a limit that was passed.
+    """Recompute the chain, the totals and the digests of all models, and search for exceeded limits.
 
     Args:
         head: A digest that was noted when its entry was the last one; it has to be in the chain. Without it a chain
             that was cut short, or made anew from some entry on, cannot be told from a whole one.
 
     Raises:
-        DataError: The first broken entry, and what is wrong with it.
-        UsageError: The head is no digest.
+        DataError: if an entry is broken; the first one is named with its fault.
+        UsageError: if ``head`` is not a digest.
     """
     if head is not None and not re.fullmatch(r"[0-9a-f]{64}", head):
         raise UsageError("--head: expected a digest of 64 hexadecimal digits, as ledger verify prints it")
@@ -57,14 +57,14 @@ def verify(entries: Entries, head: str | None = None) -> Verified:
             walk.step(entry)
     except DataError as error:
         problem = error
-    problem = walk.overspent() or problem or walk.left_over()
+    problem = walk.overspent() or problem or walk.whole_file_fault()
     if problem is not None:
         raise problem
     return Verified(walk.number, walk.digest)
 
 
 class _Walk:
-    """From entry to entry; keeps what the next one has to follow from."""
+    """The state of a verification: accounts and the digest so far."""
 
     def __init__(self, entries: Entries, head: str | None) -> None:
         self.entries = entries
@@ -72,74 +72,75 @@ class _Walk:
         self.number = 0
         self.digest = ORIGIN
         self.accounts: dict[str, Account] = {}
-        self.found = head in (None, ORIGIN)
+        self.head_seen = head in (None, ORIGIN)
 
     def step(self, entry: Entry) -> None:
-        """Check one entry, and remember it.
+        """Check one entry and update the state.
 
         Raises:
-            DataError: It is broken.
+            DataError: if the entry is broken.
         """
         if entry.number != self.number + 1:
             raise DataError(
                 f"{self.entries.path}: entry {self.number + 1}: is missing; restore a backup whose head is known"
             )
         if entry.digest != link(self.digest, entry):
-            raise self.entries.wrong(entry, "its digest does not follow from its content and the entry before it")
-        account = self.entries.meant(entry, self._after)
+            raise self.entries.malformed(entry, "its digest does not follow from its content and the entry before it")
+        account = self.entries.decoded(entry, self._after)
         if account is not None:
             self.accounts[account.dataset] = account
         self.number, self.digest = entry.number, entry.digest
-        self.found = self.found or entry.digest == self.head
+        self.head_seen = self.head_seen or entry.digest == self.head
 
     def overspent(self) -> DataError | None:
-        """The error for the first entry that passes a limit.
+        """Return the error for the first entry that exceeds a limit, if one does.
 
-        Totals only grow, so it is enough to look at the last ones, and to search where those are too large.
+        Totals only grow, so the last ones suffice; a search follows where one is too large.
         """
-        found = [self._passing(each) for each in self.accounts.values() if not admits(each.limit, each.spent)]
-        if not found:
+        over = [account for account in self.accounts.values() if not admits(account.limit, account.spent)]
+        exceeding = [self._first_exceeding(account) for account in over]
+        if not exceeding:
             return None
-        (row,) = self.entries.rows("entry", number=min(found))
-        return self.entries.wrong(Entry(*row), "passes the limit of its data set")
+        (row,) = self.entries.rows("entry", number=min(exceeding))
+        return self.entries.malformed(Entry(*row), "exceeds the limit of its data set")
 
-    def left_over(self) -> DataError | None:
-        """The error for what no single entry tells: the noted head, other documents, the structure of the file.
+    def whole_file_fault(self) -> DataError | None:
+        """Return the error for what no single entry shows: the noted head, stray documents, a damaged file.
 
         That no run is charged twice, and none has two models, is the structure of the file: its unique indices.
         """
         path = self.entries.path
-        if not self.found:
+        if not self.head_seen:
             return DataError(
                 f"{path}: the noted head is not in the chain: entries were taken away or replaced since it was noted; "
                 "restore a backup in which it is"
             )
         if self.entries.rows("unlisted_document"):
-            return DataError(f"{path}: holds a model's document that no entry speaks of; restore a backup")
+            return DataError(f"{path}: holds a model's document that no entry names; restore a backup")
         intact = self.entries.rows("integrity") == [("ok",)]
         return None if intact else DataError(f"{path}: the file is damaged; restore a backup whose head is known")
 
-    def _passing(self, account: Account) -> int:
-        """The number of the first entry whose total the account's limit does not admit; there is one."""
+    def _first_exceeding(self, account: Account) -> int:
+        """Return the number of the first entry whose total exceeds the account's limit; one does."""
 
-        def passes(number: int) -> bool:
+        def exceeds(number: int) -> bool:
             rows = self.entries.rows("last_spend_before", dataset=account.dataset, number=number)
             return bool(rows) and not admits(account.limit, codec.total_of(Entry(*rows[0])))
 
-        return 1 + bisect_left(range(1, self.number), True, key=passes)
+        return 1 + bisect_left(range(1, self.number), True, key=exceeds)
 
     def _after(self, entry: Entry) -> Account | None:
-        """The account that an entry opens or charges, after it.
+        """Return the account that an entry opens or charges, as it is after the entry.
 
         Raises:
-            ValueError: The entry cannot be what it says.
-            DataError: The document of a model is not there.
+            ValueError: if the entry contradicts itself or the entries before it.
+            DataError: if the document of a model is missing.
         """
         filled = {name for name, value in zip(COLUMNS, entry, strict=True) if value is not None}
         if not filled <= FIELDS.get(entry.kind, frozenset()):
-            raise ValueError("it is of no kind of entry")
+            raise ValueError("its filled columns fit no kind of entry")
         if not TIME.fullmatch(entry.time):
-            raise ValueError("its time is none")
+            raise ValueError("its time is malformed")
         if entry.kind == Kind.ACCOUNT:
             return self._opened(entry)
         if entry.kind == Kind.SPEND:
@@ -161,12 +162,12 @@ class _Walk:
         if account is None:
             raise ValueError("its data set has no account")
         if charge.neighbours is not account.neighbours:
-            raise ValueError("its relation is not that of its account")
+            raise ValueError("its neighbouring relation is not that of its account")
         if entry.inputs_digest != sha256(entry.inputs or ""):
-            raise ValueError("its inputs are not those of their digest")
+            raise ValueError("its inputs do not have the digest beside them")
         spent = account.spent.plus(charge.loss)
         if codec.total_of(entry) != spent:
-            raise ValueError("its totals are not those before it and its loss")
+            raise ValueError("its totals are not the previous totals plus its cost")
         return replace(account, spent=spent)
 
     def _check_model(self, entry: Entry) -> None:

@@ -61,7 +61,7 @@ def check(family: str, epsilon: Fraction, delta: Fraction, beta: Fraction, dilat
         dilation: Hockey-stick divergence of the dilation by exp(-b), as a function of b > 0.
 
     Raises:
-        ValueError: Not epsilon > 0, 0 < delta < 1, 0 <= beta < epsilon and ``dilation(beta)`` < delta.
+        ValueError: unless epsilon > 0, 0 < delta < 1, 0 <= beta < epsilon and ``dilation(beta)`` < delta.
     """
     if not (epsilon > 0 and 0 < delta < 1):
         raise ValueError(
@@ -106,7 +106,8 @@ class ApproximateLaplace(ApproximateNoise):
     sensitivity would need no less noise.
 
     Raises:
-        ValueError: Not epsilon > 0, 0 < delta < 1, 0 < beta < epsilon, or the dilation by exp(-beta) alone loses delta.
+        ValueError: unless epsilon > 0, 0 < delta < 1, 0 < beta < epsilon, and dilation by exp(-beta) alone loses less
+            than delta.
     """
 
     def __post_init__(self) -> None:
@@ -168,8 +169,8 @@ class Gaussian(ApproximateNoise):
     epsilon. With beta = 0 this is the analytic Gaussian mechanism of Balle and Wang (2018).
 
     Raises:
-        ValueError: Not epsilon > 0, 0 < delta < 1, 0 <= beta < epsilon, or the dilation by exp(-beta) alone loses
-        delta.
+        ValueError: unless epsilon > 0, 0 < delta < 1, 0 <= beta < epsilon, and dilation by exp(-beta) alone loses less
+            than delta.
     """
 
     def __post_init__(self) -> None:

@@ -68,7 +68,7 @@ class ArsinhNormal(ConcentratedNoise):
     kappa/10 the standard deviation is 6 % above that of Gaussian noise for a constant sensitivity, 1/kappa.
 
     Raises:
-        ValueError: Not rho > 0 and 0 < beta <= sqrt(2 rho).
+        ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
     @property

@@ -73,7 +73,7 @@ class PaperCauchy(_Cauchy):
     epsilon.
 
     Raises:
-        ValueError: Not 0 < beta <= epsilon/sqrt(2).
+        ValueError: unless 0 < beta <= epsilon/sqrt(2).
     """
 
     def __post_init__(self) -> None:
@@ -106,7 +106,7 @@ class NissimCauchy(_Cauchy):
     quarter of what it is charged.
 
     Raises:
-        ValueError: Not 0 < beta <= epsilon/6.
+        ValueError: unless 0 < beta <= epsilon/6.
     """
 
     def __post_init__(self) -> None:

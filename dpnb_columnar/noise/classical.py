@@ -25,7 +25,7 @@ class ClassicalGaussian(ApproximateNoise):
     """Gaussian noise of standard deviation 5 sqrt(2 ln(2/delta))/epsilon, for beta <= epsilon/(4 (1 + ln(2/delta))).
 
     Raises:
-        ValueError: Not epsilon > 0, 0 < delta < 1 and 0 < beta within that range and no larger than proven.
+        ValueError: unless epsilon > 0, 0 < delta < 1 and 0 < beta within that range and no larger than proven.
     """
 
     def __post_init__(self) -> None:
@@ -49,7 +49,7 @@ class ClassicalLaplace(ApproximateNoise):
     """Laplace noise of scale 2/epsilon, for beta <= epsilon/(2 ln(2/delta)).
 
     Raises:
-        ValueError: Not epsilon > 0, 0 < delta < 1 and 0 < beta within that range and no larger than proven.
+        ValueError: unless epsilon > 0, 0 < delta < 1 and 0 < beta within that range and no larger than proven.
     """
 
     def __post_init__(self) -> None:

@@ -151,7 +151,7 @@ class ConcentratedNoise(Scaled):
     """What the families have in common: Z = c X, X of a shape whose sigma and scale are calibrated to rho and beta.
 
     Raises:
-        ValueError: Not rho > 0 and 0 < beta <= sqrt(2 rho).
+        ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
     rho: Fraction

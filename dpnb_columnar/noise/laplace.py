@@ -45,7 +45,7 @@ class Laplace(Scaled):
     ``beta`` is 0. (With a small probability of failure allowed, see ``ApproximateLaplace``.)
 
     Raises:
-        ValueError: Not 0 < epsilon.
+        ValueError: unless 0 < epsilon.
     """
 
     epsilon: Fraction

@@ -128,7 +128,7 @@ class LaplaceLogNormal(ConcentratedNoise):
     noise.
 
     Raises:
-        ValueError: Not rho > 0 and 0 < beta <= sqrt(2 rho).
+        ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
     @property
@@ -208,7 +208,7 @@ class UniformLogNormal(ConcentratedNoise):
     shift; it needs more noise.
 
     Raises:
-        ValueError: Not rho > 0 and 0 < beta <= sqrt(2 rho).
+        ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).
     """
 
     @property

@@ -33,7 +33,7 @@ class PolyPlace:
     The tails fall like |z|^-(alpha+1), so the mean of |Z| is finite for alpha > 1 and the variance for alpha > 2.
 
     Raises:
-        ValueError: Not 0 < beta < epsilon.
+        ValueError: unless 0 < beta < epsilon.
     """
 
     epsilon: Fraction

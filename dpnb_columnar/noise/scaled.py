@@ -24,7 +24,7 @@ def quantile(survival: Callable[[Floats], Floats], probability: float) -> float:
     """The magnitude that is exceeded with this probability, by bisection of its logarithm; infinite above 1e150.
 
     Raises:
-        ValueError: Not 0 < probability < 1.
+        ValueError: unless 0 < probability < 1.
     """
     if not 0 < probability < 1:
         raise ValueError(f"a quantile needs 0 < probability < 1, found {probability:.6g}")

@@ -138,7 +138,7 @@ class StudentT(Scaled):
     Source: the family is Bun and Steinke's (2019); the distance is what ``cauchy`` uses.
 
     Raises:
-        ValueError: Not nu > 0, or not 0 < beta < epsilon/max(nu, 1).
+        ValueError: unless nu > 0, and 0 < beta < epsilon/max(nu, 1).
     """
 
     epsilon: Fraction

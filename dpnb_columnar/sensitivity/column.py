@@ -21,8 +21,10 @@ LIMB_BITS = 16
 
 
 def limbs(codes: Integers) -> tuple[Integers, Integers]:
-    """Codes as ``high * 2**16 + low``, ``0 <= high <= 2**16``, ``0 <= low < 2**16``: sums of either over a whole column
-    are at most 2**61."""
+    """Split codes into ``high * 2**16 + low``, ``0 <= high <= 2**16``, ``0 <= low < 2**16``.
+
+    Sums of either over a whole column are at most 2**61.
+    """
     return codes >> LIMB_BITS, codes & (2**LIMB_BITS - 1)
 
 
@@ -37,8 +39,8 @@ class RunLengthColumn:
         counts: Shape (runs,), int64, positive, at most ``LARGEST_SIZE`` together.
 
     Raises:
-        ValueError: Not such arrays. What the bounds below promise holds for every column there is, so no sum over a
-            column wraps around.
+        ValueError: if the arrays are not like that. Every column keeps these bounds, so no sum over a column wraps
+            around.
     """
 
     codes: Integers
@@ -73,7 +75,7 @@ class RunLengthColumn:
 
 
 def between_ranks(column: RunLengthColumn, first: int, last: int) -> RunLengthColumn:
-    """The values of ranks ``first <= rank < last`` of the sorted column, ranks counted from 0."""
+    """Return the values of ranks ``first <= rank < last`` of the sorted column, ranks counted from 0."""
     if last <= first:
         return RunLengthColumn(column.codes[:0], column.counts[:0])
     ends = np.cumsum(column.counts)  # not the column's own, which would hold them for good
@@ -85,13 +87,13 @@ def between_ranks(column: RunLengthColumn, first: int, last: int) -> RunLengthCo
 
 
 def _more_than(counts: Integers, most: int) -> bool:
-    """Whether positive counts add up to more."""
+    """Decide whether positive counts add up to more than ``most``."""
     # Positive numbers add up exactly in a float as long as the sum is below 2**53, and to no less from there on.
     return int(counts.max()) * len(counts) > most and bool(counts.sum(dtype=np.float64) > most)
 
 
 def weighted_sum(values: Integers, counts: Integers) -> int:
-    """Exact sum of counts * values, values from 0 to 2**32, counts at most ``LARGEST_SIZE`` together.
+    """Add up counts * values exactly, values from 0 to 2**32, counts at most ``LARGEST_SIZE`` together.
 
     At once where it fits into 63 bits; else the sums of both limbs, each at most 2**61.
     """
@@ -108,7 +110,7 @@ def public_size(column: RunLengthColumn, size: int, cells: int) -> RunLengthColu
     values are dropped: ceil(j/2) of the largest and floor(j/2) of the smallest. Only run lengths change.
 
     Lemma. Columns that differ by one added, removed or replaced value have images that differ in at most one place,
-    as multisets. (Proof in docs/privacy.md; attacked exhaustively in tests/test_sensitivity.py.)
+    as multisets. (Proof in docs/privacy.md; attacked exhaustively in tests/sensitivity/test_sensitivity.py.)
 
     Args:
         column: Sorted column, confidential.
@@ -116,7 +118,7 @@ def public_size(column: RunLengthColumn, size: int, cells: int) -> RunLengthColu
         cells: Largest code of the grid, 1 to ``LARGEST_CODE``. Public.
 
     Raises:
-        ValueError: ``size`` is out of its range, a public fact.
+        ValueError: if ``size`` is out of its range, a public fact.
     """
     if not 1 <= size <= LARGEST_SIZE:
         raise ValueError(f"a public size lies in 1..{LARGEST_SIZE}, found {size}")
@@ -129,7 +131,7 @@ def public_size(column: RunLengthColumn, size: int, cells: int) -> RunLengthColu
 
 
 def _padded(column: RunLengthColumn, low: int, high: int, cells: int) -> RunLengthColumn:
-    """The column with ``low`` more values at code 0 and ``high`` more at code ``cells``."""
+    """Return the column with ``low`` more values at code 0 and ``high`` more at code ``cells``."""
     codes, counts = column.codes, column.counts
     for code, pads, place in ((0, low, 0), (cells, high, -1)):
         if not pads:

@@ -1,4 +1,4 @@
-"""Moments of all values of a column, and by how much one substitution can move them at most: public constants.
+"""Global sensitivities of the moments of all values of a column: public constants.
 
 Proofs in docs/privacy.md, section 4. A sample has N >= 1 values with codes in 0..cells; none is trimmed.
 """
@@ -17,12 +17,12 @@ sample of 2**45 values with codes 0 and 1, by a factor of 2**41."""
 
 
 def mean_sensitivity(size: int, cells: int) -> Fraction:
-    """By how much a mean moves at most, in codes: cells/N. Attained from bound to bound."""
+    """Bound the change of a mean by one substitution, in codes: cells/N. Attained from bound to bound."""
     return Fraction(cells, size)
 
 
 def variance_sensitivity(size: int, cells: int) -> Fraction:
-    """By how much a variance (divisor N) moves at most, in squared codes: (N-1)/N^2 cells^2.
+    """Bound the change of a variance (divisor N), in squared codes: (N-1)/N^2 cells^2.
 
     Attained by a sample that lies at one bound, one value of which moves to the other.
     """
@@ -30,7 +30,7 @@ def variance_sensitivity(size: int, cells: int) -> Fraction:
 
 
 def deviation_sensitivity(size: int, cells: int) -> Fraction:
-    """An upper bound, by at most 2**-63, on what moves ``rounded_deviation``: sqrt(N-1)/N cells, and the rounding.
+    """Bound the change of ``rounded_deviation``: sqrt(N-1)/N cells and the rounding, at most 2**-63 too large.
 
     The root is attained where the variance's sensitivity is. Numbers that are d apart differ by less than d + 2**-64
     once both are rounded down to multiples of 2**-64.
@@ -40,7 +40,7 @@ def deviation_sensitivity(size: int, cells: int) -> Fraction:
 
 
 def rounded_deviation(column: RunLengthColumn) -> Fraction:
-    """The square root of the variance (divisor N) in codes, rounded down to a multiple of 2**-64; exactly that.
+    """Compute the square root of the variance (divisor N) in codes, rounded down to a multiple of 2**-64, exactly.
 
     floor(sqrt(y)) = floor(sqrt(floor(y))) for every y >= 0, so no digit of the irrational root is ever needed.
     """

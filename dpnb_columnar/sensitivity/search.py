@@ -62,10 +62,10 @@ LARGEST_BETA = Fraction(2**20)
 
 
 def searched_beta(beta: Fraction) -> float:
-    """The beta at which a search must be run so that the raised sensitivity is ``beta``-smooth.
+    """Return the beta at which to search so that the raised sensitivity is ``beta``-smooth.
 
     Raises:
-        ValueError: ``beta`` is not in 2**-24..2**20.
+        ValueError: if ``beta`` is not in 2**-24..2**20.
     """
     if not SMALLEST_BETA <= beta <= LARGEST_BETA:
         raise ValueError(f"beta must lie in 2**-24..2**20, found {float(beta):.3g}")
@@ -73,7 +73,7 @@ def searched_beta(beta: Fraction) -> float:
 
 
 def raised(sensitivity: float) -> Fraction:
-    """The sensitivity raised above its evaluation error, as the exact value of a float."""
+    """Raise a sensitivity above its evaluation error; the exact value of a float."""
     return Fraction(sensitivity * RAISE)
 
 
@@ -83,7 +83,7 @@ SPARE = 2
 
 
 def farthest(column: RunLengthColumn, ranks: tuple[int, int], part: float, cells: int, beta: float) -> int:
-    """Largest k that a search need look at, at most the column's size.
+    """Find the largest k that a search has to evaluate, at most the column's size.
 
     Args:
         column: The column. Confidential.
@@ -108,11 +108,11 @@ def _value(column: RunLengthColumn, rank: int, cells: int) -> int:
 
 
 def shortened(column: RunLengthColumn, trim: int, cells: int, reach: int) -> RunLengthColumn:
-    """A column of the same size that is the same to a search that looks no further than ``reach``.
+    """Prune values that cannot affect a search of distances up to ``reach``; the size stays the same.
 
-    Kept are all values at most ``reach`` ranks from the ends of the window, and a few more, with their ranks. Values
-    below and above these come to lie at the domain's bounds, values between them at one or two neighbouring codes, as
-    many as there were and with the same sum.
+    All values at most ``reach`` ranks from the ends of the window, and a few more, keep their ranks. Values below and
+    above these come to lie at the domain's bounds, values between them at one or two neighbouring codes, as many as
+    there were and with the same sum.
 
     Args:
         column: N values, codes in ``0..cells``. Confidential.
@@ -127,27 +127,27 @@ def shortened(column: RunLengthColumn, trim: int, cells: int, reach: int) -> Run
     if high - low > SPARE:
         outside = weighted_sum(codes[: low + 1], counts[: low + 1]) + weighted_sum(codes[high:], counts[high:])
         middle = _same_sum(column.total - outside, int(ends[high - 1] - ends[low]))
-        kept = [
+        runs = [
             (codes[first : low + 1], counts[first : low + 1]),
             middle,
             (codes[high : last + 1], counts[high : last + 1]),
         ]
-    else:  # nothing worth while lies between
-        kept = [(codes[first : last + 1], counts[first : last + 1])]
+    else:  # too few values lie between
+        runs = [(codes[first : last + 1], counts[first : last + 1])]
     if first:
-        kept.insert(0, _runs((0, int(ends[first - 1]))))
+        runs.insert(0, _runs((0, int(ends[first - 1]))))
     if last + 1 < len(codes):
-        kept.append(_runs((cells, size - int(ends[last]))))
-    return RunLengthColumn(*map(np.concatenate, zip(*kept, strict=True)))
+        runs.append(_runs((cells, size - int(ends[last]))))
+    return RunLengthColumn(*map(np.concatenate, zip(*runs, strict=True)))
 
 
 def _same_sum(total: int, count: int) -> tuple[Integers, Integers]:
-    """As many values of the same sum, none further from their mean than need be."""
+    """Make ``count`` values of sum ``total`` from at most two neighbouring codes."""
     code, above = divmod(total, count)
     return _runs((code, count - above), *([(code + 1, above)] if above else []))
 
 
 def _runs(*runs: tuple[int, int]) -> tuple[Integers, Integers]:
-    """Codes and counts."""
+    """Return codes and counts of runs."""
     codes, counts = np.array(runs, dtype=np.int64).T
     return codes, counts

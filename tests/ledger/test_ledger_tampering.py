@@ -66,35 +66,35 @@ def test_a_value_taken_away_is_found(column: str, tmp_path: Path) -> None:
 
 FORGERIES: dict[str, tuple[int, dict[str, object], int, str]] = {
     # Case: entry and columns that were changed, the chain made anew; entry that is named, and why.
-    "less was spent": (5, {"total_epsilon": "0.1"}, 5, "totals are not those before it"),
-    "a release cost less": (5, {"epsilon": "0.1"}, 5, "totals are not those before it"),
-    "a rho was left out": (6, {"total_rho": "0"}, 6, "totals are not those before it"),
-    "the limit was lower": (1, {"epsilon": "0.25"}, 5, "passes the limit of its data set"),
-    "the limit was far lower": (1, {"epsilon": "0.05"}, 3, "passes the limit of its data set"),
-    "the limit had less delta": (1, {"delta": "0.00000001"}, 6, "passes the limit of its data set"),
-    "the limit had no delta": (1, {"delta": "0"}, 5, "passes the limit of its data set"),
-    "no limit at all": (1, {"epsilon": "1001"}, 1, "out of every sensible range"),
+    "less was spent": (5, {"total_epsilon": "0.1"}, 5, "totals are not the previous totals plus its cost"),
+    "a release cost less": (5, {"epsilon": "0.1"}, 5, "totals are not the previous totals plus its cost"),
+    "a rho was left out": (6, {"total_rho": "0"}, 6, "totals are not the previous totals plus its cost"),
+    "the limit was lower": (1, {"epsilon": "0.25"}, 5, "exceeds the limit of its data set"),
+    "the limit was far lower": (1, {"epsilon": "0.05"}, 3, "exceeds the limit of its data set"),
+    "the limit had less delta": (1, {"delta": "0.00000001"}, 6, "exceeds the limit of its data set"),
+    "the limit had no delta": (1, {"delta": "0"}, 5, "exceeds the limit of its data set"),
+    "no limit at all": (1, {"epsilon": "1001"}, 1, "limit is out of range"),
     "another relation": (3, {"neighbours": "replace-one"}, 3, "relation is not that of its account"),
     "the account's relation": (2, {"neighbours": "replace-one"}, 8, "relation is not that of its account"),
     "an unknown relation": (1, {"neighbours": "friends"}, 1, "relation is unknown"),
     "another data set": (8, {"dataset": "california"}, 8, "its data set has no account"),
     "another name of the account": (2, {"dataset": "california"}, 8, "its data set has no account"),
-    "other inputs": (3, {"inputs": "{}"}, 3, "inputs are not those of their digest"),
-    "another digest of inputs": (3, {"inputs_digest": "0" * 64}, 3, "inputs are not those of their digest"),
-    "no inputs": (3, {"inputs": None}, 3, "no JSON"),
-    "no mechanism": (3, {"mechanism": None}, 3, "no spend"),
+    "other inputs": (3, {"inputs": "{}"}, 3, "inputs do not have the digest beside them"),
+    "another digest of inputs": (3, {"inputs_digest": "0" * 64}, 3, "inputs do not have the digest beside them"),
+    "no inputs": (3, {"inputs": None}, 3, "not JSON"),
+    "no mechanism": (3, {"mechanism": None}, 3, "not a spend"),
     "a loss of no kind": (3, {"epsilon": None}, 3, "state no loss"),
     "a loss of two kinds": (3, {"rho": "1"}, 3, "state no loss"),
     "a loss of nothing": (3, {"epsilon": "0"}, 3, "state no loss"),
     "an unknown kind": (7, {"kind": "refund"}, 7, "no kind of entry"),
     "a model with a cost": (7, {"epsilon": "1"}, 7, "no kind of entry"),
-    "another time": (7, {"time": "yesterday"}, 7, "its time is none"),
-    "another model": (7, {"model_digest": "0" * 64}, 7, "document is not there, or is another one"),
+    "another time": (7, {"time": "yesterday"}, 7, "its time is malformed"),
+    "another model": (7, {"model_digest": "0" * 64}, 7, "document is missing, or is another one"),
     "a model of no run": (7, {"run": "x"}, 7, "was not charged before it"),
     "a model of a later run": (4, {"run": "e"}, 4, "was not charged before it"),
     "a run id of no kind": (10, {"run": "a b"}, 10, "give 1 to 200 letters"),
     "a concentrated release made approximate": (6, {"epsilon": "1", "delta": "0.1", "rho": None}, 6, "totals"),
-    "parts that are no list": (2, {"parts": "{}"}, 2, "no list of digests"),
+    "parts that are no list": (2, {"parts": "{}"}, 2, "not a list of digests"),
 }
 
 
@@ -116,7 +116,7 @@ def test_the_first_of_two_broken_entries_is_named(tmp_path: Path) -> None:
     path = full_ledger(tmp_path / "x.ledger")
     forge(path, 1, epsilon="0.25")
     change(path, 7, time="yesterday")
-    refused(path, r"entry 5 \(spend, run b\): passes the limit")
+    refused(path, r"entry 5 \(spend, run b\): exceeds the limit")
     change(path, 4, time="yesterday")
     refused(path, r"entry 4 \(model, run a\): its digest does not follow")
 
@@ -140,9 +140,9 @@ def test_an_entry_before_the_first_one_is_found(number: int, tmp_path: Path) -> 
         forged = next(ledger.entries(after=9))._replace(number=number, run="forged")
     with without_triggers(path) as connection:
         connection.execute(f"INSERT INTO entry VALUES ({', '.join('?' * len(COLUMNS))})", linked(ORIGIN, forged))
-    refused(path, rf"entry {number}: stands before entry 1")
+    refused(path, rf"entry {number}: its number is below 1")
     for act in (lambda ledger: list(ledger.releases()), lambda ledger: ledger.spend(charge("forged"))):
-        with Ledger(path) as ledger, pytest.raises(DataError, match=f"entry {number}: stands before"):
+        with Ledger(path) as ledger, pytest.raises(DataError, match=f"entry {number}: its number is below 1"):
             act(ledger)
 
 
@@ -175,7 +175,7 @@ def test_a_head_that_is_no_digest_is_refused(head: str, tmp_path: Path) -> None:
     [
         ("UPDATE document SET document = '{}' WHERE run = 'b'", r"entry 7 \(model, run b\): the model's document"),
         ("DELETE FROM document WHERE run = 'd'", r"entry 9 \(model, run d\): the model's document"),
-        ("INSERT INTO document VALUES ('c', '{}')", "a model's document that no entry speaks of"),
+        ("INSERT INTO document VALUES ('c', '{}')", "a model's document that no entry names"),
     ],
 )
 def test_documents_are_those_that_were_released(statement: str, told: str, tmp_path: Path) -> None:

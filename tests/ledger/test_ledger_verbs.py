@@ -189,7 +189,7 @@ def test_a_sole_entry_of_an_absurd_number_is_damage(number: int, people_file: Pa
     assert not list(Path().glob("*.json"))
     if number < 1:
         for verb in (["show"], ["export", "--output", "x.csv"]):
-            assert "stands before entry 1" in run("ledger", verb[0], FILE, *verb[1:], expected=65).err
+            assert "its number is below 1" in run("ledger", verb[0], FILE, *verb[1:], expected=65).err
 
 
 @pytest.mark.parametrize("verb", ["show", "verify", "export"])
