@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows
-from dpnb_columnar.counting.engines.frames import aggregate_frame
+from dpnb_columnar.counting.engines.local import aggregate_frame
 from dpnb_columnar.counting.find_domain import FoundDomain, find_domain
 from dpnb_columnar.counting.inputs import Count, Engine, Input, opened_input
 from dpnb_columnar.counting.statistics import Statistics

@@ -23,7 +23,7 @@ except ModuleNotFoundError as error:
     ) from error
 
 from dpnb_columnar.api import budget_of
-from dpnb_columnar.counting.engines.frames import aggregate_frame
+from dpnb_columnar.counting.engines.local import aggregate_frame
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import text
 from dpnb_columnar.errors import Error

@@ -13,26 +13,26 @@ from dpnb_columnar.counting.engines import duckdb, local, polars
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.rows import expressions
-from dpnb_columnar.rows.parquet import Source, open_source, resolve
+from dpnb_columnar.rows import cell_codes
+from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, resolve_files
 
-Count = Callable[[Source, Domain], Statistics]
+Count = Callable[[ParquetSource, Domain], Statistics]
 
 
-def two_engines(source: Source, domain: Domain) -> Statistics:
+def two_engines(source: ParquetSource, domain: Domain) -> Statistics:
     """A scan for numbers in Polars, and one for categories in DuckDB; each filters by all attributes."""
     tables = duckdb.count_cells(source, domain, domain.categorical, classes=True)
     return assemble(domain, [*tables, *polars.count_cells(source, domain, domain.numeric, classes=False)])
 
 
-def duckdb_alone(source: Source, domain: Domain) -> Statistics:
+def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
     """One scan in DuckDB, with a grouping set for each attribute."""
     return assemble(domain, duckdb.count_cells(source, domain, domain.attributes, classes=True))
 
 
 def rules_for_each_row() -> Count:
     """Codes are computed, not looked up."""
-    expressions.MOST_LOOKED_UP = -1
+    cell_codes.MOST_LOOKED_UP = -1
     return local.aggregate
 
 
@@ -53,9 +53,9 @@ STEPS: dict[str, Callable[[], Count]] = {
 
 def main(data: str, step: str) -> None:
     """Time counting, libraries loaded before."""
-    files = resolve([data])
+    files = resolve_files([data])
     domain = find_domain(files).domain
-    source, count = open_source(files, domain), STEPS[step]()
+    source, count = open_parquet(files, domain), STEPS[step]()
     print_seconds(lambda: count(source, domain))
 
 

@@ -156,10 +156,10 @@ def populate(domain: Domain = YEARS) -> tuple[Population, list[Finding]]:
 
 def _count(rows: Sequence[Row], domain: Domain, file: Path) -> Statistics:
     from dpnb_columnar.counting.engines.local import aggregate
-    from dpnb_columnar.rows.parquet import open_source
+    from dpnb_columnar.rows.parquet import open_parquet
 
     _frame(rows).write_parquet(file)
-    return aggregate(open_source([file], domain), domain)
+    return aggregate(open_parquet([file], domain), domain)
 
 
 def _frame(rows: Sequence[Row]) -> pl.DataFrame:

@@ -12,7 +12,7 @@ import typer
 from dpnb_columnar.cli.configuration import DEFAULT, origins
 from dpnb_columnar.cli.console import LogFormat, begin_log, is_json, record, say, table
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
-from dpnb_columnar.rows.databases import Database, database_at
+from dpnb_columnar.rows.database_address import Database, parse_database
 from dpnb_columnar.version import __version__
 
 # MERGED FROM dpnb_columnar/cli/batch.py: Options of the form ``COLUMN=SOMETHING``.
@@ -136,7 +136,7 @@ def database_in(arguments: Sequence[str], table: str | None, query: Path | None)
     Raises:
         UsageError: A database beside something else, --table or --query without one, or a password in an address.
     """
-    databases = [database for argument in arguments if (database := database_at(argument))]
+    databases = [database for argument in arguments if (database := parse_database(argument))]
     if not databases:
         if table is not None or query is not None:
             raise UsageError(

@@ -19,13 +19,13 @@ from dpnb_columnar.counting.statistics import Statistics, assemble, cells_part, 
 from dpnb_columnar.counting.statistics_files import VERSION, load_statistics, save_statistics
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.errors import DataError, Error, OutputError
-from dpnb_columnar.rows.parquet import Source
+from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.runtime.outputs import remove_abandoned
 
 PRIVATE_FOLDER = 0o700
 
 
-def aggregate_by_file(source: Source, domain: Domain, folder: Path) -> Statistics:
+def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path) -> Statistics:
     """Count every cell of the domain over the rows of the source, as ``aggregate`` does and with the same result.
 
     Files that the folder has a checkpoint of are not counted again. Several runs may share a folder. Of all counts, the
@@ -43,7 +43,7 @@ def aggregate_by_file(source: Source, domain: Domain, folder: Path) -> Statistic
     _prepare(folder)
     total = assemble(domain, ())
     for file in source.files:
-        counted = _counted(Source((file,), source.types), domain, folder)
+        counted = _counted(ParquetSource((file,), source.types), domain, folder)
         try:
             # Not by +, which refuses a part that is in both: copies of a file count as they do all at once.
             total = assemble(domain, [*total.cells(), *counted.cells()], total.parts | counted.parts)
@@ -52,7 +52,7 @@ def aggregate_by_file(source: Source, domain: Domain, folder: Path) -> Statistic
     return total
 
 
-def _counted(source: Source, domain: Domain, folder: Path) -> Statistics:
+def _counted(source: ParquetSource, domain: Domain, folder: Path) -> Statistics:
     """The statistics of one file, from its checkpoint or by counting."""
     part, written = _identity(source)
     if not part:  # without rows there is nothing to keep
@@ -68,7 +68,7 @@ def _counted(source: Source, domain: Domain, folder: Path) -> Statistics:
     return counted
 
 
-def _identity(source: Source) -> tuple[frozenset[str], int]:
+def _identity(source: ParquetSource) -> tuple[frozenset[str], int]:
     """What tells a file from others and from what it was before: its part, and its time of writing in nanoseconds."""
     import polars as pl
 

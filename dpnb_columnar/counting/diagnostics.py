@@ -12,8 +12,9 @@ import polars as pl
 
 from dpnb_columnar.counting.engines.polars import scan
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Numeric
-from dpnb_columnar.rows.columns import Kind
-from dpnb_columnar.rows.expressions import (
+from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.rows.row_rules import (
     category_code,
     category_fits,
     category_key,
@@ -23,7 +24,6 @@ from dpnb_columnar.rows.expressions import (
     label_missing,
     number,
 )
-from dpnb_columnar.rows.parquet import Source
 
 # MERGED FROM dpnb_columnar/counting/diagnostics.py: CONFIDENTIAL. Which values stand where the domain declares none
 # of them.
@@ -52,7 +52,7 @@ class UndeclaredValues:
     exact: bool
 
 
-def count_undeclared(source: Source, wanted: Sequence[Categorical]) -> tuple[UndeclaredValues, ...]:
+def count_undeclared(source: ParquetSource, wanted: Sequence[Categorical]) -> tuple[UndeclaredValues, ...]:
     """Undeclared values of some categorical attributes, or of a label that is a column (``Label.categories``).
 
     Rows are read in parts, and of each column a bounded number of values is kept between them.
@@ -60,7 +60,7 @@ def count_undeclared(source: Source, wanted: Sequence[Categorical]) -> tuple[Und
     return tuple(_most_frequent(attribute, source) for attribute in wanted)
 
 
-def _most_frequent(attribute: Categorical, source: Source) -> UndeclaredValues:
+def _most_frequent(attribute: Categorical, source: ParquetSource) -> UndeclaredValues:
     counts, exact = pl.DataFrame(schema={"value": pl.String, "rows": pl.Int64}), True
     for part in _undeclared(attribute, source).collect_batches(chunk_size=PART_ROWS, engine="streaming"):
         both = pl.concat([counts, part.group_by("value").agg(pl.len().cast(pl.Int64).alias("rows"))])
@@ -70,7 +70,7 @@ def _most_frequent(attribute: Categorical, source: Source) -> UndeclaredValues:
     return UndeclaredValues(attribute.name, tuple(counts.head(MOST_SHOWN).iter_rows()), len(counts) > MOST_SHOWN, exact)
 
 
-def _undeclared(attribute: Categorical, source: Source) -> pl.LazyFrame:
+def _undeclared(attribute: Categorical, source: ParquetSource) -> pl.LazyFrame:
     kind = source.kinds[attribute.name]
     undeclared = category_key(attribute, kind).is_not_null() & category_code(attribute, kind).is_null()
     return scan(source).filter(undeclared).select(column(attribute.name).cast(pl.String).alias("value"))
@@ -124,7 +124,7 @@ class Diagnosis:
     undeclared: tuple[UndeclaredValues, ...]
 
 
-def diagnose(source: Source, domain: Domain) -> Diagnosis:
+def diagnose(source: ParquetSource, domain: Domain) -> Diagnosis:
     """Compare every row with the domain; the rows are streamed.
 
     Raises:
@@ -214,7 +214,7 @@ def _categories(domain: Domain, place: int) -> Categorical:
     return attribute
 
 
-def _row_groups(source: Source) -> tuple[int, ...]:
+def _row_groups(source: ParquetSource) -> tuple[int, ...]:
     import pyarrow.parquet as pq
 
     footers = [pq.read_metadata(file) for file in source.files]

@@ -96,9 +96,9 @@ class LocalFiles:
     """Parquet files that Polars and DuckDB read."""
 
     def __init__(self, data: Sequence[str], checkpoint: Path | None = None) -> None:
-        from dpnb_columnar.rows.parquet import resolve
+        from dpnb_columnar.rows.parquet import resolve_files
 
-        self.files = resolve(data)
+        self.files = resolve_files(data)
         self.checkpoint = checkpoint
 
     @property
@@ -112,9 +112,9 @@ class LocalFiles:
 
     def open(self, domain: Domain) -> Count:
         from dpnb_columnar.counting.engines.local import aggregate
-        from dpnb_columnar.rows.parquet import open_source
+        from dpnb_columnar.rows.parquet import open_parquet
 
-        source, folder = open_source(self.files, domain), self.checkpoint
+        source, folder = open_parquet(self.files, domain), self.checkpoint
         if folder is None:
             return lambda: aggregate(source, domain)
         from dpnb_columnar.counting.checkpoints import aggregate_by_file
@@ -146,10 +146,10 @@ class SparkFiles:
     @cached_property
     def files(self) -> Sequence[Path]:
         from dpnb_columnar.counting.engines.spark_files import is_address
-        from dpnb_columnar.rows.parquet import resolve
+        from dpnb_columnar.rows.parquet import resolve_files
 
         local = [item for item in self.data if not is_address(item)]
-        found = resolve(local) if local or not self.data else ()
+        found = resolve_files(local) if local or not self.data else ()
         if len(local) == len(self.data):
             return found
         return [*found, *(file.local for file in self._opened if file.local)]

@@ -15,8 +15,8 @@ from dpnb_columnar.domain.attribute_reader import LARGEST_BOUND, AttributeReader
 from dpnb_columnar.domain.attributes import DEFAULT_CELLS, MAXIMUM_CELLS
 from dpnb_columnar.domain.declaration import attribute_document
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.columns import Kind, kind_of, type_name
-from dpnb_columnar.rows.expressions import column
+from dpnb_columnar.rows.column_kinds import Kind, kind_of, type_name
+from dpnb_columnar.rows.row_rules import column
 
 # MERGED FROM dpnb_columnar/counting/suggestion.py: Which numbers look like codes for "missing": 9, 99, 999 and the
 # two before each.

@@ -1,6 +1,6 @@
 """The rules of a row (docs/privacy.md, section 1) as trees: numbers, grid codes, category codes and the class.
 
-The rules of ``dpnb_columnar/rows/expressions.py`` and ``sql/aggregate.sql``, in what every database understands.
+The rules of ``dpnb_columnar/rows/row_rules.py`` and ``sql/aggregate.sql``, in what every database understands.
 What a column holds may be unknown (its kind None). Then numbers are read by a cast to 64-bit floats, where a text that
 spells none is missing: a query that failed at it would tell that there is one. Categories are read by their text, where
 a declared whole number is ``7`` or, as some databases write floats, ``7.0``. A NaN is then an unknown category rather
@@ -37,9 +37,9 @@ from dpnb_columnar.dialects.nodes import (
 from dpnb_columnar.domain import Attribute, Categorical, Label, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, comparisons, in_halves
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.columns import Key, Kind, category_keys, keys
-from dpnb_columnar.rows.databases import Dialect
-from dpnb_columnar.rows.expressions import missing_numbers
+from dpnb_columnar.rows.column_kinds import Key, Kind, category_keys, value_keys
+from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.rows.row_rules import missing_numbers
 
 Kinds = Mapping[str, Kind | None]
 """What each column holds; a column that is not in it is of unknown kind."""
@@ -65,7 +65,7 @@ def number(name: str, kind: Kind | None, missing_values: Sequence[Fraction] = ()
 
 
 def grid_code(attribute: Numeric, value: exp.Expr) -> exp.Expr:
-    """Grid code 0..cells of a number, by the floating-point operations of ``rows.expressions.grid_code``.
+    """Grid code 0..cells of a number, by the floating-point operations of ``rows.row_rules.grid_code``.
 
     Args:
         attribute: A numeric attribute.
@@ -179,13 +179,13 @@ def _key(name: str, kind: Kind | None) -> exp.Expr:
 def _constants(values: Sequence[str], kind: Kind | None) -> list[exp.Expr]:
     """What the values are in a column of this kind; those left out that it cannot hold."""
     positions = {value: position for position, value in enumerate(values)}
-    return [_constant(key, kind) for key in (_texts(positions) if kind is None else keys(values, kind))]
+    return [_constant(key, kind) for key in (_texts(positions) if kind is None else value_keys(values, kind))]
 
 
 def _texts(codes: Mapping[str, int]) -> dict[Key, int]:
     """The texts under which values appear in a column of unknown kind, each with its value's code."""
     found: dict[Key, int] = dict(codes.items())
-    for whole in keys(list(codes), Kind.INTEGER):
+    for whole in value_keys(list(codes), Kind.INTEGER):
         found.setdefault(f"{whole}.0", codes[str(whole)])
     return found
 

@@ -11,7 +11,7 @@ from dpnb_columnar.dialects.nodes import SOURCE, case, identifier, integer, is_n
 from dpnb_columnar.dialects.rules import Kinds, category_code, check_texts, class_code, grid_code, number
 from dpnb_columnar.dialects.write import header, table_named, table_or, written
 from dpnb_columnar.domain import Domain, Numeric, digest
-from dpnb_columnar.rows.databases import Dialect
+from dpnb_columnar.rows.database_address import Dialect
 
 CLASS, PLACE = "class", "place"
 

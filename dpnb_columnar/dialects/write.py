@@ -25,7 +25,7 @@ from dpnb_columnar.dialects.nodes import (
     times,
 )
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.databases import Dialect
+from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.version import __version__
 
 Gap = Callable[[exp.Expr], exp.Expr]

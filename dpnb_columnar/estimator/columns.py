@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.validation import listed
-from dpnb_columnar.rows.columns import Kind, keys, kind_of
-from dpnb_columnar.rows.frames import in_polars
+from dpnb_columnar.rows.column_kinds import Kind, kind_of, value_keys
+from dpnb_columnar.rows.frames import to_polars
 
 
 def table_of(X: Any) -> Any:
@@ -34,7 +34,7 @@ def table_of(X: Any) -> Any:
         raise TypeError("X is a LazyFrame; collect it first")
     table: Any
     if isinstance(X, pl.DataFrame | pa.Table):
-        table = in_polars(X)
+        table = to_polars(X)
     elif _is_pandas(X, "DataFrame"):
         table = X
         if twice := [str(name) for name, times in Counter(X.columns).items() if times > 1]:
@@ -169,6 +169,6 @@ def distinct(labels: pl.Series | NDArray[Any]) -> list[Any]:
 def labels_of(domain: Domain, labels: pl.Series) -> NDArray[Any]:
     """What the classes of a domain are called in y: numbers where it holds numbers and all of them name one."""
     kind = kind_of(labels.dtype)
-    if kind in NUMBERED and len(numbers := keys(domain.classes, kind)) == len(domain.classes):
+    if kind in NUMBERED and len(numbers := value_keys(domain.classes, kind)) == len(domain.classes):
         return np.array(list(numbers))
     return np.array(domain.classes)

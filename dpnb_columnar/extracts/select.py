@@ -15,7 +15,7 @@ from dpnb_columnar.extracts.codebooks.facts import adult_roles
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpnb_columnar.rows.columns import Kind
+    from dpnb_columnar.rows.column_kinds import Kind
 
 # MERGED FROM dpnb_columnar/extracts/select.py: Thirteen attributes like those of the Adult data set, by name
 # (``facts/adult_like.toml``).
@@ -101,12 +101,12 @@ def check_condition(condition: Condition, schema: pa.Schema) -> None:
     Raises:
         UsageError: With every such comparison.
     """
-    from dpnb_columnar.rows.columns import NUMBERS, keys
+    from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, value_keys
 
     problems = []
     for comparison in comparisons(condition.root):
         kind, constant = _kinds(schema)[comparison.column], comparison.constant
-        if not (keys([constant], kind) if isinstance(constant, str) else kind in NUMBERS):
+        if not (value_keys([constant], kind) if isinstance(constant, str) else kind in NUMERIC_KINDS):
             problems.append(f"{comparison.column} is {kind} and cannot be compared with {shown(constant)}")
     if problems:
         raise UsageError(f"--where: {'; '.join(problems)}; write numbers without quotes, and text with them")
@@ -125,9 +125,9 @@ def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: p
         return
     import polars as pl
 
-    from dpnb_columnar.rows.expressions import holds
+    from dpnb_columnar.rows.row_rules import condition_holds
 
-    test = holds(selection.condition.root, _kinds(schema)).fill_null(False).alias("kept")
+    test = condition_holds(selection.condition.root, _kinds(schema)).fill_null(False).alias("kept")
     for batch in batches:
         frame = pl.DataFrame(pl.from_arrow(batch.select(list(selection.condition.columns))))
         kept = frame.select(test).to_series().to_arrow()
@@ -137,7 +137,7 @@ def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: p
 def _kinds(schema: pa.Schema) -> dict[str, Kind]:
     import polars as pl
 
-    from dpnb_columnar.rows.columns import kind_of
+    from dpnb_columnar.rows.column_kinds import kind_of
 
     frame = pl.DataFrame(pl.from_arrow(schema.empty_table()))
     return {name: kind for name, type_ in frame.schema.items() if (kind := kind_of(type_)) is not None}

@@ -11,8 +11,8 @@ import polars as pl
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, probability_column, score
-from dpnb_columnar.rows.expressions import class_code, fits
-from dpnb_columnar.rows.parquet import Source, open_source
+from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
+from dpnb_columnar.rows.row_rules import class_code, row_fits
 
 CALIBRATION_BINS = 10
 LEAST_PROBABILITY = 1e-15
@@ -63,7 +63,7 @@ def evaluate(model: Model, files: Sequence[Path]) -> Evaluation:
         DataError: A file does not fit the domain, or no row does.
     """
     domain = model.domain
-    source = open_source(files, domain)
+    source = open_parquet(files, domain)
     scored = pl.concat([_scored(model, file, source) for file in source.files])
     probabilities = [pl.col(probability_column(name)) for name in domain.classes]
     own = pl.coalesce(pl.when(pl.col("true") == code).then(value) for code, value in enumerate(probabilities))
@@ -84,11 +84,11 @@ def evaluate(model: Model, files: Sequence[Path]) -> Evaluation:
     return _summary(cells, domain.classes)
 
 
-def _scored(model: Model, file: Path, source: Source) -> pl.LazyFrame:
+def _scored(model: Model, file: Path, source: ParquetSource) -> pl.LazyFrame:
     """Scores of the rows of one file that fit the domain, beside the code of their class (``true``)."""
     domain = model.domain
     truth = "true ".join(["", *domain.columns])  # longer than the name of any column the model reads
-    rows = pl.scan_parquet(file, glob=False).filter(fits(domain, source.kinds))
+    rows = pl.scan_parquet(file, glob=False).filter(row_fits(domain, source.kinds))
     labelled = rows.with_columns(class_code(domain, source.kinds).alias(truth))
     return score(model, labelled, keep=[truth]).rename({truth: "true"})
 

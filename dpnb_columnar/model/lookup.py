@@ -15,8 +15,9 @@ import polars as pl
 from dpnb_columnar.domain import Attribute
 from dpnb_columnar.model.parameters import AttributeParameters, Normal
 from dpnb_columnar.model.terms import prepared, terms
-from dpnb_columnar.rows.columns import LIMITS, Kind, extent
-from dpnb_columnar.rows.expressions import column
+from dpnb_columnar.rows.cell_codes import INTEGER_RANGES, distinguished_range
+from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.rows.row_rules import column
 
 MOST_CELLS = 2**17
 """Most numbers in the tables of an attribute, values times classes: 1 MiB, which a processor keeps at hand."""
@@ -70,7 +71,7 @@ def _by_value(
     """A reading that looks up a whole number, or a truth value, itself."""
     first, last = whole
     number = column(attribute.name)
-    if LIMITS[type_] == whole and last < 2**8:  # its byte, in which what is below zero comes last
+    if INTEGER_RANGES[type_] == whole and last < 2**8:  # its byte, in which what is below zero comes last
         place = number.cast(pl.UInt8, wrap_numerical=True).cast(pl.UInt32)
         numbers = [*range(max(first, 0), last + 1), *range(first, 0)]
     else:
@@ -112,6 +113,6 @@ def _numbered(classes: list[pl.Expr]) -> list[pl.Expr]:
 
 def _small_extent(attribute: Attribute, parameters: AttributeParameters, type_: pl.DataType) -> tuple[int, int] | None:
     """First and last of the whole numbers to look at; None where there are none, or too many."""
-    found = extent(attribute, type_)
+    found = distinguished_range(attribute, type_)
     classes = len(parameters.mean if isinstance(parameters, Normal) else parameters.probability)
     return found if found and (found[1] - found[0] + 1) * classes <= MOST_CELLS else None

@@ -56,9 +56,9 @@ class Model:
             dpnb_columnar.errors.DataError: As ``score``.
         """
         from dpnb_columnar.model.predict import score
-        from dpnb_columnar.rows.frames import in_polars, like
+        from dpnb_columnar.rows.frames import in_form_of, to_polars
 
-        return like(score(self, in_polars(rows).lazy(), keep), rows)
+        return in_form_of(score(self, to_polars(rows).lazy(), keep), rows)
 
     def to_sql(
         self, dialect: str, table: str | None = None, keys: Sequence[str] = (), kinds: Kinds | None = None
@@ -78,9 +78,9 @@ class Model:
             dpnb_columnar.errors.UsageError: As ``scoring_query``, or the dialect is not known.
         """
         from dpnb_columnar.model.sql import scoring_query
-        from dpnb_columnar.rows.databases import dialect_named
+        from dpnb_columnar.rows.database_address import parse_dialect
 
-        return scoring_query(self, dialect_named(dialect), table, keys, kinds)
+        return scoring_query(self, parse_dialect(dialect), table, keys, kinds)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model as JSON or Parquet; see ``dpnb_columnar.model.files.save_model``."""

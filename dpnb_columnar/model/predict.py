@@ -15,8 +15,8 @@ from dpnb_columnar.domain.validation import listed, named
 from dpnb_columnar.errors import DataError, shown
 from dpnb_columnar.model.lookup import Reading, reading
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.rows.columns import NUMBERS, Kind, category_keys, kind_of, type_name
-from dpnb_columnar.rows.expressions import column
+from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, category_keys, kind_of, type_name
+from dpnb_columnar.rows.row_rules import column
 
 PREDICTED = "predicted"
 SKIPPED = "skipped"
@@ -128,7 +128,7 @@ def _readings(model: Model, schema: Mapping[str, pl.DataType], keep: Sequence[st
 def _kind(attribute: Attribute, type_: pl.DataType) -> Kind:
     kind = kind_of(type_)
     if kind is not None and (
-        kind in NUMBERS if isinstance(attribute, Numeric) else bool(category_keys(attribute, kind))
+        kind in NUMERIC_KINDS if isinstance(attribute, Numeric) else bool(category_keys(attribute, kind))
     ):
         return kind
     found = f"column {shown(attribute.name)} has type {type_name(type_)}"

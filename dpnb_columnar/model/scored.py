@@ -10,8 +10,9 @@ import polars as pl
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import SKIPPED, score
-from dpnb_columnar.rows.columns import type_name
-from dpnb_columnar.rows.databases import Database, read_query
+from dpnb_columnar.rows.column_kinds import type_name
+from dpnb_columnar.rows.database_address import Database
+from dpnb_columnar.rows.database_query import read_query
 from dpnb_columnar.rows.parquet import read_metadata
 from dpnb_columnar.runtime.outputs import atomic_output
 

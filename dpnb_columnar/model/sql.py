@@ -34,7 +34,7 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Table
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
 from dpnb_columnar.model.sql_terms import placed, terms
-from dpnb_columnar.rows.databases import Dialect
+from dpnb_columnar.rows.database_address import Dialect
 
 # MERGED FROM dpnb_columnar/model/sql.py: How a query computes in steps and still returns no column but the rows' own
 # and the results. A step can only use columns of the step before, so what is computed on the way becomes columns.

@@ -16,8 +16,8 @@ import polars as pl
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
 from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal
-from dpnb_columnar.rows.columns import Kind
-from dpnb_columnar.rows.expressions import category_code, grid_code, number
+from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.rows.row_rules import category_code, grid_code, number
 
 
 def prepared(attribute: Attribute, parameters: AttributeParameters, kind: Kind) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""Rows that a program holds: Polars frames, lazy or not, and Arrow tables."""
+"""Read the rows that a program holds in memory: Polars frames, lazy or not, and Arrow tables."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.expressions import column
-from dpnb_columnar.rows.parquet import check_columns
+from dpnb_columnar.rows.column_checks import check_columns
+from dpnb_columnar.rows.row_rules import column
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Frame: TypeAlias = pl.DataFrame | pl.LazyFrame | pa.Table
 
 NAME = "the frame"
-"""What messages call it."""
+"""Name of a frame in messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class OpenedFrame:
     """A frame whose columns fit a domain.
 
     Attributes:
-        rows: The domain's columns. Confidential; a query that is not yet computed, if it came as one.
-        types: The type of each.
+        rows: The domain's columns. Confidential. Of a lazy frame, a query that is not computed yet.
+        types: The type of each column.
     """
 
     rows: pl.LazyFrame
@@ -37,30 +37,31 @@ class OpenedFrame:
 
 
 def is_frame(data: object) -> TypeIs[Frame]:
-    """Whether this is a frame, and not names of files."""
+    """Test whether the data is a frame rather than names of files."""
     return isinstance(data, pl.DataFrame | pl.LazyFrame | pa.Table)
 
 
 def open_frame(frame: Frame, domain: Domain) -> OpenedFrame:
-    """Check that a frame has the domain's columns, of types it can be read from. No row is looked at.
+    """Check that a frame has the domain's columns, of types that the domain can be read from. No row is read.
 
     Raises:
-        DataError: It lacks a column, has one of the wrong type, or two of one name; or its query is at fault.
+        DataError: if a column is missing, stands twice or is of a type that does not fit, or if the query behind a
+            lazy frame fails.
     """
-    rows = in_polars(frame)
+    rows = to_polars(frame)
     try:
         schema = rows.collect_schema()
     except pl.exceptions.PolarsError:
-        raise unusable() from None
+        raise failed_query() from None
     types = check_columns(schema, domain, NAME)
     return OpenedFrame(rows.lazy().select(column(name) for name in types), types)
 
 
-def in_polars(frame: Frame) -> pl.DataFrame | pl.LazyFrame:
-    """The frame as one of Polars, its columns not copied where their layout allows it.
+def to_polars(frame: Frame) -> pl.DataFrame | pl.LazyFrame:
+    """Convert a frame to one of Polars; columns are not copied where their layout allows it.
 
     Raises:
-        DataError: An Arrow table has two columns of one name, or a type that Polars does not know.
+        DataError: if an Arrow table has two columns of one name, or a type that Polars does not read.
     """
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame
@@ -73,11 +74,11 @@ def in_polars(frame: Frame) -> pl.DataFrame | pl.LazyFrame:
         ) from None
 
 
-def like(result: pl.LazyFrame, frame: Frame) -> Any:
-    """The result in the form of the frame it was made from.
+def in_form_of(result: pl.LazyFrame, frame: Frame) -> Any:
+    """Convert a result to the type of the frame that it was made from: lazy, Polars or Arrow.
 
     Raises:
-        polars.exceptions.PolarsError: The computation fails.
+        polars.exceptions.PolarsError: if the computation of the result fails.
     """
     if isinstance(frame, pl.LazyFrame):
         return result
@@ -85,6 +86,6 @@ def like(result: pl.LazyFrame, frame: Frame) -> Any:
     return computed if isinstance(frame, pl.DataFrame) else computed.to_arrow()
 
 
-def unusable() -> DataError:
-    """What to raise where the query behind a lazy frame fails: the engine's own text may quote values."""
+def failed_query() -> DataError:
+    """Return the error to raise where the query behind a lazy frame fails; the engine's own text may quote values."""
     return DataError(f"{NAME}: its query fails; collect it by itself to see why")

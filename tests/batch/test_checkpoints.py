@@ -28,7 +28,7 @@ from dpnb_columnar.counting.statistics import Statistics, parts_of
 from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, OutputError
-from dpnb_columnar.rows.parquet import Source, open_source
+from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 
 MIXED = declared(BOTH)
 PEOPLE = people_domain()
@@ -49,12 +49,12 @@ SCHEMA = pl.Schema({"age": pl.Int16, "wage": pl.Float64, "sex": pl.String, "code
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Source:
+def source(tmp_path: Path) -> ParquetSource:
     """Five files of people."""
     (tmp_path / "data").mkdir()
     for number in range(5):
         people(50 + number, number).write_parquet(tmp_path / "data" / f"part-{number}.parquet")
-    return open_source(sorted((tmp_path / "data").iterdir()), PEOPLE)
+    return open_parquet(sorted((tmp_path / "data").iterdir()), PEOPLE)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of files that are counted, as they are."""
     names: list[str] = []
 
-    def aggregate(source: Source, domain: Domain) -> Statistics:
+    def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
         names.extend(file.name for file in source.files)
         return local.aggregate(source, domain)
 
@@ -93,16 +93,16 @@ def test_any_split_counts_as_all_at_once(files: Sequence[list[dict[str, object]]
         folder, paths = Path(name), [Path(name) / f"{number}.parquet" for number in range(len(files))]
         for path, rows in zip(paths, files, strict=True):
             pl.DataFrame(rows, SCHEMA).write_parquet(path)
-        source = open_source(paths, MIXED)
+        source = open_parquet(paths, MIXED)
         expected = local.aggregate(source, MIXED)
         if some := [path for number, path in enumerate(paths) if number in seen]:
-            aggregate_by_file(open_source(some, MIXED), MIXED, folder / "kept")
+            aggregate_by_file(open_parquet(some, MIXED), MIXED, folder / "kept")
         for _ in range(2):
             assert_same(aggregate_by_file(source, MIXED, folder / "kept"), expected)
 
 
 def test_a_second_run_counts_nothing_and_writes_the_same_file(
-    source: Source, tmp_path: Path, counted: list[str]
+    source: ParquetSource, tmp_path: Path, counted: list[str]
 ) -> None:
     save_statistics(local.aggregate(source, PEOPLE), tmp_path / "once.parquet")
     for number in range(2):
@@ -111,7 +111,7 @@ def test_a_second_run_counts_nothing_and_writes_the_same_file(
     assert len(counted) == len(source.files)
 
 
-def test_checkpoints_are_private(source: Source, tmp_path: Path) -> None:
+def test_checkpoints_are_private(source: ParquetSource, tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         aggregate_by_file(source, PEOPLE, tmp_path / "kept")
@@ -123,7 +123,7 @@ def test_checkpoints_are_private(source: Source, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o750, 0o704, 0o710, 0o701, 0o777, 0o1777])
-def test_a_folder_that_is_open_to_others_is_refused(source: Source, tmp_path: Path, mode: int) -> None:
+def test_a_folder_that_is_open_to_others_is_refused(source: ParquetSource, tmp_path: Path, mode: int) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept").chmod(mode)
     with pytest.raises(OutputError, match=r"kept: is open to others, and checkpoints are confidential; chmod 700 "):
@@ -139,14 +139,16 @@ def test_a_folder_that_is_open_to_others_is_refused(source: Source, tmp_path: Pa
         ("file/kept", "cannot be created: Not a directory"),
     ],
 )
-def test_places_that_are_no_folder(source: Source, tmp_path: Path, name: str, reason: str) -> None:
+def test_places_that_are_no_folder(source: ParquetSource, tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=f"{name}: {reason}.*name another --checkpoint"):
         aggregate_by_file(source, PEOPLE, tmp_path / name)
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "text", "folder", "link to nowhere"])
-def test_a_damaged_checkpoint_is_counted_anew(source: Source, tmp_path: Path, counted: list[str], damage: str) -> None:
+def test_a_damaged_checkpoint_is_counted_anew(
+    source: ParquetSource, tmp_path: Path, counted: list[str], damage: str
+) -> None:
     expected = aggregate_by_file(source, PEOPLE, tmp_path / "kept")
     one = kept(tmp_path / "kept")[2]
     whole = one.read_bytes()
@@ -173,8 +175,8 @@ def test_a_damaged_checkpoint_is_counted_anew(source: Source, tmp_path: Path, co
     assert one.read_bytes() == whole
 
 
-def test_no_flipped_bit_changes_a_count(source: Source, tmp_path: Path) -> None:
-    one = Source(source.files[:1], source.types)
+def test_no_flipped_bit_changes_a_count(source: ParquetSource, tmp_path: Path) -> None:
+    one = ParquetSource(source.files[:1], source.types)
     expected = aggregate_by_file(one, PEOPLE, tmp_path / "kept")
     (checkpoint,) = kept(tmp_path / "kept")
     whole = checkpoint.read_bytes()
@@ -186,8 +188,10 @@ def test_no_flipped_bit_changes_a_count(source: Source, tmp_path: Path) -> None:
         assert_same(aggregate_by_file(one, PEOPLE, tmp_path / "kept"), expected)
 
 
-def test_counts_that_add_up_but_are_not_those_that_were_kept_are_found_out(source: Source, tmp_path: Path) -> None:
-    one = Source(source.files[:1], source.types)
+def test_counts_that_add_up_but_are_not_those_that_were_kept_are_found_out(
+    source: ParquetSource, tmp_path: Path
+) -> None:
+    one = ParquetSource(source.files[:1], source.types)
     expected = aggregate_by_file(one, PEOPLE, tmp_path / "kept")
     (checkpoint,) = kept(tmp_path / "kept")
     saved = load_statistics(checkpoint)
@@ -197,7 +201,7 @@ def test_counts_that_add_up_but_are_not_those_that_were_kept_are_found_out(sourc
     assert_same(aggregate_by_file(one, PEOPLE, tmp_path / "kept"), expected)
 
 
-def test_a_checkpoint_of_another_file_or_domain_is_not_taken(source: Source, tmp_path: Path) -> None:
+def test_a_checkpoint_of_another_file_or_domain_is_not_taken(source: ParquetSource, tmp_path: Path) -> None:
     expected = aggregate_by_file(source, PEOPLE, tmp_path / "kept")
     first, second, *_ = kept(tmp_path / "kept")
     shutil.copy(first, second)
@@ -208,7 +212,7 @@ def test_a_checkpoint_of_another_file_or_domain_is_not_taken(source: Source, tmp
     assert len(kept(tmp_path / "kept")) == 2 * len(source.files)
 
 
-def test_a_file_that_changed_is_counted_anew(source: Source, tmp_path: Path, counted: list[str]) -> None:
+def test_a_file_that_changed_is_counted_anew(source: ParquetSource, tmp_path: Path, counted: list[str]) -> None:
     """Also where it has the same length and footer, as after a value was corrected in place."""
     frame = people(50, 0)
     plain = {
@@ -231,9 +235,9 @@ def test_a_file_that_changed_is_counted_anew(source: Source, tmp_path: Path, cou
 
 
 def test_a_file_that_changes_while_it_is_counted_is_refused(
-    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: ParquetSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def aggregate(one: Source, domain: Domain) -> Statistics:
+    def aggregate(one: ParquetSource, domain: Domain) -> Statistics:
         found = local.aggregate(one, domain)
         people(60, 9).write_parquet(one.files[0])
         return found
@@ -244,13 +248,13 @@ def test_a_file_that_changes_while_it_is_counted_is_refused(
     assert kept(tmp_path / "kept") == []
 
 
-def test_copies_count_as_they_do_all_at_once(source: Source, tmp_path: Path) -> None:
+def test_copies_count_as_they_do_all_at_once(source: ParquetSource, tmp_path: Path) -> None:
     shutil.copy(source.files[0], tmp_path / "copy.parquet")
-    both = Source((*source.files, tmp_path / "copy.parquet"), source.types)
+    both = ParquetSource((*source.files, tmp_path / "copy.parquet"), source.types)
     assert_same(aggregate_by_file(both, PEOPLE, tmp_path / "kept"), local.aggregate(both, PEOPLE))
 
 
-def test_damaged_rows_are_named_by_their_file(source: Source, tmp_path: Path) -> None:
+def test_damaged_rows_are_named_by_their_file(source: ParquetSource, tmp_path: Path) -> None:
     damaged = bytearray(source.files[3].read_bytes())
     damaged[4:200] = bytes(196)
     source.files[3].write_bytes(damaged)
@@ -259,7 +263,7 @@ def test_damaged_rows_are_named_by_their_file(source: Source, tmp_path: Path) ->
     assert len(kept(tmp_path / "kept")) == 3
 
 
-def test_what_a_killed_run_left_unfinished_is_removed(source: Source, tmp_path: Path) -> None:
+def test_what_a_killed_run_left_unfinished_is_removed(source: ParquetSource, tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir(0o700)
     (tmp_path / "kept" / ".a.statistics.parquet.0123456789ab.partial").write_text("counts")
     aggregate_by_file(source, PEOPLE, tmp_path / "kept")
@@ -272,19 +276,19 @@ sys.path[:0] = {paths!r}
 from pathlib import Path
 from test_checkpoints import PEOPLE
 from dpnb_columnar.counting import checkpoints
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 save, saved = checkpoints.save_statistics, []
 def save_and_die(*arguments, **options):
     if len(saved) == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     saved.append(save(*arguments, **options))
 checkpoints.save_statistics = save_and_die
-source = open_source(sorted(Path("data").iterdir()), PEOPLE)
+source = open_parquet(sorted(Path("data").iterdir()), PEOPLE)
 checkpoints.aggregate_by_file(source, PEOPLE, Path("kept"))
 """
 
 
-def test_a_killed_run_is_resumed(source: Source, tmp_path: Path, counted: list[str]) -> None:
+def test_a_killed_run_is_resumed(source: ParquetSource, tmp_path: Path, counted: list[str]) -> None:
     here = Path(__file__).parent
     program = KILLED.format(paths=[str(here), str(here.parent)])
     ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -22,7 +22,7 @@ from dpnb_columnar.domain import read_declaration
 from dpnb_columnar.domain.attributes import UnlabelledDomain
 from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.domain.toml import entry_toml
-from dpnb_columnar.rows.columns import Kind
+from dpnb_columnar.rows.column_kinds import Kind
 
 ROWS = 1000
 NUMBERS = st.integers(-(10**15), 10**15) | st.floats(-1e15, 1e15)

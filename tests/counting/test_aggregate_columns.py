@@ -17,7 +17,7 @@ import pytest
 from support.aggregation_cases import ENGINES, LABEL, check, declared, labelled
 from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
 
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 
 EDGES = {8: 2**7, 16: 2**15, 32: 2**31, 64: 2**63}
 WIDE = [
@@ -127,7 +127,7 @@ def test_polars_dictionaries(tmp_path: Path, categories: Any) -> None:
     domain = declared({"label": LABEL, "attributes": {"x": {"values": ["it's", "a"], "missing": "category"}}})
     frame = pl.DataFrame({"x": pl.Series(values, dtype=categories), "y": ["no", "yes", "no", "yes", "yes"]})
     frame.write_parquet(tmp_path / "a.parquet", row_group_size=2)
-    source = open_source([tmp_path / "a.parquet"], domain)
+    source = open_parquet([tmp_path / "a.parquet"], domain)
     for aggregate in ENGINES.values():
         assert counts_of(aggregate(source, domain)) == expected_counts(frame.to_dicts(), domain)
 
@@ -137,7 +137,7 @@ def test_dates_beyond_the_calendar_match_nothing(tmp_path: Path) -> None:
     pq.write_table(labelled(x=days), tmp_path / "a.parquet")
     values = ["1970-01-01", "-0768-02-04", "+10000-01-01", "10000-01-01", "0769-02-04 (BC)", "infinity", "-infinity"]
     domain = declared({"label": LABEL, "attributes": {"x": {"values": values, "missing": "category"}}})
-    source = open_source([tmp_path / "a.parquet"], domain)
+    source = open_parquet([tmp_path / "a.parquet"], domain)
     for aggregate in ENGINES.values():
         assert counts_of(aggregate(source, domain)) == {
             (None, 0, 0): 2, ("x", 0, 0): 1, ("x", 0, len(values)): 1

@@ -16,7 +16,7 @@ from support.rows_in_python import counts_of, expected_counts
 
 from dpnb_columnar.counting.engines import polars
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 
 
 def with_type(table: pa.Table, name: str, type_: pa.DataType) -> pa.Table:
@@ -70,7 +70,7 @@ def test_enums_of_different_files(tmp_path: Path) -> None:
     files = [tmp_path / "1.parquet", tmp_path / "2.parquet", tmp_path / "3.parquet"]
     for file, type_ in zip(files, [pl.Enum(["a"]), pl.Enum(["b", "a"]), pl.String], strict=True):
         pl.DataFrame({"x": pl.Series(["a"], dtype=type_), "y": ["no"]}).write_parquet(file)
-    source = open_source(files, domain)
+    source = open_parquet(files, domain)
     for aggregate in ENGINES.values():
         assert counts_of(aggregate(source, domain)) == {(None, 0, 0): 3, ("x", 0, 0): 3}
 
@@ -86,7 +86,7 @@ def test_file_names(tmp_path: Path, name: str) -> None:
     for decoy in ("a1", "ab", "x", "y"):
         pq.write_table(MIXED.slice(0, 1), folder / f"{decoy}.parquet")
     pq.write_table(MIXED, folder / f"{name}.parquet")
-    source = open_source([folder / f"{name}.parquet"], domain)
+    source = open_parquet([folder / f"{name}.parquet"], domain)
     for aggregate in ENGINES.values():
         assert counts_of(aggregate(source, domain)) == expected_counts(MIXED.to_pylist(), domain)
 
@@ -115,7 +115,7 @@ def test_damaged_pages(tmp_path: Path, capfd: pytest.CaptureFixture[str], engine
         }
     )
     with pytest.raises(DataError, match=r"census\.parquet: cannot be read to the end") as caught:
-        ENGINES[engine](open_source([file], domain), domain)
+        ENGINES[engine](open_parquet([file], domain), domain)
     assert caught.value.exit_code == 65
     assert caught.value.__cause__ is None
     for text in (str(caught.value), *capfd.readouterr()):
@@ -126,7 +126,7 @@ def test_damaged_pages(tmp_path: Path, capfd: pytest.CaptureFixture[str], engine
 def test_a_file_that_vanishes(tmp_path: Path) -> None:
     domain = declared(BOTH)
     (file,) = written(tmp_path, [MIXED])
-    source = open_source([file], domain)
+    source = open_parquet([file], domain)
     file.unlink()
     for aggregate in ENGINES.values():
         with pytest.raises(DataError, match="cannot be read to the end"):
@@ -138,7 +138,7 @@ import sys
 from pathlib import Path
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.domain import read_domain
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 
 def peak_mebibytes():
     # Not ru_maxrss on Linux: a child inherits the peak of the process that started it.
@@ -153,7 +153,7 @@ categorical = {f"c{position}": {"values": list(range(9))} for position in range(
 label = {"condition": "n0 > 50", "classes": ["no", "yes"]}
 domain = read_domain("memory", {"label": label, "attributes": numeric | categorical}, "")
 for file in sys.argv[1:]:
-    local.aggregate(open_source([Path(file)], domain), domain)
+    local.aggregate(open_parquet([Path(file)], domain), domain)
     sys.stdout.write(f"{peak_mebibytes()}\\n")
 """
 BLOCK_ROWS, FEW_BLOCKS, MANY_BLOCKS = 250_000, 20, 44  # few enough to be quick, enough to fill every buffer

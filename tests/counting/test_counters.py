@@ -17,7 +17,7 @@ from support.people import PEOPLE, people
 
 from dpnb_columnar.counting.engines import polars
 from dpnb_columnar.counting.engines.polars import DenseCounter, SparseCounter
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 
 
 @settings(deadline=None)
@@ -51,6 +51,6 @@ def test_very_many_attributes(tmp_path: Path) -> None:
     names = [f"x{number}" for number in range(1000)]
     pq.write_table(labelled(**{name: pa.array([1] * 8, pa.int8()) for name in names}), tmp_path / "x.parquet")
     domain = declared({"label": LABEL, "attributes": {name: {"values": ["1"]} for name in names}})
-    found = by_polars(open_source([tmp_path / "x.parquet"], domain), domain)
+    found = by_polars(open_parquet([tmp_path / "x.parquet"], domain), domain)
     assert all(np.array_equal(table[:, 0], found.class_counts) for table in found.tables.values())
     assert found.class_counts.sum() == 8

@@ -14,7 +14,7 @@ from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 
 
 @pytest.fixture
@@ -22,7 +22,9 @@ def parts(tmp_path: Path) -> tuple[Statistics, Statistics, Statistics]:
     """Statistics of three files: one, another, and both together."""
     domain = declared(BOTH)
     files = written(tmp_path, [MIXED, MIXED.slice(3)])
-    first, second, both = (local.aggregate(open_source(some, domain), domain) for some in (files[:1], files[1:], files))
+    first, second, both = (
+        local.aggregate(open_parquet(some, domain), domain) for some in (files[:1], files[1:], files)
+    )
     return first, second, both
 
 

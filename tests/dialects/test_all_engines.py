@@ -19,37 +19,37 @@ from support.rows_in_python import Document, counts_of, expected_counts
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import spark as spark_engine
-from dpnb_columnar.counting.engines.frames import aggregate_frame
+from dpnb_columnar.counting.engines.local import aggregate_frame
 from dpnb_columnar.counting.engines.spark import open_files
 from dpnb_columnar.counting.engines.spark_files import opened
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.dialects.statistics import statistics_query
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.rows.parquet import Source, open_source
+from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 
 Frame = tuple[list[pa.Table], Document]
 FEW, MANY = 8, 60
 
 
-def by_frames(source: Source, domain: Domain) -> Statistics:
+def by_frames(source: ParquetSource, domain: Domain) -> Statistics:
     """Polars, over rows that a program holds."""
     return aggregate_frame(pl.scan_parquet(source.files[0]), domain)
 
 
-def by_spark(source: Source, domain: Domain) -> Statistics:
+def by_spark(source: ParquetSource, domain: Domain) -> Statistics:
     """Spark, over the files."""
     with counting_session(None) as session:
         files = opened(session, [str(file) for file in source.files])
         return spark_engine.aggregate(open_files(session, files, domain), domain)
 
 
-def of_files(tables: Sequence[pa.Table], document: Document, folder: Path) -> tuple[Source, Domain]:
+def of_files(tables: Sequence[pa.Table], document: Document, folder: Path) -> tuple[ParquetSource, Domain]:
     domain = read_domain("test", document, "test")
-    return open_source(written(folder, tables), domain), domain
+    return open_parquet(written(folder, tables), domain), domain
 
 
-def check_files(frame: Frame, folder: Path, engines: dict[str, Callable[[Source, Domain], Statistics]]) -> None:
+def check_files(frame: Frame, folder: Path, engines: dict[str, Callable[[ParquetSource, Domain], Statistics]]) -> None:
     """Every engine that reads files, over all of them."""
     tables, document = frame
     source, domain = of_files(tables, document, folder)

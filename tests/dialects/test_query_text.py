@@ -17,8 +17,8 @@ from dpnb_columnar.domain import Domain, digest, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.sql import scoring_query
-from dpnb_columnar.rows.columns import Kind
-from dpnb_columnar.rows.databases import Dialect
+from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.rows.database_address import Dialect
 
 HOSTILE = [
     *("it's", '"', "`", "\\", "a\\", "\\'", "\\`", "'; DROP TABLE x; --", '"; DROP TABLE x; --', "`; DROP TABLE x; --"),

@@ -17,7 +17,7 @@ from support.scored_rows import AGE, MIXED
 
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.sql import scoring_query
-from dpnb_columnar.rows.databases import Dialect
+from dpnb_columnar.rows.database_address import Dialect
 
 NUMBERS = [
     *(None, NAN, INFINITY, -INFINITY, 0.0, -0.0, -5.0, 0.5, 9.49, 9.5, 33.0, 39.5, 99.5, 100.0, 250.0),

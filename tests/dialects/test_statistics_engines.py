@@ -21,8 +21,8 @@ from support.rows_in_python import INFINITY, NAN
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics import statistics_query
-from dpnb_columnar.rows.databases import Dialect
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.rows.parquet import open_parquet
 
 CONDITIONS = [
     "wage > 1500",
@@ -266,7 +266,7 @@ def test_texts_that_are_no_numbers_are_missing(engine: Engine, tmp_path: Path, f
     numbers = pa.array([*READ, *([INFINITY] if infinite else [])], pa.float64())
     file = tmp_path / "numbers.parquet"
     pq.write_table(pa.table({"x": numbers, "y": numbers}), file)
-    assert found == local.aggregate(open_source([file], domain), domain)
+    assert found == local.aggregate(open_parquet([file], domain), domain)
 
 
 def test_numbers_of_unknown_kind_are_read_whatever_their_size(engine: Engine, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from dpnb_columnar.domain.editing import Edits, edited
 from dpnb_columnar.domain.groups import compressed, expanded, in_order
 from dpnb_columnar.domain.toml import entry_toml
 from dpnb_columnar.errors import DomainError
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 
 OCC = {"values": ["Managers", "Clerks", 77], "groups": {"Managers": ["10-12", 20], "Clerks": [30, "031"]}}
 
@@ -202,7 +202,7 @@ def test_engines_count_groups_of_real_data_alike(tmp_path: Path) -> None:
     young = {str(age): "young" for age in range(17, 30)}
     merging = Edits(merge={"education": schools, "age": young}, rest="other")
     domain = labelled(edited(CATALOGUE["adult"].domain, merging, "x"), '"hours-per-week" >= 40')
-    source = open_source([file], domain)
+    source = open_parquet([file], domain)
     counts = counts_of(by_polars(source, domain))
     assert counts_of(by_duckdb(source, domain)) == counts
     assert counts == expected_counts(pl.read_parquet(file, columns=list(domain.columns)).to_dicts(), domain)

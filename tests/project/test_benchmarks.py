@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from dpnb_columnar.counting.engines.local import aggregate
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Numeric
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
 
 processes = pytest.importorskip("benchmarks.processes", reason="benchmarks are in a checkout alone")
@@ -277,7 +277,7 @@ def test_floats_and_integers_are_the_same_rows(tmp_path: Path) -> None:
         path = tmp_path / f"{kind}.parquet"
         write_table.main(str(path), 3_000, write_table.Shape(2, 1, 3, 64, kind == "floats"))
         domain = find_domain([path]).domain
-        counted.append(aggregate(open_source([path], domain), domain))
+        counted.append(aggregate(open_parquet([path], domain), domain))
     floats, integers = counted
     assert floats.class_counts.sum() == 3_000
     assert len(floats.columns["n0"][0].codes) > 10

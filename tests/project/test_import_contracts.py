@@ -70,7 +70,7 @@ def test_contracts_are_kept() -> None:
         ("extracts/codebooks/ddi.py", "import dpnb_columnar.mechanisms.queries"),
         ("extracts/lines.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("ledger/ledger.py", "import dpnb_columnar.model.model"),
-        ("rows/databases.py", "import dpnb_columnar.model.model"),
+        ("rows/database_query.py", "import dpnb_columnar.model.model"),
         ("sensitivity/column.py", "import dpnb_columnar.domain"),
         ("noise/sampler.py", "import dpnb_columnar.mechanisms.release"),
         ("errors.py", "import dpnb_columnar.domain"),

@@ -13,8 +13,8 @@ import pytest
 from support.census_files import CENSUS, COLUMNS, parquet, refusal, with_condition
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.columns import Kind, keys, kind_of
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.column_kinds import Kind, kind_of, value_keys
+from dpnb_columnar.rows.parquet import open_parquet
 
 
 def test_missing_columns_name_candidates(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def test_columns_that_differ_in_case_only(tmp_path: Path) -> None:
     """DuckDB would take one for the other."""
     text = refusal(parquet(tmp_path / "census.parquet", age=COLUMNS["AGE"]))
     assert "columns 'AGE', 'age' differ in upper and lower case only; rename or drop" in text
-    assert open_source([parquet(tmp_path / "other.parquet", a=COLUMNS["AGE"], A=COLUMNS["AGE"])], CENSUS)
+    assert open_parquet([parquet(tmp_path / "other.parquet", a=COLUMNS["AGE"], A=COLUMNS["AGE"])], CENSUS)
 
 
 MOMENT = datetime(2020, 1, 1)
@@ -126,7 +126,7 @@ def test_every_problem_is_told_at_once(tmp_path: Path) -> None:
 def test_files_of_different_kinds(tmp_path: Path, column: pa.Array, here: str, there: str) -> None:
     files = [parquet(tmp_path / "2018.parquet"), parquet(tmp_path / "2019.parquet", AGE=column)]
     with pytest.raises(DataError) as caught:
-        open_source(files, CENSUS)
+        open_parquet(files, CENSUS)
     assert str(caught.value) == (
         f"{files[1]}: column 'AGE' is {here} here and {there} in {files[0]}; cast it to one type in all files"
     )
@@ -137,20 +137,20 @@ def test_decimals_of_different_scales(tmp_path: Path) -> None:
     columns = [pa.array([Decimal(text)] * 3) for text in ("1.5", "1.25")]
     files = [parquet(tmp_path / f"{column[0]}.parquet", AGE=column) for column in columns]
     with pytest.raises(DataError, match=r"scale=2\) here and Decimal\(precision=2, scale=1\) in"):
-        open_source(files, CENSUS)
+        open_parquet(files, CENSUS)
 
 
 def test_kinds_are_those_of_the_columns(tmp_path: Path) -> None:
     files = [parquet(tmp_path / "a.parquet"), parquet(tmp_path / "b.parquet", AGE=pa.array([1] * 3, pa.uint32()))]
-    source = open_source(files, CENSUS)
+    source = open_parquet(files, CENSUS)
     assert source.files == tuple(files)
     assert source.kinds == {"income": Kind.TEXT, "AGE": Kind.INTEGER, "SEX": Kind.TEXT}
 
 
 def test_source_names_three_files(tmp_path: Path) -> None:
     files = [parquet(tmp_path / f"{name}.parquet") for name in "abcd"]
-    assert open_source(files, CENSUS).names == ", ".join(map(str, files[:3])) + " ..."
-    assert open_source(files[:2], CENSUS).names == ", ".join(map(str, files[:2]))
+    assert open_parquet(files, CENSUS).names == ", ".join(map(str, files[:3])) + " ..."
+    assert open_parquet(files[:2], CENSUS).names == ", ".join(map(str, files[:2]))
 
 
 # Keys.
@@ -172,7 +172,7 @@ WRITTEN = ["7", "07", "+7", "-0", "0", "7.0", "true", "True", "2018-12-31", "201
 )
 def test_keys(kind: Kind, found: dict[Any, int]) -> None:
     """One value, one text: other ways to write it stand for nothing."""
-    assert keys(WRITTEN, kind) == found
+    assert value_keys(WRITTEN, kind) == found
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from support.census_files import CENSUS, COLUMNS, parquet, refusal
 
 from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.rows.parquet import open_source, read_metadata, resolve
+from dpnb_columnar.rows.parquet import open_parquet, read_metadata, resolve_files
 
 
 @pytest.fixture
@@ -41,19 +41,19 @@ def folder(tmp_path: Path) -> Path:
 )
 def test_resolve(folder: Path, monkeypatch: pytest.MonkeyPatch, items: list[str], expected: list[str]) -> None:
     monkeypatch.chdir(folder)
-    assert resolve(items) == tuple(map(Path, expected))
-    assert resolve([folder / item for item in items]) == tuple(folder / name for name in expected)
+    assert resolve_files(items) == tuple(map(Path, expected))
+    assert resolve_files([folder / item for item in items]) == tuple(folder / name for name in expected)
 
 
 def test_a_folder_stands_for_its_files_only(folder: Path) -> None:
     """Not for a folder in it, whatever its name."""
-    assert [file.name for file in resolve([folder])] == ["[c].parquet", "a.parquet", "b.parquet"]
+    assert [file.name for file in resolve_files([folder])] == ["[c].parquet", "a.parquet", "b.parquet"]
 
 
 def test_links_to_one_file_count_once(folder: Path) -> None:
     (folder / "soft.parquet").symlink_to(folder / "a.parquet")
     os.link(folder / "a.parquet", folder / "hard.parquet")
-    assert [file.name for file in resolve([folder])] == ["[c].parquet", "a.parquet", "b.parquet"]
+    assert [file.name for file in resolve_files([folder])] == ["[c].parquet", "a.parquet", "b.parquet"]
 
 
 @pytest.mark.parametrize("item", ["nothing.parquet", "x*.parquet", "empty", "", "x" * 300, "dangling.parquet"])
@@ -62,14 +62,14 @@ def test_nothing_to_resolve(folder: Path, monkeypatch: pytest.MonkeyPatch, item:
     (folder / "empty").mkdir()
     (folder / "dangling.parquet").symlink_to(folder / "gone.parquet")
     with pytest.raises(MissingInputError) as caught:
-        resolve(["a.parquet", item])
+        resolve_files(["a.parquet", item])
     assert caught.value.exit_code == 66
     assert str(caught.value).startswith(f"{item}: ")
 
 
 def test_nothing_at_all() -> None:
     with pytest.raises(MissingInputError, match="no input; give Parquet files"):
-        resolve([])
+        resolve_files([])
 
 
 # Files that are no Parquet files.
@@ -104,7 +104,7 @@ def test_damaged_footers(tmp_path: Path) -> None:
         damaged[position : position + 8] = b"\xff" * 8
         file.write_bytes(damaged[: len(content)])
         try:
-            open_source([file], CENSUS)
+            open_parquet([file], CENSUS)
         except DataError:
             refused += 1
     assert refused > 0
@@ -113,7 +113,7 @@ def test_damaged_footers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "problem"), [("gone.parquet", "No such file"), ("folder.parquet", "Is a directory")])
 def test_files_that_cannot_be_opened(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "folder.parquet").mkdir()
-    for read in (lambda file: open_source([file], CENSUS), read_metadata):
+    for read in (lambda file: open_parquet([file], CENSUS), read_metadata):
         with pytest.raises(MissingInputError, match=f"{name}: cannot be opened: {problem}.*; check the path") as caught:
             read(tmp_path / name)
         assert caught.value.exit_code == 66

@@ -136,13 +136,13 @@ def test_a_full_disk_for_checkpoints(pages: int, disk: Path, folder: Path, run: 
     from dpnb_columnar.counting.engines.local import aggregate
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.errors import OutputError
-    from dpnb_columnar.rows.parquet import open_source
+    from dpnb_columnar.rows.parquet import open_parquet
 
     for number in range(4):
         write_people(folder / f"people-{number}.parquet", people(500, number))
     files = tuple(sorted(folder.glob("people-*.parquet")))
     domain = find_domain(files, None, None).domain
-    source = open_source(files, domain)
+    source = open_parquet(files, domain)
     fill(disk, pages)
     with pytest.raises(OutputError, match=r"statistics.parquet: cannot be written: No space left"):
         aggregate_by_file(source, domain, disk / "kept")

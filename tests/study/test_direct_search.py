@@ -16,7 +16,7 @@ from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.mechanisms import smooth
 from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
 from dpnb_columnar.study.reproduce.direct_search import (
     direct_mean_sensitivity,
@@ -58,7 +58,7 @@ def test_direct_search_of_a_census_finds_what_a_release_uses(census: Path, monke
     import polars as pl
 
     pl.read_parquet(census).head(3000).write_parquet(small)
-    statistics = aggregate(open_source([small], domain), domain)
+    statistics = aggregate(open_parquet([small], domain), domain)
     found = direct_sensitivities(statistics, budget)
     drawn: list[float] = []
 

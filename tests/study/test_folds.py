@@ -15,8 +15,8 @@ from dpnb_columnar.counting.engines.local import aggregate
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain, Numeric, read_domain
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
-from dpnb_columnar.rows.expressions import fits
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.rows.row_rules import row_fits
 from dpnb_columnar.study.reproduce.coding import code_rows
 from dpnb_columnar.study.reproduce.folds import split
 from dpnb_columnar.study.reproduce.widening import widened
@@ -39,12 +39,12 @@ def counted(rows: pl.DataFrame, domain: Domain, folder: Path) -> Statistics:
     """Statistics of rows, by the engine."""
     file = folder / "rows.parquet"
     rows.write_parquet(file)
-    return aggregate(open_source([file], domain), domain)
+    return aggregate(open_parquet([file], domain), domain)
 
 
 def fitting(file: Path, domain: Domain) -> pl.DataFrame:
     """The rows that fit, in the order of the file."""
-    return pl.read_parquet(file).filter(fits(domain, open_source([file], domain).kinds))
+    return pl.read_parquet(file).filter(row_fits(domain, open_parquet([file], domain).kinds))
 
 
 @pytest.mark.parametrize("factor", [1, 10, 10**6])

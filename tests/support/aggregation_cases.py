@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from dpnb_columnar.counting.engines import duckdb, local, polars
 from dpnb_columnar.counting.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.rows.parquet import Source, open_source
+from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from support.rows_in_python import INFINITY, NAN, Counts, Document, counts_of, expected_counts
 
 PEOPLE = pa.table(
@@ -45,15 +45,15 @@ def written(folder: Path, tables: Sequence[pa.Table], writer: str = "pyarrow", g
     return files
 
 
-def by_polars(source: Source, domain: Domain) -> Statistics:
+def by_polars(source: ParquetSource, domain: Domain) -> Statistics:
     return assemble(domain, polars.count_cells(source, domain, domain.attributes, classes=True))
 
 
-def by_duckdb(source: Source, domain: Domain) -> Statistics:
+def by_duckdb(source: ParquetSource, domain: Domain) -> Statistics:
     return assemble(domain, duckdb.count_cells(source, domain, domain.attributes, classes=True))
 
 
-ENGINES: dict[str, Callable[[Source, Domain], Statistics]] = {
+ENGINES: dict[str, Callable[[ParquetSource, Domain], Statistics]] = {
     "polars": by_polars,
     "duckdb": by_duckdb,
     "local": local.aggregate,
@@ -79,7 +79,7 @@ def check(
     domain = declared(document)
     expected = expected_counts([row for table in tables for row in table.to_pylist()], domain)
     for writer in writers:
-        source = open_source(written(folder, tables, writer, group), domain)
+        source = open_parquet(written(folder, tables, writer, group), domain)
         for engine, aggregate in ENGINES.items():
             assert counts_of(aggregate(source, domain)) == expected, f"{engine}, written by {writer}"
     return expected

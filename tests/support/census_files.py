@@ -10,7 +10,7 @@ import pytest
 
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 
 CENSUS = read_domain(
     "census",
@@ -41,7 +41,7 @@ def parquet(path: Path, **columns: pa.Array | None) -> Path:
 
 def refusal(file: Path, domain: Domain = CENSUS) -> str:
     with pytest.raises(DataError) as caught:
-        open_source([file], domain)
+        open_parquet([file], domain)
     assert caught.value.exit_code == 65
     assert str(file) in str(caught.value)
     assert "secret" not in str(caught.value)

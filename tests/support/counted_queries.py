@@ -14,7 +14,7 @@ from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics import statistics_query
 from dpnb_columnar.domain import Domain, digest
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 from support.engines import Engine, Row
 
 
@@ -34,7 +34,7 @@ def check(engine: Engine, folder: Path, table: pa.Table, domain: Domain, kinds: 
     """The database counts what the local engine counts; with the kinds of the columns unless others are given."""
     file = folder / "counted.parquet"
     pq.write_table(table, file, row_group_size=3)
-    source = open_source([file], domain)
+    source = open_parquet([file], domain)
     engine.load(table)
     query = statistics_query(domain, source.kinds if kinds is None else kinds, "rows", engine.dialect)
     found, expected = statistics_of(domain, engine.run(query)), local.aggregate(source, domain)

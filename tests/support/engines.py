@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from dpnb_columnar.rows.databases import Dialect
+from dpnb_columnar.rows.database_address import Dialect
 
 Row = Mapping[str, Any]
 

@@ -45,8 +45,8 @@ from dpnb_columnar.noise import (
     SeededBits,
     sampler,
 )
-from dpnb_columnar.rows.expressions import category_code, class_code, fits, number
-from dpnb_columnar.rows.parquet import Source
+from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.rows.row_rules import category_code, class_code, number, row_fits
 from dpnb_columnar.sensitivity import RunLengthColumn, searched_beta, trimmed_mean
 
 Patch = pytest.MonkeyPatch
@@ -251,14 +251,14 @@ def size_of_the_rows(patch: Patch) -> None:
 def clipping_forgotten(patch: Patch) -> None:
     """Values beyond the bounds are counted as they are."""
 
-    def code(attribute: Attribute, source: Source) -> pl.Expr:
+    def code(attribute: Attribute, source: ParquetSource) -> pl.Expr:
         if not isinstance(attribute, Numeric):
             return category_code(attribute, source.kinds[attribute.name])
         value = number(attribute.name, source.kinds[attribute.name]).clip(-1e6, 1e6)
         return ((value - float(attribute.lower)) / float(attribute.step) + 0.5).floor().clip(0)
 
-    def count_cells(source: Source, domain: Domain, attributes: Any, *, classes: bool) -> list[statistics.Cells]:
-        rows = polars.scan(source).filter(fits(domain, source.kinds))
+    def count_cells(source: ParquetSource, domain: Domain, attributes: Any, *, classes: bool) -> list[statistics.Cells]:
+        rows = polars.scan(source).filter(row_fits(domain, source.kinds))
         label = class_code(domain, source.kinds)
         coded = {each.name: code(each, source) for each in attributes} | ({None: pl.lit(0)} if classes else {})
         found = []
@@ -281,7 +281,7 @@ def refuses_nan(patch: Patch) -> None:
     """A value that is not a number stops the run, where it should drop its row."""
     count = local.aggregate
 
-    def aggregate(source: Source, domain: Domain) -> Statistics:
+    def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
         if polars.scan(source).select(pl.col("number").is_nan().any()).collect().item():
             raise DataError("a value is not a number")
         return count(source, domain)

@@ -21,7 +21,7 @@ from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.noise.family import Floats
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 from support.mechanisms import PRIVATE
 from support.people import people_domain, write_people
 
@@ -68,7 +68,7 @@ def counted(path: Path, frame: pl.DataFrame, document: Mapping[str, Any]) -> Sta
 def by_every_engine(path: Path) -> list[Statistics]:
     """The statistics of a file of people as a user counts them, and by each engine alone."""
     domain = people_domain()
-    source = open_source([path], domain)
+    source = open_parquet([path], domain)
     return [
         dpnb.aggregate(path),
         *(

@@ -12,7 +12,7 @@ from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
 from dpnb_columnar.model.sql import scoring_query
-from dpnb_columnar.rows.columns import kind_of
+from dpnb_columnar.rows.column_kinds import kind_of
 from support.engines import Engine, Row
 
 NAN, INFINITY = float("nan"), float("inf")

@@ -45,13 +45,13 @@ def command(
     from dpnb_columnar.cli.remedies import advice, faults
     from dpnb_columnar.counting.diagnostics import diagnose
     from dpnb_columnar.counting.find_domain import find_domain
-    from dpnb_columnar.rows.parquet import open_source, resolve
+    from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
-    files = resolve(data)
+    files = resolve_files(data)
     found = find_domain(files, dataset, label)
     typed = options.epsilon_for(found, epsilon)
     least_rows = _least_rows(found, typed)
-    source = open_source(files, found.domain)
+    source = open_parquet(files, found.domain)
     with stage("checking"):
         result = diagnose(source, found.domain)
     named = "" if dataset is None else f" --dataset {shlex.quote(dataset)}"

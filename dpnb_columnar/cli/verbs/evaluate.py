@@ -30,9 +30,9 @@ def command(
     """
     from dpnb_columnar.model.evaluate import evaluate
     from dpnb_columnar.model.files import load_model
-    from dpnb_columnar.rows.parquet import resolve
+    from dpnb_columnar.rows.parquet import resolve_files
 
-    files = resolve(data)
+    files = resolve_files(data)
     loaded = load_model(model)
     with stage("scoring"):
         found = evaluate(loaded, files)

@@ -203,9 +203,9 @@ def _parts(bind: list[str] | None) -> frozenset[str] | None:
         return None
     from dpnb_columnar.counting.statistics import parts_of
     from dpnb_columnar.errors import DataError
-    from dpnb_columnar.rows.parquet import read_metadata, resolve
+    from dpnb_columnar.rows.parquet import read_metadata, resolve_files
 
-    files = resolve(bind)
+    files = resolve_files(bind)
     for file in files:
         read_metadata(file)  # says what is wrong with a file that is not Parquet
     parts = parts_of(files)

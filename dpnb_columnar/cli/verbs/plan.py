@@ -70,15 +70,15 @@ def command(
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.mechanisms.expected_error import expected_error
     from dpnb_columnar.mechanisms.release import plan
-    from dpnb_columnar.rows.parquet import open_source, resolve
+    from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
-    files = resolve(data)
+    files = resolve_files(data)
     found = find_domain(files, dataset, label)
     if no_advice and declared_rows is not None and not is_rule(delta):
         raise UsageError("declared rows: nothing depends on them with --no-advice; leave one of the two out")
     known = options.declared(found, declared_rows)
     spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, known)
-    open_source(files, found.domain)
+    open_parquet(files, found.domain)
     sizes = rows or [10_000, 1_000_000]
     shares = plan(found.domain, spent, mechanism, noise)
     say(f"domain {found.domain.name}, from {found.origin}")

@@ -53,11 +53,11 @@ def command(
     from dpnb_columnar.model.files import load_model
     from dpnb_columnar.model.predict import SKIPPED
     from dpnb_columnar.model.scored import write_result_scores, write_scores
-    from dpnb_columnar.rows.parquet import resolve
+    from dpnb_columnar.rows.parquet import resolve_files
 
     check_parquet(output)
     database = batch.database_in(data, table, query)
-    files = () if database else resolve(data)
+    files = () if database else resolve_files(data)
     check_target(output, overwrite, [model, *files, *([] if config is None else [config])])
     loaded, keep = load_model(model), key or []
     with output_lock(output), stage("scoring"):

@@ -14,13 +14,13 @@ from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.rows.databases import Dialect
+from dpnb_columnar.rows.database_address import Dialect
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import FoundDomain
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
-    from dpnb_columnar.rows.databases import Database
+    from dpnb_columnar.rows.database_address import Database
 
 
 def command(

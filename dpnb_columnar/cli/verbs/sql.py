@@ -12,11 +12,11 @@ from typer.core import TyperGroup
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import check_target, say
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.rows.databases import Dialect
+from dpnb_columnar.rows.database_address import Dialect
 
 if TYPE_CHECKING:
     from dpnb_columnar.model.model import Model
-    from dpnb_columnar.rows.columns import Kind
+    from dpnb_columnar.rows.column_kinds import Kind
 
 SCORE = "score"
 
@@ -148,15 +148,15 @@ def statistics_command(
     """
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.dialects.statistics import statistics_query
-    from dpnb_columnar.rows.parquet import open_source, resolve
+    from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
     if not data and dataset is None:
         raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")
-    files = resolve(data) if data else ()
+    files = resolve_files(data) if data else ()
     if output is not None:
         check_target(output, overwrite, files)
     domain = find_domain(files, dataset, label).domain
-    kinds = open_source(files, domain).kinds if files else {}
+    kinds = open_parquet(files, domain).kinds if files else {}
     _write(statistics_query(domain, kinds, table, dialect), output, overwrite)
 
 
@@ -165,7 +165,7 @@ def _kinds_like(model: Model, file: Path, keys: Sequence[str]) -> Mapping[str, K
     import polars as pl
 
     from dpnb_columnar.model.predict import score
-    from dpnb_columnar.rows.columns import kind_of
+    from dpnb_columnar.rows.column_kinds import kind_of
     from dpnb_columnar.rows.parquet import read_metadata
 
     read_metadata(file)

@@ -43,9 +43,9 @@ def command(
       dpnb-columnar suggest-domain survey.parquet --most-values 60
     """
     from dpnb_columnar.counting.suggestion import draft, profile
-    from dpnb_columnar.rows.parquet import resolve
+    from dpnb_columnar.rows.parquet import resolve_files
 
-    files = resolve(data)
+    files = resolve_files(data)
     if output is not None:
         if output.suffix.lower() != ".toml":
             raise UsageError(f"{output}: is an entry of datasets.toml; end its name in .toml")

@@ -9,8 +9,10 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.validation import listed, named
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.columns import check_kinds, kind_of
-from dpnb_columnar.rows.databases import Database, columns_of, read_query
+from dpnb_columnar.rows.column_checks import check_kinds
+from dpnb_columnar.rows.column_kinds import kind_of
+from dpnb_columnar.rows.database_address import Database
+from dpnb_columnar.rows.database_query import query_columns, read_query
 
 
 def count_table(database: Database, table: str, domain: Domain) -> Statistics:
@@ -29,7 +31,7 @@ def count_table(database: Database, table: str, domain: Domain) -> Statistics:
     from dpnb_columnar.dialects.statistics import statistics_query
     from dpnb_columnar.dialects.write import selected
 
-    columns = columns_of(database, selected(table, None, database.dialect))
+    columns = query_columns(database, selected(table, None, database.dialect))
     missing = [name for name in domain.columns if name not in columns]
     if missing:
         raise DataError(

@@ -10,16 +10,18 @@ import numpy as np
 from dpnb_columnar.counting.statistics import Cells
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
-from dpnb_columnar.rows.columns import Key, Kind, category_keys, keys
-from dpnb_columnar.rows.expressions import missing_numbers
-from dpnb_columnar.rows.parquet import Source
+from dpnb_columnar.rows.column_kinds import Key, Kind, category_keys, value_keys
+from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.rows.row_rules import missing_numbers
 from dpnb_columnar.runtime.resources import Parameters, identifier, literal_pattern, sections
 
 MOST_GROUPING_SETS = 60
 """``grouping()`` returns one bit per attribute in a 64-bit integer; more attributes take another pass."""
 
 
-def count_cells(source: Source, domain: Domain, attributes: Sequence[Attribute], *, classes: bool) -> list[Cells]:
+def count_cells(
+    source: ParquetSource, domain: Domain, attributes: Sequence[Attribute], *, classes: bool
+) -> list[Cells]:
     """Count the cells of some attributes over the rows that fit the whole domain.
 
     Args, raises: as ``polars_engine.count_cells``.
@@ -36,7 +38,7 @@ def count_cells(source: Source, domain: Domain, attributes: Sequence[Attribute],
 class _Query:
     """Composes and runs one query over the rows that fit the domain."""
 
-    def __init__(self, source: Source, domain: Domain) -> None:
+    def __init__(self, source: ParquetSource, domain: Domain) -> None:
         self.source = source
         self.domain = domain
         self.sql = sections("aggregate")
@@ -141,7 +143,7 @@ class _Query:
                 kind = self.source.kinds[column]
                 if isinstance(constant, str):
                     value = self.category_key(column, missing)
-                    bound = self.parameters.bind(next(iter(keys([constant], kind))))
+                    bound = self.parameters.bind(next(iter(value_keys([constant], kind))))
                 else:
                     value = self.number(column, [float(number) for number in missing_numbers(missing)])
                     bound = self.parameters.bind(float(constant))
@@ -155,7 +157,7 @@ class _Query:
     def category_key(self, column: str, missing_values: Sequence[str]) -> str:
         kind = self.source.kinds[column]
         key = self.fill(f"key_of_{kind.name.lower()}", column=identifier(column))
-        return self.without(key, list(keys(missing_values, kind)))
+        return self.without(key, list(value_keys(missing_values, kind)))
 
     def without(self, value: str, missing: Sequence[Key | float]) -> str:
         return self.fill("without_missing", value=value, missing=self.bind_all(missing)) if missing else value

@@ -1,37 +1,61 @@
-"""CONFIDENTIAL. The local engine: DuckDB counts the categories that are spelled as text, Polars everything else."""
+"""Count cells on this machine: Parquet files by DuckDB and Polars, frames by Polars alone. CONFIDENTIAL."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
 
 from dpnb_columnar.counting.engines import polars
 from dpnb_columnar.counting.statistics import Statistics, assemble, parts_of
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.columns import Kind
-from dpnb_columnar.rows.parquet import Source
+from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.rows.parquet import ParquetSource
 
-SPELLED = (Kind.TEXT, Kind.DECIMAL, Kind.DATE)
-"""Kinds whose categories Polars would find by the text of every row; DuckDB looks at each text of a dictionary once."""
+if TYPE_CHECKING:
+    from dpnb_columnar.rows.frames import Frame
+
+TEXT_KINDS = (Kind.TEXT, Kind.DECIMAL, Kind.DATE)
+"""Kinds whose categories Polars would compare by the text of every row; DuckDB looks at each text of a dictionary
+once."""
 
 
-def aggregate(source: Source, domain: Domain) -> Statistics:
-    """Count every cell of the domain over the rows of the source.
+def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
+    """Count every cell of the domain over the rows of Parquet files.
 
     Raises:
-        DataError: A file is damaged, or changed while it was read.
+        DataError: if a file is damaged, or changes while it is read.
     """
-    spelled = [attribute for attribute in domain.categorical if source.kinds[attribute.name] in SPELLED]
-    others = [attribute for attribute in domain.attributes if attribute not in spelled]
+    by_text = [attribute for attribute in domain.categorical if source.kinds[attribute.name] in TEXT_KINDS]
+    others = [attribute for attribute in domain.attributes if attribute not in by_text]
     cells = []
-    if spelled:
+    if by_text:
         from dpnb_columnar.counting.engines import duckdb
 
         # DuckDB first: it gives its memory back, so that the two peaks do not add up.
-        cells += duckdb.count_cells(source, domain, spelled, classes=True)
-    if others or not spelled:
-        cells += polars.count_cells(source, domain, others, classes=not spelled)
+        cells += duckdb.count_cells(source, domain, by_text, classes=True)
+    if others or not by_text:
+        cells += polars.count_cells(source, domain, others, classes=not by_text)
     try:
         return assemble(domain, cells, parts_of(source.files))
     except OSError:
         raise source.unreadable() from None
     except ValueError as error:
         raise DataError(f"{source.names}: {error}; did a file change while it was read?") from None
+
+
+def aggregate_frame(frame: Frame, domain: Domain) -> Statistics:
+    """Count every cell of the domain over the rows of a frame, as ``aggregate`` does over a file of these rows.
+
+    Raises:
+        DataError: if the frame does not fit the domain, or the query behind a lazy frame fails.
+    """
+    from dpnb_columnar.rows.frames import failed_query, open_frame
+
+    opened = open_frame(frame, domain)
+    try:
+        cells = polars.count_rows(opened.rows, opened.types, domain, domain.attributes, classes=True)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise failed_query() from None
+    return assemble(domain, cells)

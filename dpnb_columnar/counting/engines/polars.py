@@ -11,9 +11,10 @@ import polars as pl
 
 from dpnb_columnar.counting.statistics import Cells, Integers
 from dpnb_columnar.domain import Attribute, Domain
-from dpnb_columnar.rows.columns import kinds_of
-from dpnb_columnar.rows.expressions import attribute_fits, cell_code, class_code, column, number_of_codes
-from dpnb_columnar.rows.parquet import Source
+from dpnb_columnar.rows.cell_codes import cell_code, number_of_codes
+from dpnb_columnar.rows.column_kinds import kinds_of
+from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.rows.row_rules import attribute_fits, class_code, column
 
 # MERGED FROM dpnb_columnar/counting/engines/polars.py: CONFIDENTIAL. Numbers of rows per cell, added up part by part.
 
@@ -82,13 +83,15 @@ MOST_COUNTERS = 2**24
 """Cells, of all tables together, that have a counter each, whether or not a row falls into them."""
 
 
-def scan(source: Source) -> pl.LazyFrame:
+def scan(source: ParquetSource) -> pl.LazyFrame:
     """All rows of the source, the domain's columns only, each of one type."""
     columns = [column(name).cast(type_) for name, type_ in source.types.items()]
     return pl.concat([pl.scan_parquet(file, glob=False).select(columns) for file in source.files])
 
 
-def count_cells(source: Source, domain: Domain, attributes: Sequence[Attribute], *, classes: bool) -> list[Cells]:
+def count_cells(
+    source: ParquetSource, domain: Domain, attributes: Sequence[Attribute], *, classes: bool
+) -> list[Cells]:
     """Count the cells of some attributes over the rows that fit the whole domain.
 
     Args:

@@ -16,9 +16,9 @@ from dpnb_columnar.dialects.statistics import places_query
 from dpnb_columnar.dialects.write import table_named
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, shown
-from dpnb_columnar.rows.columns import WIDEST_DECIMAL, Kind, kind_of, kinds_of
-from dpnb_columnar.rows.databases import Dialect
-from dpnb_columnar.rows.parquet import check_alike, check_columns
+from dpnb_columnar.rows.column_checks import check_alike, check_columns
+from dpnb_columnar.rows.column_kinds import WIDEST_DECIMAL, Kind, kind_of, kinds_of
+from dpnb_columnar.rows.database_address import Dialect
 
 # MERGED FROM dpnb_columnar/counting/engines/spark.py: What Spark's columns hold: types of its tables as the domain
 # sees them, and types to read Parquet columns as.

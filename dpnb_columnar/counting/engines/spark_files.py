@@ -19,7 +19,7 @@ import polars as pl
 from dpnb_columnar.counting.statistics import MAGIC, TRAILER, footer_part
 from dpnb_columnar.domain.metadata import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.rows.parquet import resolve
+from dpnb_columnar.rows.parquet import resolve_files
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 """How an address begins; a path of Windows has one letter there."""
@@ -79,7 +79,7 @@ def opened(session: Any, items: Sequence[str]) -> tuple[SparkFile, ...]:
     """
     found: dict[object, tuple[str, Any]] = {}
     if not items:
-        resolve(())
+        resolve_files(())
     for item in items:
         for name, path in _listed(session, item):
             found.setdefault(_identity(path), (name, path))
@@ -93,7 +93,7 @@ def opened(session: Any, items: Sequence[str]) -> tuple[SparkFile, ...]:
 def _listed(session: Any, item: str) -> Iterator[tuple[str, Any]]:
     path = session._jvm.org.apache.hadoop.fs.Path
     if not is_address(item):
-        for file in resolve([item]):
+        for file in resolve_files([item]):
             yield str(file), path("file", None, str(file.absolute()))
         return
     with _reported(item):

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.counting.engines.polars import scan
 from dpnb_columnar.domain import Attribute, Domain, Numeric
-from dpnb_columnar.rows.columns import Kind
-from dpnb_columnar.rows.expressions import category_code, class_code, column, fits, grid_code
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits
 
 Integers = NDArray[np.int64]
 Places = NDArray[np.unsignedinteger]
@@ -82,8 +82,8 @@ def code_rows(files: Sequence[Path], domain: Domain) -> CodedRows:
     Raises:
         MissingInputError, DataError: A file cannot be read, or does not fit the domain.
     """
-    source = open_source(files, domain)
-    rows = scan(source).filter(fits(domain, source.kinds))
+    source = open_parquet(files, domain)
+    rows = scan(source).filter(row_fits(domain, source.kinds))
     try:
         labels = rows.select(class_code(domain, source.kinds).alias(LABEL)).collect()[LABEL]
         columns = {

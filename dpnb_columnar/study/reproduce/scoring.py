@@ -18,7 +18,7 @@ from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
 from dpnb_columnar.model.terms import prepared, terms, thresholds
-from dpnb_columnar.rows.columns import Kind
+from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.study.reproduce.coding import CodedColumn, CodedRows, codes
 
 Integers = NDArray[np.int64]

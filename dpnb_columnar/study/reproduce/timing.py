@@ -14,7 +14,7 @@ from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.simulate import simulate_census
 from dpnb_columnar.study.reproduce.direct_search import direct_sensitivities
 from dpnb_columnar.study.reproduce.plan import Runtime
@@ -68,7 +68,7 @@ def _timed(file: Path, method: str) -> tuple[float, float]:
     """Seconds from the file, and from the counts."""
     domain = find_domain([file]).domain
     start = time.perf_counter()
-    statistics = aggregate(open_source([file], domain), domain)
+    statistics = aggregate(open_parquet([file], domain), domain)
     counted = time.perf_counter()
     _work(method)(statistics)
     end = time.perf_counter()

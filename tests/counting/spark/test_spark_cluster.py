@@ -16,7 +16,7 @@ from support.cluster import Cluster, command_line, executors
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics_files import load_statistics
-from dpnb_columnar.rows.parquet import open_source
+from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.simulate import simulate_census
 
 FILES, ROWS = 24, 4000
@@ -137,5 +137,5 @@ def test_an_executor_that_is_killed_changes_nothing(cluster: Cluster, shards: Pa
     assert int(facts["lost"][0][0]) > 0, "no task was lost with the executor"
     files = sorted(shards.iterdir())
     domain = find_domain(files).domain
-    assert load_statistics(target) == local.aggregate(open_source(files, domain), domain)
+    assert load_statistics(target) == local.aggregate(open_parquet(files, domain), domain)
     assert pl.read_parquet(target)["count"].min() > 0

@@ -22,7 +22,7 @@ from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, Error, MissingInputError
-from dpnb_columnar.rows.parquet import open_source, resolve
+from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
 SMALLEST = 5e-324
 
@@ -36,7 +36,7 @@ def by_spark(items: list[str], domain: Domain) -> Statistics:
 def check(paths: list[Path], document: Document) -> Statistics:
     """The same statistics, of the same files, by Spark and here."""
     domain = declared(document)
-    expected = local.aggregate(open_source(resolve(paths), domain), domain)
+    expected = local.aggregate(open_parquet(resolve_files(paths), domain), domain)
     found = by_spark([str(path) for path in paths], domain)
     assert found == expected
     assert found.parts == expected.parts
@@ -229,7 +229,7 @@ def test_files_that_do_not_agree_are_refused_as_here(session: Any, tmp_path: Pat
     for other in others:
         files = written(tmp_path, [MIXED, other])
         with pytest.raises(DataError) as here:
-            open_source(files, declared(BOTH))
+            open_parquet(files, declared(BOTH))
         assert str(failure([str(file) for file in files])) == str(here.value)
 
 

@@ -1,7 +1,7 @@
-"""The domain's rules as Polars expressions: numbers, grid codes, category keys and the label.
+"""Write the rules of a row as Polars expressions: numbers, grid codes, category keys and the label.
 
-Every rule looks at one row only. docs/privacy.md, section 1, states them; ``sql/aggregate.sql`` holds the same
-rules in SQL.
+Every rule looks at one row only. docs/privacy.md, section 1, states the rules; ``sql/aggregate.sql`` holds them in
+DuckDB's SQL, and ``dialects/rules.py`` in the SQL of any database.
 """
 
 from __future__ import annotations
@@ -17,28 +17,18 @@ import polars.selectors as cs
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
 from dpnb_columnar.domain.numbers import exact
-from dpnb_columnar.rows.columns import (
-    LARGEST_KEY,
-    LIMITS,
-    UNMATCHED_KEY,
-    Key,
-    Kind,
-    category_keys,
-    extent,
-    keys,
-    kind_of,
-)
+from dpnb_columnar.rows.column_kinds import LARGEST_KEY, UNMATCHED_KEY, Key, Kind, category_keys, value_keys
 
 EPOCH = date(1970, 1, 1)
 
 
 def column(name: str) -> pl.Expr:
-    """The column of exactly this name; ``pl.col`` would take ``*`` and ``^...$`` for patterns."""
+    """Select the column of exactly this name; ``pl.col`` would take ``*`` and ``^...$`` for patterns."""
     return cs.by_name(name).as_expr()
 
 
 def number(name: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> pl.Expr:
-    """The column as 64-bit floats; NaN and the declared missing values become null."""
+    """Read a column as 64-bit floats; NaN and the declared missing values become null."""
     value = column(name).cast(pl.Float64)
     if kind is Kind.FLOAT:
         value = value.fill_nan(None)
@@ -48,7 +38,7 @@ def number(name: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> 
 
 
 def grid_code(attribute: Numeric, kind: Kind) -> pl.Expr:
-    """Grid code 0..cells of a numeric attribute as 64-bit integer, null where missing."""
+    """Return the grid code 0..cells of a numeric attribute as a 64-bit integer, null where the value is missing."""
     lower, upper, step = float(attribute.lower), float(attribute.upper), float(attribute.step)
     value = number(attribute.name, kind, attribute.missing_values).clip(lower, upper)
     # By a constant, Polars multiplies with 1/step, which rounds otherwise; by a column, it divides.
@@ -58,7 +48,7 @@ def grid_code(attribute: Numeric, kind: Kind) -> pl.Expr:
 
 
 def key(name: str, kind: Kind) -> pl.Expr:
-    """The column in the form that ``kinds.keys`` gives for declared values; null where null or NaN."""
+    """Return a column in the form of ``column_kinds.value_keys``; null where the column is null or NaN."""
     value = column(name)
     if kind is Kind.INTEGER:
         return value.cast(pl.Int64)
@@ -72,73 +62,73 @@ def key(name: str, kind: Kind) -> pl.Expr:
 
 
 def category_key(attribute: Categorical, kind: Kind) -> pl.Expr:
-    """The key of a categorical attribute, null where it is missing."""
+    """Return the key of a categorical attribute, null where its value is missing."""
     return _without(key(attribute.name, kind), attribute.missing_values, kind)
 
 
 def category_fits(attribute: Categorical, kind: Kind) -> pl.Expr:
-    """Whether the row's category is in the domain (never null)."""
+    """Test whether the row's category is in the domain (never null)."""
     value = category_key(attribute, kind)
     known = value.is_in(list(category_keys(attribute, kind))).fill_null(False)
     return known | value.is_null() if attribute.missing is Missing.CATEGORY else known
 
 
 def category_code(attribute: Categorical, kind: Kind) -> pl.Expr:
-    """Position of the row's category in the domain as 32-bit integer, null where it is in no category."""
-    found = category_keys(attribute, kind)
+    """Return the position of the row's category in the domain as a 32-bit integer, null where it is in no category."""
+    known = category_keys(attribute, kind)
     value = category_key(attribute, kind)
     if kind is Kind.DATE:  # by its number of days: Polars has no text for one beyond its calendar
         value = value.cast(pl.Int32)
     # By way of an Enum: replace_strict would make Polars hold all rows at once.
-    place = value.cast(pl.String).cast(pl.Enum(list(map(_written, found))), strict=False).to_physical()
-    code = pl.lit(pl.Series(list(found.values()), dtype=pl.Int32)).gather(place)
+    place = value.cast(pl.String).cast(pl.Enum(list(map(_text_in_polars, known))), strict=False).to_physical()
+    code = pl.lit(pl.Series(list(known.values()), dtype=pl.Int32)).gather(place)
     if attribute.missing is Missing.CATEGORY:
         return pl.when(value.is_null()).then(len(attribute.values)).otherwise(code)
     return code
 
 
 def class_code(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
-    """Position of the row's class as 32-bit integer, null where the label is missing or in no class."""
+    """Return the position of the row's class as a 32-bit integer, null where the label is missing or in no class."""
     label = domain.label
     if label.condition is not None:
-        return holds(label.condition.root, kinds, label.missing_values).cast(pl.Int32)
+        return condition_holds(label.condition.root, kinds, label.missing_values).cast(pl.Int32)
     return category_code(label.categories, kinds[label.categories.name])
 
 
 def label_missing(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
-    """Whether the row has no label at all, as distinct from one that is no declared class (never null)."""
+    """Test whether the row has no label at all, as distinct from one that is no declared class (never null)."""
     label = domain.label
     if label.condition is not None:
         return class_code(domain, kinds).is_null()
     return category_key(label.categories, kinds[label.categories.name]).is_null()
 
 
-def fits(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
-    """Whether a row counts: it has a class, and every attribute has a value in the domain (never null)."""
+def row_fits(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
+    """Test whether a row counts: it has a class, and every attribute has a value in the domain (never null)."""
     conditions = [attribute_fits(attribute, kinds[attribute.name]) for attribute in domain.attributes]
     return in_halves([class_code(domain, kinds).is_not_null(), *conditions], and_)
 
 
 def attribute_fits(attribute: Attribute, kind: Kind) -> pl.Expr:
-    """Whether an attribute has a value in the domain (never null)."""
+    """Test whether an attribute has a value in the domain (never null)."""
     if isinstance(attribute, Numeric):
         return number(attribute.name, kind, attribute.missing_values).is_not_null()
     return category_fits(attribute, kind)
 
 
-def holds(node: Node, kinds: Mapping[str, Kind], missing_values: Sequence[str] = ()) -> pl.Expr:
-    """Whether a condition holds; null where SQL's three-valued logic says so.
+def condition_holds(node: Node, kinds: Mapping[str, Kind], missing_values: Sequence[str] = ()) -> pl.Expr:
+    """Evaluate a condition; null where SQL's three-valued logic says so.
 
     Args:
         node: The condition.
-        kinds: What each of its columns holds.
+        kinds: The kind of each of its columns.
         missing_values: Values that count as null in every column of the condition.
     """
     match node:
         case Negation(part=part):
-            return ~holds(part, kinds, missing_values)
+            return ~condition_holds(part, kinds, missing_values)
         case Combination(operator=operator, parts=parts):
-            compiled = [holds(part, kinds, missing_values) for part in parts]
+            compiled = [condition_holds(part, kinds, missing_values) for part in parts]
             return in_halves(compiled, and_ if operator == "AND" else or_)
         case Comparison():
             return _comparison(node, kinds[node.column], missing_values)
@@ -147,7 +137,7 @@ def holds(node: Node, kinds: Mapping[str, Kind], missing_values: Sequence[str] =
 def _comparison(node: Comparison, kind: Kind, missing_values: Sequence[str]) -> pl.Expr:
     if isinstance(node.constant, str):
         value = _without(key(node.column, kind), missing_values, kind)
-        constant = next(iter(keys([node.constant], kind)))
+        constant = next(iter(value_keys([node.constant], kind)))
         return value == constant if node.operator == "=" else value != constant
     value = number(node.column, kind, missing_numbers(missing_values))
     constant_number = float(node.constant)
@@ -162,61 +152,23 @@ def _comparison(node: Comparison, kind: Kind, missing_values: Sequence[str]) -> 
 
 
 def missing_numbers(missing_values: Sequence[str]) -> tuple[Fraction, ...]:
-    """The missing values that are numbers."""
-    found = []
+    """Return those declared missing values that are numbers."""
+    numbers = []
     for value in missing_values:
         try:
-            found.append(exact(value))
+            numbers.append(exact(value))
         except ValueError:
             continue
-    return tuple(found)
+    return tuple(numbers)
 
 
-def _written(key: Key) -> str:
-    """A key as Polars writes it as text, a date as its number of days."""
+def _text_in_polars(key: Key) -> str:
+    """Write a key as Polars casts it to text, a date as its number of days."""
     if isinstance(key, date):
         return str((key - EPOCH).days)
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 
 def _without(value: pl.Expr, missing_values: Sequence[str], kind: Kind) -> pl.Expr:
-    missing = list(keys(missing_values, kind))
+    missing = list(value_keys(missing_values, kind))
     return pl.when(~value.is_in(missing)).then(value) if missing else value
-
-
-# MERGED FROM dpnb_columnar/rows/expressions.py: Cells of a row by looking them up: a column of whole numbers holds
-# few values that the rules tell apart, so each rule of ``expressions`` is applied once to all of these, not once to
-# each row.
-
-MOST_LOOKED_UP = 2**16
-"""Values of the largest lookup table: it stays within a processor's cache."""
-
-
-def number_of_codes(attribute: Attribute) -> int:
-    """How many codes an attribute has."""
-    return attribute.cells + 1 if isinstance(attribute, Numeric) else attribute.size
-
-
-def cell_code(attribute: Attribute, type_: pl.DataType, code_type: type[pl.DataType]) -> pl.Expr:
-    """Grid code or category code of an attribute, null where the row does not fit it.
-
-    Args:
-        attribute: A numeric or a categorical attribute.
-        type_: The type of its column, one that it can be read from.
-        code_type: The type of the code, one that holds all of them.
-    """
-    kind = kind_of(type_)
-    assert kind is not None
-    rule = grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
-    whole = extent(attribute, type_)
-    if whole is None or whole[1] - whole[0] >= MOST_LOOKED_UP:
-        return rule.cast(code_type)
-    first, last = whole
-    # Named last: Polars takes some names for patterns.
-    values = pl.Series(range(first, last + 1), dtype=pl.Int64).extend_constant(None, 1).cast(type_)
-    codes = values.alias(attribute.name).to_frame().select(rule).to_series().cast(code_type)
-    number = column(attribute.name)
-    if whole != LIMITS[type_]:
-        number = number.clip(first, last)
-    place = (number.cast(pl.Int64) - first).cast(pl.UInt32)
-    return pl.lit(codes).gather(place if codes[-1] is None else place.fill_null(len(codes) - 1))

@@ -1,0 +1,134 @@
+"""Check the columns of a table against a domain, by their names and types alone: no row is read."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Mapping
+
+import polars as pl
+
+from dpnb_columnar.domain import Categorical, Domain, Label, Numeric
+from dpnb_columnar.domain.condition import comparisons
+from dpnb_columnar.domain.validation import MOST_FAULTS, MOST_NAMED, listed, named
+from dpnb_columnar.errors import DataError, shown
+from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, category_keys, kind_of, type_name, value_keys
+
+
+def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) -> dict[str, pl.DataType]:
+    """Check that a table has the domain's columns, each once and of a type that the domain can be read from.
+
+    Args:
+        schema: Name and type of every column of the table.
+        domain: The domain to read.
+        name: Name of the table in messages.
+
+    Returns:
+        The types of the domain's columns.
+
+    Raises:
+        DataError: if a column is missing, if two columns differ in case only, or if a type does not fit.
+    """
+    missing = [column for column in domain.columns if column not in schema]
+    if missing:
+        hints = [f"{shown(column)}{_hint(column, list(schema))}" for column in missing[:MOST_NAMED]]
+        more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
+        raise DataError(
+            f"{name}: missing column {', '.join(hints)}{more}; its columns are {named([*schema])}; "
+            "add or rename columns, or correct the domain"
+        )
+    lower_case = Counter(column.lower() for column in schema)
+    for column in domain.columns:
+        if lower_case[column.lower()] > 1:  # DuckDB would read either for the other
+            alike = listed([other for other in schema if other.lower() == column.lower()])
+            raise DataError(f"{name}: columns {alike} differ in upper and lower case only; rename or drop all but one")
+    types = {column: schema[column] for column in domain.columns}
+    check_kinds(domain, types, name)
+    return types
+
+
+def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> None:
+    """Check that every column is of a kind that its attribute, or the label, can be read from.
+
+    Args:
+        domain: The domain to read.
+        types: The type of each of the domain's columns.
+        name: Name of the table in messages.
+
+    Raises:
+        DataError: if a column does not fit; the message lists every such column with its remedy.
+    """
+    kinds = {column: kind_of(type_) for column, type_ in types.items()}
+    described = {column: f"column {shown(column)} has type {type_name(type_)}" for column, type_ in types.items()}
+    problems = []
+    for column, kind in kinds.items():
+        if kind is None:
+            empty = " (it holds no value at all)" if types[column] == pl.Null else ""
+            problems.append(f"{described[column]}{empty}: cast it to a number, a boolean, a date or text")
+    for attribute in domain.attributes:
+        kind = kinds[attribute.name]
+        if kind is None:
+            continue
+        if isinstance(attribute, Numeric) and kind not in NUMERIC_KINDS:
+            problems.append(f"{described[attribute.name]}, but is declared numeric: cast it, or declare it with values")
+        if isinstance(attribute, Categorical) and not category_keys(attribute, kind):
+            problems.append(
+                f"{described[attribute.name]}, in which no declared value can occur: cast it, or correct values"
+            )
+    problems += _label_problems(domain.label, kinds, described)
+    if problems:
+        if (more := len(problems) - MOST_FAULTS) > 0:
+            problems[MOST_FAULTS:] = [f"and {more} more"]
+        raise DataError("\n  ".join([f"{name}: does not fit the domain {domain.name!r}", *problems]))
+
+
+def check_alike(
+    types: Mapping[str, pl.DataType], name: str, others: Mapping[str, pl.DataType], other_name: str
+) -> None:
+    """Check that two tables hold each column in one kind.
+
+    Args:
+        types: Types of the columns to compare, in the first table.
+        name: Name of the first table in messages.
+        others: Types in the second table; it has these columns.
+        other_name: Name of the second table in messages.
+
+    Raises:
+        DataError: if a column's kinds differ.
+    """
+    for column, type_ in types.items():
+        if _form(others[column]) != _form(type_):
+            raise DataError(
+                f"{other_name}: column {column!r} is {_form(others[column])} here and {_form(type_)} in {name}; "
+                "cast it to one type in all files"
+            )
+
+
+def _form(type_: pl.DataType) -> str:
+    """Describe what files must agree on: the kind, and of decimals the scale as well, which shows in their text."""
+    kind = kind_of(type_)
+    return type_name(type_) if kind is Kind.DECIMAL else str(kind)
+
+
+def _label_problems(label: Label, kinds: Mapping[str, Kind | None], described: Mapping[str, str]) -> list[str]:
+    if label.condition is None:
+        column = label.columns[0]
+        kind = kinds[column]
+        if kind is None or category_keys(label.categories, kind):
+            return []
+        return [f"label {described[column]}, in which no declared class can occur: cast it, or correct classes"]
+    problems = []
+    for comparison in comparisons(label.condition.root):
+        kind, constant = kinds[comparison.column], comparison.constant
+        if kind is None or (value_keys([constant], kind) if isinstance(constant, str) else kind in NUMERIC_KINDS):
+            continue
+        reason = f"cannot be compared with {'text' if isinstance(constant, str) else 'number'} {named([str(constant)])}"
+        problems.append(
+            f"label condition: {described[comparison.column]} and {reason}: cast it, or correct the condition"
+        )
+    return problems
+
+
+def _hint(column: str, candidates: list[str]) -> str:
+    close = difflib.get_close_matches(column, candidates, n=1)
+    return f" (is it {shown(close[0])}?)" if close else ""

@@ -1,0 +1,122 @@
+"""Classify column types by what the domain can read from them, and map declared values to the keys of each kind.
+
+Every engine and the public side share this module, so that a row means the same everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date
+from enum import StrEnum
+
+import polars as pl
+
+from dpnb_columnar.domain import Categorical
+
+Key = int | bool | str | date
+
+LARGEST_KEY = 2**53 - 1
+"""Whole numbers beyond this match no category: a float column could not tell them apart."""
+
+UNMATCHED_KEY = 2**53
+"""Key of a number that can match no category."""
+
+WIDEST_DECIMAL = 38
+"""Digits of the widest decimal that the engines read exactly."""
+
+
+class Kind(StrEnum):
+    """Kind of values in a column, whatever the width of its type."""
+
+    INTEGER = "integer"
+    UNSIGNED = "unsigned 64-bit integer"
+    FLOAT = "floating point"
+    DECIMAL = "decimal"
+    BOOLEAN = "boolean"
+    TEXT = "text"
+    DATE = "date"
+
+
+NUMERIC_KINDS = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL, Kind.BOOLEAN})
+"""Kinds that a numeric attribute can be read from."""
+
+
+def kind_of(dtype: pl.DataType) -> Kind | None:
+    """Classify a Polars type.
+
+    Returns:
+        The kind, or None for a type that neither a number nor a category can be read from.
+    """
+    if dtype == pl.UInt64:
+        return Kind.UNSIGNED
+    if dtype.is_integer() and dtype not in (pl.Int128, pl.UInt128):
+        return Kind.INTEGER
+    if dtype.is_float():
+        return Kind.FLOAT
+    if isinstance(dtype, pl.Decimal):
+        return Kind.DECIMAL if dtype.precision <= WIDEST_DECIMAL else None
+    if dtype == pl.Boolean:
+        return Kind.BOOLEAN
+    if dtype in (pl.String, pl.Categorical, pl.Enum):
+        return Kind.TEXT
+    return Kind.DATE if dtype == pl.Date else None
+
+
+def kinds_of(types: Mapping[str, pl.DataType]) -> dict[str, Kind]:
+    """Classify columns by name; columns of no kind are left out."""
+    return {column: kind for column, type_ in types.items() if (kind := kind_of(type_))}
+
+
+def common_type(one: pl.DataType, other: pl.DataType) -> pl.DataType:
+    """Return a type that holds the values of two columns of one kind: the type itself if both agree, else the widest.
+
+    All texts share one type, whether they are stored as strings or as categories.
+    """
+    kind = kind_of(one)
+    if kind is Kind.TEXT:
+        return pl.String()
+    if one == other:
+        return one
+    return {Kind.INTEGER: pl.Int64(), Kind.FLOAT: pl.Float64()}.get(kind, one) if kind else one
+
+
+def type_name(type_: pl.DataType) -> str:
+    """Name a type in a message without its parameters: an Enum, nested or not, lists values of the data."""
+    return str(type_) if isinstance(type_, pl.Decimal) else type(type_).__name__
+
+
+def value_keys(values: Sequence[str], kind: Kind) -> dict[Key, int]:
+    """Map the key under which each declared value appears in a column of this kind to the value's position.
+
+    Whole numbers match by value, booleans as ``true`` and ``false``, dates as ``2018-12-31``, everything else by its
+    text (decimals with all their decimal places). Declared values that no column of this kind can hold are left out.
+    """
+    return _keys({value: position for position, value in enumerate(values)}, kind)
+
+
+def category_keys(attribute: Categorical, kind: Kind) -> dict[Key, int]:
+    """Map the key of each value that may occur in a column of this kind to its category's code, as ``value_keys``."""
+    return _keys(attribute.members, kind)
+
+
+def _keys(codes: Mapping[str, int], kind: Kind) -> dict[Key, int]:
+    return {key: code for value, code in codes.items() if (key := _key(value, kind)) is not None}
+
+
+def _key(value: str, kind: Kind) -> Key | None:
+    if kind in (Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT):
+        whole = re.fullmatch(r"0|-?[1-9]\d{0,15}", value, re.ASCII)
+        return int(value) if whole and abs(int(value)) <= LARGEST_KEY else None
+    if kind is Kind.BOOLEAN:
+        return {"true": True, "false": False}.get(value)
+    return _date(value) if kind is Kind.DATE else value
+
+
+def _date(value: str) -> date | None:
+    """Parse a date written as ``2018-12-31``, and in no other form: one date has one text."""
+    try:
+        parsed = date.fromisoformat(value)
+    except ValueError:
+        return None
+    return parsed if parsed.isoformat() == value else None
