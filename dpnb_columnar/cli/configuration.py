@@ -17,10 +17,9 @@ from typing import Annotated, Any
 
 import typer
 
-from dpnb_columnar.domain.toml import parsed_toml
+from dpnb_columnar.cli.program import PREFIX, batch_parsers
 from dpnb_columnar.errors import ConfigurationError, MissingInputError, shown
 
-PREFIX = "DPNB"
 ELSEWHERE = frozenset({"DPNB_TRACEBACK"})
 """Variables that are no option's."""
 
@@ -41,9 +40,9 @@ TYPED_ALONE = NEVER_SET | {"seed"}
 def _configure(context: typer.Context, path: Path | None) -> Path | None:
     """Take what is not typed from the file; called before any other option is looked at."""
     known = {name: parameter for name, parameter in _parameters(context).items() if name not in TYPED_ALONE}
-    _check_environment(context)
+    _check_environment()
     if path is not None and not context.resilient_parsing:
-        settings = read_configuration(path, str(context.info_name), _batch_verbs(context))
+        settings = read_configuration(path, str(context.info_name), batch_parsers())
         context.default_map = _defaults(settings, known, f"{path}: [{context.info_name}]")
     return path
 
@@ -72,6 +71,8 @@ def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping
         MissingInputError: The file cannot be opened.
         ConfigurationError: Not TOML, or a table that is no verb's.
     """
+    from dpnb_columnar.domain.toml import parsed_toml
+
     try:
         with path.open("rb") as stream:
             content = stream.read(LARGEST_CONFIGURATION + 1)
@@ -121,24 +122,19 @@ def _parameters(context: typer.Context) -> dict[str, Any]:
     return {str(parameter.name): parameter for parameter in context.command.params}
 
 
-def _batch_verbs(context: typer.Context) -> dict[str, Any]:
-    """The verbs that take a configuration."""
-    group: Any = context.find_root().command
-    verbs = getattr(group, "commands", {str(context.info_name): context.command})
-    return {name: verb for name, verb in verbs.items() if any(each.name == "config" for each in verb.params)}
-
-
-def _check_environment(context: typer.Context) -> None:
-    """Refuse variables with our prefix that are empty, or set no option of any verb that listens to them."""
-    options = [option for verb in _batch_verbs(context).values() for option in verb.params if option.opts[0][0] == "-"]
+def _check_environment() -> None:
+    """Refuse variables with the program's prefix that are empty, or set no option of any batch verb."""
+    names = sorted(name for name in os.environ if name.startswith(f"{PREFIX}_"))
+    if not names:
+        return  # the parsers of the other batch verbs take long to build
+    options = [option for verb in batch_parsers().values() for option in verb.params if option.opts[0][0] == "-"]
     known = {
         variable(str(option.name)) for option in options if option.name not in TYPED_ALONE - {"config"}
     } | ELSEWHERE
-    for name in sorted(os.environ):
-        if name.startswith(f"{PREFIX}_"):
-            _known(name, known, "environment")
-            if not os.environ[name].strip():  # the parser would pass over it, and release without the ledger it names
-                raise ConfigurationError(f"environment: {name} is empty; unset it or give it a value")
+    for name in names:
+        _known(name, known, "environment")
+        if not os.environ[name].strip():  # the parser would pass over it, and release without the ledger it names
+            raise ConfigurationError(f"environment: {name} is empty; unset it or give it a value")
 
 
 def _known(name: str, known: Collection[str], place: str) -> str:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import get_type_hints
 
 import pytest
-import typer.main
 from hypothesis import given
 from hypothesis import strategies as st
 from support.running import Run
 
 from dpnb_columnar.cli.configuration import INTEGER, read_configuration
-from dpnb_columnar.cli.main import BATCH, app
+from dpnb_columnar.cli.program import batch_parsers
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.model.files import load_model
 
@@ -168,10 +168,9 @@ def test_variables_cannot_set_arguments(people_file: Path, run: Run, monkeypatch
 
 
 def test_options_of_whole_numbers_are_known_by_what_the_help_calls_them() -> None:
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    for verb in BATCH:
-        parameters = {each.name: each for each in commands[verb.__name__.rpartition(".")[2]].params}
-        for name, annotation in get_type_hints(verb.command).items():
+    for verb, parser in batch_parsers().items():
+        parameters = {each.name: each for each in parser.params}
+        for name, annotation in get_type_hints(import_module(f"dpnb_columnar.cli.verbs.{verb}").command).items():
             if annotation in (int, int | None):
                 assert parameters[name].metavar == INTEGER
 

@@ -10,12 +10,10 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-import typer.main
-from support.running import Run
+from support.running import Run, parser_of
 
 import dpnb_columnar
 from dpnb_columnar.cli import main
@@ -35,14 +33,6 @@ PATHS = [
 ]
 HEAVY = ("polars", "duckdb", "numpy", "pyarrow", "scipy", "flint")
 SECRET = "secret 42"
-
-
-def command(path: tuple[str, ...]) -> Any:
-    """The parser behind a verb."""
-    found = typer.main.get_command(main.app)
-    for name in path:
-        found = found.commands[name]  # type: ignore[attr-defined]
-    return found
 
 
 def examples(help_text: str) -> list[list[str]]:
@@ -66,7 +56,7 @@ def in_a_process(*arguments: str, folder: Path, **environment: str) -> subproces
 def test_help_explains_every_option_and_gives_examples(path: tuple[str, ...], run: Run) -> None:
     text = run(*path, "--help").out
     lines = [line.strip() for line in text.splitlines()]
-    for parameter in command(path).params:
+    for parameter in parser_of(*path).params:
         shown = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
         assert any(line.startswith(shown) for line in lines), shown
         assert parameter.help, shown
@@ -79,7 +69,7 @@ def test_examples_in_the_help_can_be_typed(path: tuple[str, ...], folder: Path, 
     for program, *arguments in examples(run(*path, "--help").out):
         assert program == "dpnb-columnar"
         assert tuple(arguments[: len(path)]) == path
-        command(path).make_context(path[-1], arguments[len(path) :])
+        parser_of(*path).make_context(path[-1], arguments[len(path) :])
 
 
 def test_help_names_every_verb_in_one_whole_line_and_the_exit_codes(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,42 +3,46 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer.main
+from support.running import parser_of
 
-from dpnb_columnar.cli import main
+from dpnb_columnar.cli import verbs
+from dpnb_columnar.cli.main import exit_code
+from dpnb_columnar.cli.program import VERBS, verb_parser
 
-VERBS = [*typer.main.get_command(main.app).commands]  # type: ignore[attr-defined]
 UNUSED = "pyarrow scipy sqlglot sqlite3 rich sklearn pyspark matplotlib dpnb_columnar.ledger dpnb_columnar.study"
+BATCH = {"ingest", "train", "aggregate", "release", "predict"}
 
 PROBE = """
 import sys
 from dpnb_columnar.cli.main import exit_code
 code = exit_code(sys.argv[2:])
-found = set(sys.argv[1].split()).intersection(sys.modules)
-sys.exit(f"{code} {sorted(found)}" if code or found else 0)
+unwanted = set(sys.argv[1].split()).intersection(sys.modules)
+sys.exit(f"{code} {sorted(unwanted)}" if code or unwanted else 0)
 """
 
 
-def built(word: str) -> dict[str, Any]:
-    """The commands that are built where this word is typed first."""
-    return dict(typer.main.get_command(main.asked_for([word])).commands)  # type: ignore[attr-defined]
+def module(verb: str) -> str:
+    """Name of the module of a verb."""
+    return f"{verbs.__name__}.{verb.replace('-', '_')}"
 
 
-def shape(command: Any) -> list[Any]:
-    """What a command takes, those below it as well."""
-    options = [(option.name, option.opts, option.required, repr(option.default)) for option in command.params]
-    return [command.help, options, {name: shape(each) for name, each in getattr(command, "commands", {}).items()}]
+def parsers_built(*arguments: str) -> int:
+    """Run a command and return how many parsers of verbs it built."""
+    verb_parser.cache_clear()
+    assert exit_code([*arguments]) == 0
+    return verb_parser.cache_info().currsize
 
 
-def test_train_loads_no_library_that_it_does_not_use(people_file: Path) -> None:
+def test_train_loads_no_library_and_no_verb_that_it_does_not_use(people_file: Path) -> None:
+    others = " ".join(module(verb) for verb in VERBS if verb != "train")
     ended = subprocess.run(
-        [sys.executable, "-c", PROBE, UNUSED, "train", str(people_file), "--epsilon", "1"],
+        [sys.executable, "-c", PROBE, f"{UNUSED} {others}", "train", str(people_file), "--epsilon", "1"],
         env=dict(os.environ),
         capture_output=True,
         text=True,
@@ -47,17 +51,41 @@ def test_train_loads_no_library_that_it_does_not_use(people_file: Path) -> None:
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.parametrize("option", ["--help", "-h", "--version"])
+def test_the_help_loads_no_verb_and_builds_no_parser(option: str, tmp_path: Path) -> None:
+    assert parsers_built(option) == 0
+    ended = subprocess.run(
+        [sys.executable, "-c", PROBE, " ".join(map(module, VERBS)), option],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_only_the_parser_of_the_verb_that_is_typed_is_built(people_file: Path) -> None:
+    assert {parsers_built(verb, "--help") for verb in VERBS} == {1}
+    assert parsers_built("train", str(people_file)) == 1
+
+
+def test_a_setting_from_a_variable_is_compared_with_the_options_of_batch_verbs_alone(
+    people_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DPNB_EPSILON", "1")
+    assert parsers_built("train", str(people_file)) == len(BATCH)
+
+
+def test_batch_verbs_take_options_from_variables_and_no_other_verb_does() -> None:
+    prefixed = {verb for verb in VERBS if parser_of(verb).context_settings.get("auto_envvar_prefix") == "DPNB"}
+    assert prefixed == BATCH
+
+
+def test_every_verb_is_a_module_and_every_module_a_verb() -> None:
+    names = {each.name.replace("_", "-") for each in pkgutil.iter_modules(verbs.__path__)}
+    assert names == {*VERBS}
+
+
 @pytest.mark.parametrize("verb", VERBS)
-def test_the_parser_of_one_verb_is_that_of_the_whole_command_line(verb: str) -> None:
-    whole = typer.main.get_command(main.app).commands[verb]  # type: ignore[attr-defined]
-    assert shape(built(verb)[verb]) == shape(whole)
-
-
-def test_few_parsers_are_built_for_a_verb() -> None:
-    jobs = {"ingest", "train", "aggregate", "release", "predict"}  # a configuration may hold a table for each
-    assert {verb: set(built(verb)) for verb in VERBS} == {verb: jobs if verb in jobs else {verb} for verb in VERBS}
-
-
-@pytest.mark.parametrize("word", ["--help", "-h", "--version", "tran", ""])
-def test_other_words_are_answered_by_the_whole_command_line(word: str) -> None:
-    assert set(built(word)) == set(VERBS)
+def test_a_line_of_the_help_is_the_first_of_the_verbs_own(verb: str) -> None:
+    assert f"{parser_of(verb).help} ".startswith((f"{VERBS[verb]}\n", f"{VERBS[verb]} "))

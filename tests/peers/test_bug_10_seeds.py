@@ -17,14 +17,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import typer
 from support.mechanisms import PRIVATE
 from support.people import DECLARATION, people, people_domain, write_people
-from support.running import Run
+from support.running import Run, parser_of
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.cli.main import app
 from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.document import to_document
 from dpnb_columnar.model.model import Model
@@ -107,9 +105,8 @@ def test_bug_10_a_catalogue_cannot_set_a_seed(folder: Path, run: Run) -> None:
 
 def test_bug_10_seeds_are_asked_for_by_name_or_not_at_all() -> None:
     """No option for a release reads a variable or has a seed to fall back on; Python's functions take none."""
-    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     for verb in ("train", "release"):
-        parameters = {parameter.name: parameter for parameter in verbs[verb].params}
+        parameters = {parameter.name: parameter for parameter in parser_of(verb).params}
         assert parameters["seed"].default is None
         assert not any(parameter.envvar for parameter in parameters.values())
     for function in (dpnb.train, dpnb.release, dpnb.aggregate):

@@ -1,9 +1,11 @@
-"""What running a command gives."""
+"""The parser of a command, and what running one gives."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+from dpnb_columnar.cli.program import verb_parser
 
 
 @dataclass(frozen=True)
@@ -19,3 +21,11 @@ class Run(Protocol):
     """Runs a command."""
 
     def __call__(self, *arguments: object, expected: int = 0) -> Ended: ...
+
+
+def parser_of(verb: str, *names: str) -> Any:
+    """Return the parser of a verb, or of a command below it."""
+    parser = verb_parser(verb)
+    for name in names:
+        parser = parser.commands[name]
+    return parser

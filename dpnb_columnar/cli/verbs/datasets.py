@@ -11,7 +11,10 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import check_parquet, say, stage, table
 
 app = typer.Typer(
-    help="Data sets of datasets.toml: list, prepare raw files.", no_args_is_help=True, rich_markup_mode=None
+    help="List the data sets of datasets.toml, prepare raw files.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
 )
 
 

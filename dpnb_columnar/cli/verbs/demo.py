@@ -11,10 +11,12 @@ import typer
 from dpnb_columnar.budget import parse_epsilon
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import say
+from dpnb_columnar.cli.program import NAME
 from dpnb_columnar.errors import OutputError
 
 
 def command(
+    context: typer.Context,
     folder: Annotated[Path, typer.Option(help="Folder for the files.", metavar="<path>")] = Path("dpnb-demo"),
     rows: Annotated[int, typer.Option(min=1, help="Persons to simulate.", metavar="INTEGER")] = 100_000,
     epsilon: options.Epsilon = options.DEFAULT_EPSILON,
@@ -27,8 +29,6 @@ def command(
       dpnb-columnar demo
       dpnb-columnar demo --rows 1000000 --epsilon 0.1 --overwrite
     """
-    from dpnb_columnar.cli.main import exit_code
-
     parse_epsilon(epsilon)  # before anything is simulated
     try:
         folder.mkdir(exist_ok=True)
@@ -43,8 +43,6 @@ def command(
         ["evaluate", model, census],
         ["show", model],
     ):
-        say(f"$ dpnb-columnar {shlex.join(arguments)}")
-        code = exit_code(arguments)
-        if code:
-            raise typer.Exit(code)
+        say(f"$ {NAME} {shlex.join(arguments)}")
+        context.find_root().command.main(arguments, prog_name=NAME, standalone_mode=False)
         say()

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from dpnb_columnar.domain import Declaration
 
 app = typer.Typer(
-    help="The declared domain: show it, edit it. Rows are read only to copy them.",
+    help="Show the declared domain of a file, or change it. Rows are read only to copy them.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from dpnb_columnar.ledger.export import Row
 
 app = typer.Typer(
-    help="What is spent of whose budget: init, show, verify, export.",
+    help="Keep account of privacy budgets: init, show, verify, export.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 

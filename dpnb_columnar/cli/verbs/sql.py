@@ -45,19 +45,20 @@ class ScoreUnlessNamed(TyperGroup):
 
 app = typer.Typer(
     cls=ScoreUnlessNamed,
-    help="""Print SQL for DuckDB, PostgreSQL, Spark, BigQuery, Snowflake or SQLite.
+    help="""Print SQL that scores rows, or that counts them.
 
     sql MODEL prints a query that scores rows; sql statistics prints one that
-    counts them, so that a database of the curator's does the private half of
-    train. Either is one SELECT that needs nothing but the table.
+    counts them, so that the curator's database does the private half of train.
+    Either is one SELECT that needs nothing but the table, for DuckDB,
+    PostgreSQL, Spark, BigQuery, Snowflake or SQLite.
 
     \b
     Examples:
       dpnb-columnar sql census.model.json --dialect postgres --table census.person
       dpnb-columnar sql statistics --dataset census --dialect bigquery
     """,
-    short_help="Print SQL that scores rows, or that counts them: sql MODEL, sql statistics.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 

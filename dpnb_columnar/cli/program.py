@@ -1,0 +1,134 @@
+"""The command line as one lazy group: names and help lines of all verbs, and the parser of the verb that is typed.
+
+A verb is the module of its name in ``cli/verbs``: one with a function ``command``, or with a Typer ``app`` of several
+commands. Neither the help nor a run loads the module, or builds the parser, of a verb that is not typed: together they
+take longer than a small training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from inspect import signature
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+import typer
+import typer.main
+from typer.core import TyperGroup
+
+from dpnb_columnar.version import __version__
+
+NAME = "dpnb-columnar"
+
+PREFIX = "DPNB"
+"""Environment variables that set options of batch verbs begin with it, such as DPNB_EPSILON."""
+
+EXIT_CODES = """\b
+Exit codes: 0 done; 64 usage; 65 data does not fit the domain; 66 input
+missing; 69 engine unavailable; 70 internal error; 73 output exists or
+cannot be created; 75 busy, try again; 77 budget refused; 78 bad configuration;
+129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM."""
+
+VERBS: Mapping[str, str] = MappingProxyType(
+    {
+        "demo": "Simulate a census, train on it, score it, show the model.",
+        "simulate": "Write a synthetic extract in the shape of the 1940 census.",
+        "ingest": "Turn census extracts into a Parquet file with its domain.",
+        "suggest-domain": "CONFIDENTIAL: draft a domain from the rows, to correct.",
+        "check": "CONFIDENTIAL: compare the rows with the declared domain.",
+        "plan": "Show what would be released, at which cost and error.",
+        "train": "Train a classifier, and write it with its guarantee.",
+        "aggregate": "CONFIDENTIAL: count every cell of the domain into a file.",
+        "release": "Release a model from statistics, the other half of train.",
+        "predict": "Write every row's class, and the probability of each.",
+        "evaluate": "CONFIDENTIAL: how well a model does on labelled rows.",
+        "show": "Show a model's guarantee, composition and parameters.",
+        "audit": "Try to break the guarantee; lower bounds on epsilon.",
+        "reproduce": "Run the evaluation of the paper again, and report it.",
+        "datasets": "List the data sets of datasets.toml, prepare raw files.",
+        "domain": "Show the declared domain of a file, or change it.",
+        "sql": "Print SQL that scores rows, or that counts them.",
+        "ledger": "Keep account of privacy budgets: init, show, verify, export.",
+    }
+)
+"""Every verb and its line in the help, in the order of the help."""
+
+
+class VerbGroup(TyperGroup):
+    """Group that builds the parser of a verb when that verb is looked up."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """List the names of all verbs."""
+        return [*VERBS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the parser of a verb; None if there is no such verb."""
+        return verb_parser(cmd_name) if cmd_name in VERBS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return name, parser and remaining arguments of the verb that is typed."""
+        if args[0] not in VERBS:  # Typer suggests near names among the commands that the group holds
+            self.commands = {name: self.get_command(ctx, name) for name in VERBS}
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the help line of every verb without building its parser."""
+        with formatter.section("Commands"):
+            formatter.write_dl([*VERBS.items()])
+
+
+def batch_parsers() -> dict[str, Any]:
+    """Return the parsers of the batch verbs by name: those that take ``--config``, and options from variables."""
+    return {name: verb_parser(name) for name in VERBS if _takes_configuration(_verb_module(name))}
+
+
+@cache
+def verb_parser(name: str) -> Any:
+    """Build the parser of a verb.
+
+    Args:
+        name: A name in ``VERBS``.
+    """
+    module = _verb_module(name)
+    if hasattr(module, "app"):
+        parser = typer.main.get_command(module.app)
+        parser.name = name
+        return parser
+    verb = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    settings = {"auto_envvar_prefix": PREFIX} if _takes_configuration(module) else None
+    verb.command(name, context_settings=settings)(module.command)
+    return typer.main.get_command(verb)
+
+
+def _verb_module(name: str) -> ModuleType:
+    return import_module(f"dpnb_columnar.cli.verbs.{name.replace('-', '_')}")
+
+
+def _takes_configuration(module: ModuleType) -> bool:
+    return hasattr(module, "command") and "config" in signature(module.command).parameters
+
+
+app = typer.Typer(
+    name=NAME,
+    cls=VerbGroup,
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"{NAME} {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: bool = typer.Option(False, "--version", callback=_print_version, is_eager=True, help="Show the version."),
+) -> None:
+    """Train differentially private naive Bayes classifiers on confidential Parquet extracts."""

@@ -1,0 +1,71 @@
+"""Shell completion: the script that a shell sources, and what it then offers for verbs, options and values."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPTS = {"bash": "complete -o default", "zsh": "#compdef dpnb-columnar", "fish": "complete --command dpnb-columnar"}
+
+
+def completions(line: str) -> set[str]:
+    """What bash would offer for the last word of a line."""
+    words = line.split(" ")
+    ended = subprocess.run(
+        [sys.executable, "-m", "dpnb_columnar"],
+        env={
+            "_DPNB_COLUMNAR_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(words) - 1),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stderr == ""
+    return set(ended.stdout.split())
+
+
+@pytest.mark.parametrize("shell", SCRIPTS)
+def test_script_for_a_shell(shell: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "dpnb_columnar"],
+        env={"_DPNB_COLUMNAR_COMPLETE": f"source_{shell}", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert SCRIPTS[shell] in ended.stdout
+    assert "_DPNB_COLUMNAR_COMPLETE=complete_" in ended.stdout
+
+
+def test_show_completion_prints_a_script() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-m", "dpnb_columnar", "--show-completion", "bash"],
+        env={"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "true"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert SCRIPTS["bash"] in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "offered"),
+    [
+        ("dpnb-columnar tra", {"train"}),
+        ("dpnb-columnar s", {"simulate", "suggest-domain", "show", "sql"}),
+        ("dpnb-columnar ledger ", {"init", "show", "verify", "export"}),
+        ("dpnb-columnar train --epsi", {"--epsilon"}),
+        ("dpnb-columnar train census.parquet --neighbours ", {"add-remove", "replace-one"}),
+        ("dpnb-columnar sql census.model.json --dialect post", {"postgres"}),
+        ("dpnb-columnar train --config no-such-file.toml --neigh", {"--neighbours"}),
+        ("dpnb-columnar no-such-verb --x", set()),
+    ],
+    ids=range(8),
+)
+def test_words_that_are_offered(line: str, offered: set[str]) -> None:
+    assert completions(line) == offered
