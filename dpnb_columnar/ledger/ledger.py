@@ -81,7 +81,8 @@ class Ledger:
             parts: Digests of the files whose rows alone may be counted; confidential. None for any.
 
         Raises:
-            UsageError: if the name is malformed or has an account already.
+            UsageError: if the name is malformed or has an account already, or another account is bound to one of the
+                files: two limits for the same persons would add up.
         """
         account = Account(check_dataset(dataset), limit, neighbours, parts, Spent())
         codec.check_limit(limit)
@@ -91,6 +92,9 @@ class Ledger:
                     f"{self.path}: data set {dataset} has an account, and its limit never changes; "
                     "choose another --dataset"
                 )
+            for other in self.accounts():
+                if parts and other.parts and other.parts & parts:
+                    raise refusals.bound_twice(self.path, dataset, other)
             self._entries.append(lambda number: codec.account_entry(account, number))
         return account
 

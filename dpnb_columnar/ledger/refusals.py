@@ -92,6 +92,15 @@ def unknown_dataset(path: Path, name: str, known: Sequence[str]) -> Configuratio
     )
 
 
+def bound_twice(path: Path, name: str, other: Account) -> UsageError:
+    """Make the error for an account of files that another account is bound to."""
+    return UsageError(
+        f"{path}: data set {name}: account {other.dataset} is bound to one of these files already, and two limits for "
+        f"the same persons would add up; charge that one (--account {shlex.quote(other.dataset)}), or bind this one to "
+        "other files"
+    )
+
+
 def other_inputs(path: Path, charged: Charge, requested: Charge) -> UsageError | None:
     """Make the error for a run id that was charged for another release; None if it is the same release."""
     differing = _differing(_facts(charged), _facts(requested)) + _differing(charged.inputs, requested.inputs)

@@ -50,6 +50,11 @@ def check_file(path: Path) -> Path:
             f"{path}: every user of this machine can write to it, so that its entries prove nothing; "
             f"chmod o-w {shlex.quote(str(path))}"
         )
+    if os.name == "posix" and status.st_mode & stat.S_IWGRP:
+        raise ConfigurationError(
+            f"{path}: everybody in its group can write to it, so that its entries prove nothing; "
+            f"chmod g-w {shlex.quote(str(path))}, and let one user run all releases"
+        )
     for folder in sorted({path.absolute().parent, real.parent}):
         check_folder(path, folder)
     if status.st_nlink > 1:

@@ -107,9 +107,9 @@ def test_epsilon_from_a_float_that_prints_otherwise_is_its_decimal_too() -> None
         (1j, "expected a number"),
         ("0.00009999", "leaves nothing but noise"),
         (Fraction(1, 10_001), "leaves nothing but noise"),
-        ("1000.001", "protects nobody"),
-        ("1e290", "protects nobody"),
-        ("3000/2", "protects nobody"),
+        ("1000.001", "gives no protection"),
+        ("1e290", "gives no protection"),
+        ("3000/2", "gives no protection"),
     ],
 )
 def test_other_epsilons_are_refused_with_a_remedy(typed: object, reason: str) -> None:

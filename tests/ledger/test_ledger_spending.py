@@ -235,3 +235,13 @@ def test_amounts_are_kept_exactly(epsilon: Fraction) -> None:
         assert known.charge.loss == Pure(epsilon)
         assert ledger.account("census").spent.epsilon == epsilon
         ledger.verify()
+
+
+def test_two_accounts_are_not_bound_to_one_file(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "x.ledger") as ledger:
+        ledger.open_account("first", LIMIT, Neighbours.ADD_REMOVE, frozenset(["parquet:aa", "parquet:bb"]))
+        ledger.open_account("unbound", LIMIT, Neighbours.ADD_REMOVE)
+        with pytest.raises(UsageError, match=r"account first is bound to one of these files already.*--account first"):
+            ledger.open_account("second", LIMIT, Neighbours.ADD_REMOVE, frozenset(["parquet:bb", "parquet:cc"]))
+        ledger.open_account("third", LIMIT, Neighbours.ADD_REMOVE, frozenset(["parquet:cc"]))
+        assert [account.dataset for account in ledger.accounts()] == ["first", "unbound", "third"]

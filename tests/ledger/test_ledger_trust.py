@@ -13,12 +13,13 @@ from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Ledger, storage
 
 
-def test_a_ledger_that_everybody_can_write_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("mode", "remedy"), [(0o602, "chmod o-w"), (0o660, "chmod g-w"), (0o620, "chmod g-w")])
+def test_a_ledger_that_others_can_write_is_refused(mode: int, remedy: str, tmp_path: Path) -> None:
     path = new_ledger(tmp_path / "x.ledger")
-    path.chmod(0o602)
-    with pytest.raises(ConfigurationError, match="chmod o-w"):
+    path.chmod(mode)
+    with pytest.raises(ConfigurationError, match=remedy):
         Ledger(path)
-    path.chmod(0o660)
+    path.chmod(0o644)
     Ledger(path).close()
 
 

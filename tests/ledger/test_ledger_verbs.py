@@ -52,7 +52,7 @@ def test_an_account_may_be_bound_to_the_contents_of_files(people_file: Path, run
 @pytest.mark.parametrize(
     ("code", "told", "options"),
     [
-        (64, "protects nobody", ["--epsilon", "1001"]),
+        (64, "gives no protection", ["--epsilon", "1001"]),
         (64, "epsilon: expected a number", ["--epsilon", "much"]),
         (64, "too many rows go unprotected", ["--epsilon", "1", "--delta", "0.1"]),
         (64, "--delta: a limit is a number", ["--epsilon", "1", "--delta", "1/n"]),
