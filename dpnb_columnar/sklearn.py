@@ -25,7 +25,7 @@ except ModuleNotFoundError as error:
 from dpnb_columnar.api import budget_of
 from dpnb_columnar.counting.engines.local import aggregate_frame
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error
 from dpnb_columnar.estimator.columns import array_of, distinct, frame_of, labels_of, plain, series_of, table_of
 from dpnb_columnar.estimator.declared import declared_domain, labelled_by_y
@@ -223,7 +223,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.epsilon_spent_ is None or self.delta_spent_ is None:
             logger.info("fit made a model WITHOUT GUARANTEE: it has a random_state, or its mechanism is none")
         else:
-            spent = f"epsilon {text(self.epsilon_spent_)}, delta {text(self.delta_spent_)}"
+            spent = f"epsilon {number_text(self.epsilon_spent_)}, delta {number_text(self.delta_spent_)}"
             logger.info("fit spent %s of the rows' privacy budget (%s neighbours)", spent, guarantee.neighbours)
 
 

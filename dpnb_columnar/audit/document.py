@@ -25,7 +25,7 @@ from typing import Any
 
 from dpnb_columnar.audit.bits import CHECKS
 from dpnb_columnar.audit.findings import Audit, Finding, Outcome
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.release import software
 
 FORMAT = "dpnb_columnar audit"
@@ -51,8 +51,8 @@ def _configuration(outcome: Outcome) -> dict[str, Any]:
         "mechanism": configuration.mechanism,
         "noise": configuration.noise,
         "neighbours": configuration.budget.neighbours.value,
-        "epsilon": text(outcome.claim.epsilon),
-        "delta": text(outcome.claim.delta),
+        "epsilon": number_text(outcome.claim.epsilon),
+        "delta": number_text(outcome.claim.delta),
         "exhaustive_loss": _number(outcome.loss),
         "number_bound": _number(outcome.number_bound),
         "model_bound": _number(outcome.model_bound),

@@ -7,7 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 from operator import index
 
-from dpnb_columnar.domain.numbers import exact, text
+from dpnb_columnar.domain.numbers import exact_number, number_text
 from dpnb_columnar.errors import UsageError, shown
 
 SMALLEST_EPSILON = Fraction(1, 10**4)
@@ -47,7 +47,7 @@ class Weights:
     counts: Fraction
 
     def __str__(self) -> str:
-        return ":".join(text(weight) for weight in (self.numeric, self.categorical, self.counts))
+        return ":".join(number_text(weight) for weight in (self.numeric, self.categorical, self.counts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +134,15 @@ def parse_delta(value: object, rows: int | None = None) -> Fraction:
         raise UsageError(f"delta: {shown(value)} is too small to be divided; the smallest accepted is 1e-100")
     if delta > LARGEST_DELTA:
         raise UsageError(
-            f"delta: {shown(value)} lets too many rows go unprotected; the largest accepted is {text(LARGEST_DELTA)}, "
-            "and less than one over the number of rows is usual"
+            f"delta: {shown(value)} lets too many rows go unprotected; the largest accepted is "
+            f"{number_text(LARGEST_DELTA)}, and less than one over the number of rows is usual"
         )
     return delta
 
 
 def _exact(value: object) -> Fraction:
     """Parse a number exactly; a float by the shortest text that gives it."""
-    return exact(float.__repr__(value) if isinstance(value, float) else value)
+    return exact_number(float.__repr__(value) if isinstance(value, float) else value)
 
 
 def parse_weights(value: str) -> Weights:
@@ -153,7 +153,7 @@ def parse_weights(value: str) -> Weights:
     """
     parts = value.split(":")
     try:
-        weights = [exact(part) for part in parts]
+        weights = [exact_number(part) for part in parts]
     except ValueError:
         weights = []
     if len(weights) != 3 or min(weights) <= 0:

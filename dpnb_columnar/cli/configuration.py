@@ -71,7 +71,7 @@ def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping
         MissingInputError: The file cannot be opened.
         ConfigurationError: Not TOML, or a table that is no verb's.
     """
-    from dpnb_columnar.domain.toml import parsed_toml
+    from dpnb_columnar.domain.documents import parse_toml
 
     try:
         with path.open("rb") as stream:
@@ -81,7 +81,7 @@ def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping
     if len(content) > LARGEST_CONFIGURATION:
         raise ConfigurationError(f"{path}: not the configuration of a job: larger than {LARGEST_CONFIGURATION} bytes")
     try:
-        document = parsed_toml(content.decode("utf-8"))
+        document = parse_toml(content.decode("utf-8"))
     except ValueError as error:
         raise ConfigurationError(f"{path}: not TOML: {error}") from None
     for name, table in document.items():

@@ -11,7 +11,7 @@ import typer
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows, parse_weights
 from dpnb_columnar.cli.console import say
 from dpnb_columnar.counting.inputs import Engine
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def epsilon_for(found: FoundDomain, typed: str | None) -> str:
     """
     if typed is not None or found.epsilon is None:
         return DEFAULT_EPSILON if typed is None else typed
-    declared = text(found.epsilon)
+    declared = number_text(found.epsilon)
     try:
         parse_epsilon(declared)
     except UsageError as error:
@@ -185,7 +185,7 @@ def settled(found: FoundDomain, rows: DeclaredNumber | None) -> dict[str, tuple[
     """What the domain's entry settles of the options that were not typed, and where it says so."""
     entry = str(found.entry)
     values: dict[str, tuple[object, str]] = {"--account": (found.domain.name, found.origin)}
-    values["--epsilon"] = (DEFAULT_EPSILON, "default") if found.epsilon is None else (text(found.epsilon), entry)
+    values["--epsilon"] = (DEFAULT_EPSILON, "default") if found.epsilon is None else (number_text(found.epsilon), entry)
     if rows is not None:
         values["--declared-rows"] = (rows.rows, rows.origin)
     return values
@@ -238,5 +238,5 @@ def tell_rule(delta: str, rows: DeclaredNumber | None) -> None:
 
 def released_under(spent: Budget, mechanism: str) -> str:
     """One line on what a release costs."""
-    delta = f", delta {text(spent.delta)}" if spent.delta else ""
-    return f"epsilon {text(spent.epsilon)}{delta} ({spent.neighbours} neighbours), mechanism {mechanism}"
+    delta = f", delta {number_text(spent.delta)}" if spent.delta else ""
+    return f"epsilon {number_text(spent.epsilon)}{delta} ({spent.neighbours} neighbours), mechanism {mechanism}"

@@ -13,7 +13,7 @@ from dpnb_columnar.cli.options import released_under
 from dpnb_columnar.cli.tables import composition_table
 from dpnb_columnar.counting.find_domain import FoundDomain
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError
 from dpnb_columnar.mechanisms.release import plan, release
 from dpnb_columnar.model.files import load_model, save_model
@@ -145,7 +145,11 @@ def announce(job: Job) -> None:
     if mechanism == "none":
         say("mechanism none: NOT PRIVATE, nothing is protected", "budget", **facts)
     else:
-        facts |= {"epsilon": text(spent.epsilon), "delta": text(spent.delta), "neighbours": str(spent.neighbours)}
+        facts |= {
+            "epsilon": number_text(spent.epsilon),
+            "delta": number_text(spent.delta),
+            "neighbours": str(spent.neighbours),
+        }
         say(f"{released_under(spent, mechanism)}, {len(job.planned.shares)} queries", "budget", **facts)
     if job.payment:
         charge, ledger = job.payment.charge, job.payment.ledger

@@ -10,7 +10,7 @@ from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.cli.console import say, table
 from dpnb_columnar.domain import Attribute, Categorical, Declaration, Domain, Group, Missing, Transform
 from dpnb_columnar.domain.groups import RANGE
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
     from dpnb_columnar.advice.recommendation import Advice
@@ -66,10 +66,10 @@ def composition_table(shares: Sequence[Share], header: Sequence[str], cells: Seq
         header: Names of the further columns.
         cells: Their cells, share by share.
     """
-    stated = [{name: text(number) for name, number in numbers(share.loss).items()} for share in shares]
+    stated = [{name: number_text(number) for name, number in numbers(share.loss).items()} for share in shares]
     if any(share.row_loss != share.loss for share in shares):
         for row, share in zip(stated, shares, strict=True):
-            row |= {f"{name} of one row": text(number) for name, number in numbers(share.row_loss).items()}
+            row |= {f"{name} of one row": number_text(number) for name, number in numbers(share.row_loss).items()}
     names = list(dict.fromkeys(name for row in stated for name in row))
     names.sort(key=lambda name: name.endswith("of one row"))
     table(
@@ -86,7 +86,7 @@ def composition_table(shares: Sequence[Share], header: Sequence[str], cells: Seq
             for share, row, more in zip(shares, stated, cells, strict=True)
         ],
     )
-    spent = [f"{name} {text(number)}" for name, number in numbers(total(shares)).items()]
+    spent = [f"{name} {number_text(number)}" for name, number in numbers(total(shares)).items()]
     say(f"  sum of the shares: {', '.join(spent)}")
 
 
@@ -113,8 +113,9 @@ def _row(attribute: Attribute) -> list[str]:
         values = _values(attribute.values, attribute.groups)
         return [attribute.name, "categorical", values, fate + _meaning_missing(attribute.missing_values)]
     transform = "" if attribute.transform is Transform.IDENTITY else f", {attribute.transform}"
-    bounds = f"{text(attribute.lower)} to {text(attribute.upper)}, step {text(attribute.step)}{transform}"
-    missing_values = tuple(map(text, attribute.missing_values))
+    lower, upper, step = map(number_text, (attribute.lower, attribute.upper, attribute.step))
+    bounds = f"{lower} to {upper}, step {step}{transform}"
+    missing_values = tuple(map(number_text, attribute.missing_values))
     return [attribute.name, "numeric", bounds, "drops the row" + _meaning_missing(missing_values)]
 
 

@@ -16,9 +16,10 @@ from dpnb_columnar.domain.attributes import (
     Numeric,
     Transform,
 )
+from dpnb_columnar.domain.fields import LARGEST_DECLARATION, Fields
 from dpnb_columnar.domain.groups import expanded, in_order
-from dpnb_columnar.domain.numbers import text
-from dpnb_columnar.domain.validation import LARGEST_DECLARATION, Fields, listed, quoted
+from dpnb_columnar.domain.names import listed, quoted
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Fault, shown
 
 LARGEST_EXACT_INTEGER = 2**53
@@ -57,7 +58,9 @@ class AttributeReader(Fields):
         transform = self.choice(table, "transform", Transform, Transform.IDENTITY, place)
         missing_values = self.numbers(table, "missing_values", place)
         if lower is not None and upper is not None and lower >= upper:
-            problem = f"lower ({text(lower)}) must be below upper ({text(upper)}); are the bounds reversed?"
+            problem = (
+                f"lower ({number_text(lower)}) must be below upper ({number_text(upper)}); are the bounds reversed?"
+            )
             self.fault(f"{place}.lower", problem)
             lower = upper = None
         if lower is not None and upper is not None:
@@ -129,16 +132,19 @@ def _grid_fault(attribute: Numeric, place: str) -> Fault | None:
     """What is wrong with a numeric attribute's grid, if anything."""
     lower, upper, step = attribute.lower, attribute.upper, attribute.step
     if step <= 0 or (upper - lower) % step != 0:
-        problem = f"step ({text(step)}) must be positive and divide upper - lower ({text(upper - lower)}) evenly"
+        width = number_text(upper - lower)
+        problem = f"step ({number_text(step)}) must be positive and divide upper - lower ({width}) evenly"
         return Fault(f"{place}.step", problem)
     if (upper - lower) / step > MAXIMUM_CELLS:
         return Fault(f"{place}.step", f"the grid has more than {MAXIMUM_CELLS} cells; choose a wider step")
     if max(abs(lower), abs(upper)) > LARGEST_BOUND:
         return Fault(f"{place}.upper", "bounds beyond 1e100 have squares beyond every float; change the column's unit")
     if max(abs(lower), abs(upper)) > step * LARGEST_EXACT_INTEGER:
-        return Fault(f"{place}.step", f"64-bit floats around these bounds are wider apart than the step ({text(step)})")
+        return Fault(
+            f"{place}.step", f"64-bit floats around these bounds are wider apart than the step ({number_text(step)})"
+        )
     if attribute.transform is Transform.LOG1P and float(lower) <= -1:
-        return Fault(f"{place}.lower", f"log1p needs a lower bound above -1, found {text(lower)}")
+        return Fault(f"{place}.lower", f"log1p needs a lower bound above -1, found {number_text(lower)}")
     scale = attribute.scale
     if max(abs(scale.origin), abs(scale.end)) > scale.step * LARGEST_EXACT_INTEGER:
         return Fault(f"{place}.transform", "these bounds are too close together for log1p; leave the transform out")

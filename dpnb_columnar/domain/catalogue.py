@@ -13,10 +13,10 @@ from typing import Any
 
 from dpnb_columnar.domain.attributes import Domain
 from dpnb_columnar.domain.declaration import Declaration, read_declaration
+from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.labelling import no_label
-from dpnb_columnar.domain.numbers import exact
-from dpnb_columnar.domain.toml import parsed_toml
-from dpnb_columnar.domain.validation import LONGEST_NAME, is_printable, named, quoted
+from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, named, quoted
+from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, shown
 from dpnb_columnar.runtime.resources import resource
 
@@ -101,7 +101,7 @@ class Entry:
         if "epsilon" not in self.table:
             return None
         try:
-            return exact(self.table["epsilon"])
+            return exact_number(self.table["epsilon"])
         except ValueError as error:
             raise self._fault("epsilon", str(error)) from None
 
@@ -162,7 +162,7 @@ def read_catalogue(path: Path) -> tuple[Entry, ...]:
     try:
         if path.stat().st_size > LARGEST_CATALOGUE:
             raise ConfigurationError(f"{path}: larger than {LARGEST_CATALOGUE >> 20} MiB; it is no catalogue")
-        document = parsed_toml(path.read_text(encoding="utf-8"))
+        document = parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:

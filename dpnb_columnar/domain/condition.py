@@ -24,7 +24,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TypeVar
 
-from dpnb_columnar.domain.numbers import exact
+from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import shown
 
 Part = TypeVar("Part")
@@ -225,7 +225,7 @@ class _Parser:
         number = self.take("number")
         if number is None:
             raise self.expected("a number or a 'text' constant")
-        exact(number)  # refuses what no 64-bit float can hold
+        exact_number(number)  # refuses what no 64-bit float can hold
         return Decimal(number)
 
 

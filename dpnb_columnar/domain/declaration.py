@@ -23,9 +23,10 @@ from dpnb_columnar.domain.attributes import (
     UnlabelledDomain,
 )
 from dpnb_columnar.domain.condition import Condition, parse_condition
+from dpnb_columnar.domain.fields import LARGEST_DECLARATION, reported
 from dpnb_columnar.domain.groups import compressed
-from dpnb_columnar.domain.numbers import text
-from dpnb_columnar.domain.validation import LARGEST_DECLARATION, listed, quoted, reported
+from dpnb_columnar.domain.names import listed, quoted
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import DomainError, shown
 
 DOMAIN_KEYS = ("label", "attributes")
@@ -109,13 +110,13 @@ def attribute_document(attribute: Attribute, *, defaults: bool = True) -> dict[s
     """The declaration of one attribute, as ``document_of`` writes it."""
     document: dict[str, Any]
     if isinstance(attribute, Numeric):
-        document = {name: text(getattr(attribute, name)) for name in ("lower", "upper", "step")}
+        document = {name: number_text(getattr(attribute, name)) for name in ("lower", "upper", "step")}
         if not defaults and attribute.step == (attribute.upper - attribute.lower) / DEFAULT_CELLS:
             del document["step"]
         if attribute.transform is not Transform.IDENTITY:
             document["transform"] = attribute.transform.value
         if attribute.missing_values:
-            document["missing_values"] = [text(value) for value in attribute.missing_values]
+            document["missing_values"] = [number_text(value) for value in attribute.missing_values]
         return document
     document = {"values": list(attribute.values)}
     if attribute.groups:

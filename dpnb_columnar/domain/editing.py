@@ -11,9 +11,9 @@ from typing import Any
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Domain, Group, Missing, Numeric
 from dpnb_columnar.domain.declaration import Declaration, attribute_document, document_of, read_declaration
+from dpnb_columnar.domain.fields import LARGEST_DECLARATION
 from dpnb_columnar.domain.groups import expanded, in_order
-from dpnb_columnar.domain.numbers import text
-from dpnb_columnar.domain.validation import LARGEST_DECLARATION
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, shown
 
 # MERGED FROM dpnb_columnar/domain/editing.py: Merging the detailed codes of an attribute into groups, by a public map
@@ -84,7 +84,9 @@ def merged(attribute: Attribute, groups: Mapping[str, str], rest: str | None) ->
         members.setdefault(category, []).append(code)
     merging = [(name, in_order(codes)) for name, codes in members.items() if codes != [name]]
     missing = attribute.missing if isinstance(attribute, Categorical) else Missing.DROP
-    missing_values = tuple(str(value) if isinstance(value, str) else text(value) for value in attribute.missing_values)
+    missing_values = tuple(
+        str(value) if isinstance(value, str) else number_text(value) for value in attribute.missing_values
+    )
     return Categorical(
         attribute.name, tuple(members), missing, missing_values, tuple(Group(name, codes) for name, codes in merging)
     )

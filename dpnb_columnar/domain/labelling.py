@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Domain, Label, Numeric
 from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, parse_condition
 from dpnb_columnar.domain.declaration import Declaration, document_of, read_domain
-from dpnb_columnar.domain.numbers import exact, text
+from dpnb_columnar.domain.numbers import exact_number, number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError, shown
 
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
@@ -41,7 +41,7 @@ class _Column:
             return True
         if isinstance(self.attribute, Numeric):
             number = _number(value)
-            return number is not None and self.attribute.lower <= exact(number) <= self.attribute.upper
+            return number is not None and self.attribute.lower <= exact_number(number) <= self.attribute.upper
         return value in self.attribute.members or _number(value) in self.attribute.members
 
 
@@ -91,7 +91,7 @@ def _columns(domain: Declaration) -> dict[str, _Column]:
 
 def _missing(attribute: Attribute) -> tuple[str, ...]:
     if isinstance(attribute, Numeric):
-        return tuple(text(value) for value in attribute.missing_values)
+        return tuple(number_text(value) for value in attribute.missing_values)
     return attribute.missing_values
 
 
@@ -128,7 +128,7 @@ def _check_constants(condition: Condition, columns: Mapping[str, _Column]) -> No
         if not isinstance(attribute, Categorical) or comparison.operator not in ("=", "<>"):
             continue
         constant = comparison.constant
-        value = constant if isinstance(constant, str) else text(exact(constant))
+        value = constant if isinstance(constant, str) else number_text(exact_number(constant))
         if value not in attribute.members:
             group = next((group for group in attribute.groups if group.name == value), None)
             hint = (
@@ -146,7 +146,7 @@ def _classes(condition: Condition) -> tuple[str, str]:
     root = condition.root
     if isinstance(root, Comparison) and root.operator in OPPOSITE:
         assert not isinstance(root.constant, str)
-        number = text(exact(root.constant))
+        number = number_text(exact_number(root.constant))
         return f"{OPPOSITE[root.operator]}{number}", f"{root.operator}{number}"
     return f"not ({condition.text})", condition.text
 
@@ -191,6 +191,6 @@ def _listed(names: Sequence[str], near: str = "") -> str:
 def _number(value: str) -> str | None:
     """A number in its shortest exact text; None for other texts."""
     try:
-        return text(exact(value))
+        return number_text(exact_number(value))
     except ValueError:
         return None

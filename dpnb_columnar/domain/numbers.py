@@ -16,7 +16,7 @@ LONGEST_TEXT = 2000
 """Characters of a number written out; room for every decimal that ``text`` makes of a number in range."""
 
 
-def exact(value: object) -> Fraction:
+def exact_number(value: object) -> Fraction:
     """The exact value of a declared number: an int, a Decimal, a Fraction, or text such as ``"0.1"`` or ``"1/3"``.
 
     Raises:
@@ -57,7 +57,7 @@ def _in_range(number: Fraction) -> Fraction:
     return number
 
 
-def text(value: Fraction) -> str:
+def number_text(value: Fraction) -> str:
     """Shortest exact text of a number: a decimal where it terminates, else ``"numerator/denominator"``."""
     denominator = value.denominator
     twos, fives = (_multiplicity(denominator, prime) for prime in (2, 5))

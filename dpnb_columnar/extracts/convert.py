@@ -12,17 +12,17 @@ import pyarrow.compute as pc
 
 from dpnb_columnar.domain.attributes import UnlabelledDomain
 from dpnb_columnar.domain.metadata import domain_metadata
-from dpnb_columnar.domain.validation import named
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import ConfigurationError, DataError
+from dpnb_columnar.extracts.arrow_columns import column_type
 from dpnb_columnar.extracts.codebooks.codebook import Codebook
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
-from dpnb_columnar.extracts.columns import column_type
 from dpnb_columnar.extracts.decode import EXACT_WIDTH, MalformedFieldError
 from dpnb_columnar.extracts.delimited import read_text, typed
-from dpnb_columnar.extracts.described import Described, describe, read_batches
-from dpnb_columnar.extracts.files import Extract, Progress, opened
-from dpnb_columnar.extracts.select import Selection, check_condition, keep_rows, select
+from dpnb_columnar.extracts.described_extract import Described, describe, read_batches
+from dpnb_columnar.extracts.extract_files import Extract, Progress, opened
+from dpnb_columnar.extracts.selection import Selection, check_condition, keep_rows, select
 from dpnb_columnar.extracts.writer import ahead, row_groups, write_parquet
 from dpnb_columnar.runtime.outputs import check_output
 

@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from dpnb_columnar.domain.validation import LARGEST_DECLARATION, LONGEST_NAME, is_printable
+from dpnb_columnar.domain.fields import LARGEST_DECLARATION
+from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.extracts.columns import NUMPY_TYPES
+from dpnb_columnar.extracts.arrow_columns import NUMPY_TYPES
 from dpnb_columnar.extracts.decode import BLANK, MalformedFieldError
 
 # MERGED FROM dpnb_columnar/extracts/delimited.py: Bytes of CSV on their way to the parser, which would take

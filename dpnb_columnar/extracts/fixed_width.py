@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from dpnb_columnar.domain.validation import named
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import ConfigurationError, DataError
+from dpnb_columnar.extracts.arrow_columns import arrow, column_type
 from dpnb_columnar.extracts.codebooks.codebook import Codebook
-from dpnb_columnar.extracts.columns import arrow, column_type
 from dpnb_columnar.extracts.lines import Lines, RecordLayout, home, homes, line_width, place, read_lines
 from dpnb_columnar.extracts.writer import ahead
 

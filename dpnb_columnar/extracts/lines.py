@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.extracts.arrow_columns import column
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
-from dpnb_columnar.extracts.columns import column
 from dpnb_columnar.extracts.decode import BLANK, MalformedFieldError, Table
 
 BLOCK_BYTES = 2**19

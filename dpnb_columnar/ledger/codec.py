@@ -13,7 +13,7 @@ from dpnb_columnar.budget import Approximate, Concentrated, Loss, Neighbours, Pu
 from dpnb_columnar.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.budget.amounts import LARGEST_DELTA, LARGEST_EPSILON
 from dpnb_columnar.budget.losses import numbers
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger.records import Account, Charge, Entry, Kind, canonical, sha256
 from dpnb_columnar.version import __version__
@@ -36,8 +36,8 @@ def account_entry(account: Account, number: int) -> Entry:
         *_head(number, Kind.ACCOUNT),
         dataset=account.dataset,
         neighbours=account.neighbours.value,
-        epsilon=text(account.limit.epsilon),
-        delta=text(account.limit.delta),
+        epsilon=number_text(account.limit.epsilon),
+        delta=number_text(account.limit.delta),
         parts=None if parts is None else _bounded(parts, "the files that an account is bound to", "name fewer files"),
     )
 
@@ -63,7 +63,7 @@ def spend_entry(charge: Charge, total: Spent, number: int) -> Entry:
         UsageError: if the inputs are longer than an entry can hold.
     """
     inputs = inputs_text(charge)
-    stated = {name: text(amount) for name, amount in numbers(charge.loss).items()}
+    stated = {name: number_text(amount) for name, amount in numbers(charge.loss).items()}
     return Entry(
         *_head(number, Kind.SPEND),
         dataset=charge.dataset,
@@ -76,9 +76,9 @@ def spend_entry(charge: Charge, total: Spent, number: int) -> Entry:
         noise=charge.noise,
         inputs=inputs,
         inputs_digest=sha256(inputs),
-        total_epsilon=text(total.epsilon),
-        total_delta=text(total.delta),
-        total_rho=text(total.rho),
+        total_epsilon=number_text(total.epsilon),
+        total_delta=number_text(total.delta),
+        total_rho=number_text(total.rho),
     )
 
 

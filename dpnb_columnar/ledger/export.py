@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.budget import Loss, Remaining, Spent
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger.ledger import Ledger
 from dpnb_columnar.ledger.records import Account, Entry
@@ -158,4 +158,4 @@ def _cell(name: str, value: int | str | None) -> int | str:
 
 
 def _texts(record: Loss | Spent | Remaining) -> dict[str, str]:
-    return {name: text(amount) for name, amount in asdict(record).items()}
+    return {name: number_text(amount) for name, amount in asdict(record).items()}

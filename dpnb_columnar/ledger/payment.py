@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.budget import Budget, total
 from dpnb_columnar.domain import Domain, digest
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BusyError, DataError, UsageError
 from dpnb_columnar.ledger import Charge, Ledger, check_dataset, check_run, fresh_run
 from dpnb_columnar.runtime.locks import output_lock
@@ -162,8 +162,8 @@ def _inputs(domain: Domain, data: Sequence[str], budget: Budget, mechanism: str,
     return {
         "data": sorted(data),
         "domain": digest(domain),
-        "epsilon": text(budget.epsilon),
-        "delta": text(budget.delta),
+        "epsilon": number_text(budget.epsilon),
+        "delta": number_text(budget.delta),
         "neighbours": str(budget.neighbours),
         "weights": None if budget.weights is None else str(budget.weights),
         "mechanism": mechanism,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.budget import Approximate, Loss, Remaining, Spent
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError
 from dpnb_columnar.ledger.records import Account, Charge, canonical
 
@@ -22,7 +22,7 @@ LONGEST_SHOWN = 20
 
 def amount_shown(amount: Fraction) -> str:
     """Format an amount for messages and tables: exact where that is short."""
-    exact = text(amount)
+    exact = number_text(amount)
     if len(exact) <= LONGEST_SHOWN:
         return exact
     about = Context(prec=9).divide(Decimal(amount.numerator), Decimal(amount.denominator))
@@ -116,7 +116,7 @@ def _facts(charge: Charge) -> dict[str, Any]:
     """Return the facts that a release is charged for, without its inputs."""
     return {
         "dataset": charge.dataset,
-        **{name: text(amount) for name, amount in _amounts(charge.loss).items()},
+        **{name: number_text(amount) for name, amount in _amounts(charge.loss).items()},
         "neighbours": charge.neighbours,
         "mechanism": charge.mechanism,
         "noise": charge.noise,

@@ -16,7 +16,7 @@ from dpnb_columnar.budget import Budget, Concentrated, Loss, Pure, Share, compos
 from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.numbers import exact
+from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.adaptive_histogram import AdaptiveHistogram
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
@@ -171,7 +171,7 @@ def _check_digits(shares: Sequence[Share]) -> None:
         for share in shares:
             for loss in (share.loss, share.row_loss):
                 for number in numbers(loss).values():
-                    exact(number)
+                    exact_number(number)
     except ValueError:
         raise UsageError(
             "epsilon: a share has more digits than a model file holds; give epsilon, delta and weights fewer digits"

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpnb_columnar.budget.losses import Loss, numbers
 from dpnb_columnar.domain import document_of
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import (
     SPREADS,
@@ -84,9 +84,9 @@ def _guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
         "private": guarantee.private,
         "mechanism": guarantee.mechanism,
         "noise": guarantee.noise,
-        "epsilon": None if guarantee.epsilon is None else text(guarantee.epsilon),
-        "delta": None if guarantee.delta is None else text(guarantee.delta),
-        **({} if guarantee.rho is None else {"rho": text(guarantee.rho)}),
+        "epsilon": None if guarantee.epsilon is None else number_text(guarantee.epsilon),
+        "delta": None if guarantee.delta is None else number_text(guarantee.delta),
+        **({} if guarantee.rho is None else {"rho": number_text(guarantee.rho)}),
         "neighbours": None if guarantee.neighbours is None else guarantee.neighbours.value,
         "seeded": guarantee.seeded,
         "composition": [
@@ -105,7 +105,7 @@ def _guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
 
 
 def _loss_document(loss: Loss, prefix: str) -> dict[str, str]:
-    return {prefix + name: text(number) for name, number in numbers(loss).items()}
+    return {prefix + name: number_text(number) for name, number in numbers(loss).items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpnb_columnar.domain.numbers import exact
-from dpnb_columnar.domain.validation import is_printable
+from dpnb_columnar.domain.names import is_printable
+from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import DataError, shown
 from dpnb_columnar.model.parameters import LARGEST_COUNT
 
@@ -84,7 +84,7 @@ class Fields:
         if value is None:
             return None
         try:
-            number = exact(value)
+            number = exact_number(value)
         except ValueError as error:
             raise self.wrong(f"{place}.{key}", str(error)) from None
         if number < 0:

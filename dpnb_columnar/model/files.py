@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpnb_columnar.domain.metadata import distinct
+from dpnb_columnar.domain.documents import distinct_keys
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
 from dpnb_columnar.model.document import leaves, to_document, to_json
 from dpnb_columnar.model.model import Model
@@ -100,7 +100,7 @@ def _parsed(content: bytes) -> Any:
     """
     if content.count(b"[") + content.count(b"{") > MOST_CONTAINERS:  # each takes many times its two bytes in memory
         raise ValueError("too many lists")
-    document = json.loads(content.decode("utf-8"), object_pairs_hook=distinct)
+    document = json.loads(content.decode("utf-8"), object_pairs_hook=distinct_keys)
     json.dumps(document, ensure_ascii=False).encode("utf-8")
     return document
 

@@ -12,7 +12,7 @@ from dpnb_columnar.budget import Approximate, Concentrated, Loss, Neighbours, Pu
 from dpnb_columnar.budget.conversion import implies, within
 from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.domain import Categorical, Domain, Numeric, read_domain
-from dpnb_columnar.domain.validation import LONGEST_NAME, is_printable, quoted
+from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, quoted
 from dpnb_columnar.errors import DataError, shown
 from dpnb_columnar.model.document import FORMAT, VERSION
 from dpnb_columnar.model.document_fields import Fields

@@ -11,7 +11,7 @@ import polars as pl
 
 from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.domain.condition import in_halves
-from dpnb_columnar.domain.validation import listed, named
+from dpnb_columnar.domain.names import listed, named
 from dpnb_columnar.errors import DataError, shown
 from dpnb_columnar.model.lookup import Reading, reading
 from dpnb_columnar.model.model import Model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.parameters import Guarantee
 
 RELATIONS = {
@@ -28,12 +28,12 @@ def statement(guarantee: Guarantee) -> str:
     if guarantee.seeded:
         return "NO GUARANTEE: the noise came from a seed and can be subtracted. For tests only."
     noise = f", noise {guarantee.noise}" if guarantee.noise else ""
-    epsilon = text(guarantee.epsilon)
+    epsilon = number_text(guarantee.epsilon)
     amount, exception = epsilon, ""
     if guarantee.delta:
-        delta = text(guarantee.delta)
+        delta = number_text(guarantee.delta)
         amount, exception = f"({epsilon}, {delta})", f", a probability of {delta} aside"
-    accounting = "" if guarantee.rho is None else f" Accounted as {text(guarantee.rho)}-zCDP, which implies it."
+    accounting = "" if guarantee.rho is None else f" Accounted as {number_text(guarantee.rho)}-zCDP, which implies it."
     return (
         f"{amount}-differentially private for {RELATIONS[guarantee.neighbours]}: no such change makes any "
         f"outcome more than exp({epsilon}) times as likely{exception}. Mechanism {guarantee.mechanism}{noise}."

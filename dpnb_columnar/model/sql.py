@@ -28,7 +28,7 @@ from dpnb_columnar.dialects.nodes import (
 from dpnb_columnar.dialects.rules import Kinds, category_code, check_texts, number
 from dpnb_columnar.dialects.write import header, table_named, table_or, written
 from dpnb_columnar.domain import Categorical, Numeric
-from dpnb_columnar.domain.validation import listed
+from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Table

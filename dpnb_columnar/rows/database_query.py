@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpnb_columnar.domain.validation import is_printable, listed
+from dpnb_columnar.domain.names import is_printable, listed
 from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, shown
 from dpnb_columnar.rows.database_address import Database, Dialect
 

@@ -16,7 +16,7 @@ import polars.selectors as cs
 
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
-from dpnb_columnar.domain.numbers import exact
+from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.rows.column_kinds import LARGEST_KEY, UNMATCHED_KEY, Key, Kind, category_keys, value_keys
 
 EPOCH = date(1970, 1, 1)
@@ -156,7 +156,7 @@ def missing_numbers(missing_values: Sequence[str]) -> tuple[Fraction, ...]:
     numbers = []
     for value in missing_values:
         try:
-            numbers.append(exact(value))
+            numbers.append(exact_number(value))
         except ValueError:
             continue
     return tuple(numbers)

@@ -1,4 +1,7 @@
-"""One block of the simulated census: synthetic persons, in columns coded like the IPUMS 1940 full count."""
+"""Simulated census extracts: synthetic persons in the codes of the IPUMS 1940 full count, written block by block.
+
+Libraries are loaded where they are used: this module is imported where none of them may be needed.
+"""
 
 from __future__ import annotations
 
@@ -7,68 +10,41 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.outputs import atomic_output
-from dpnb_columnar.simulate.lookup import Draws
-from dpnb_columnar.simulate.people import draw_people
-from dpnb_columnar.simulate.wages import draw_wages
-from dpnb_columnar.simulate.work import draw_work
 
 if TYPE_CHECKING:
+    import numpy as np
     import pyarrow as pa
+    from numpy.typing import NDArray
 
     from dpnb_columnar.domain import Domain
-
-COLUMN_TYPES: Mapping[str, type[np.signedinteger]] = MappingProxyType(
-    {
-        "URBAN": np.int8,
-        "RELATE": np.int8,
-        "SEX": np.int8,
-        "AGE": np.int16,
-        "MARST": np.int8,
-        "RACE": np.int8,
-        "NATIVITY": np.int8,
-        "EDUC": np.int8,
-        "EMPSTAT": np.int8,
-        "CLASSWKR": np.int8,
-        "WKSWORK1": np.int8,
-        "HRSWORK1": np.int8,
-        "SEI": np.int8,
-        "INCWAGE": np.int32,
-    }
-)
-"""Columns in the codebook's order, with types as narrow as their codes."""
-
-
-def census_block(seed: int, block: int, rows: int) -> dict[str, NDArray[np.signedinteger]]:
-    """The rows of one block. They depend on nothing but the three arguments.
-
-    Args:
-        seed: Seed of the whole file, not negative.
-        block: Index of the block.
-        rows: Rows of a full block, a multiple of four.
-
-    Returns:
-        Column name to codes of shape (rows,), in the order and types of ``COLUMN_TYPES``.
-    """
-    draws = Draws(seed, block, rows)
-    people = draw_people(draws)
-    work = draw_work(draws, people)
-    columns: dict[str, NDArray[np.signedinteger]] = {**people, **work, "INCWAGE": draw_wages(draws, people, work)}
-    return {name: columns[name].astype(kind, copy=False) for name, kind in COLUMN_TYPES.items()}
-
-
-# MERGED FROM dpnb_columnar/simulate/census.py: Streams simulated census blocks to a Parquet file that carries its own
-# domain.
 
 DATASET = "census_simulated"
 """Entry of the packaged catalogue that declares the domain."""
 
 BLOCK_ROWS = 2**17
 """Rows generated, written and held at a time: one row group."""
+
+COLUMN_TYPES: Mapping[str, str] = MappingProxyType(
+    {
+        "URBAN": "int8",
+        "RELATE": "int8",
+        "SEX": "int8",
+        "AGE": "int16",
+        "MARST": "int8",
+        "RACE": "int8",
+        "NATIVITY": "int8",
+        "EDUC": "int8",
+        "EMPSTAT": "int8",
+        "CLASSWKR": "int8",
+        "WKSWORK1": "int8",
+        "HRSWORK1": "int8",
+        "SEI": "int8",
+        "INCWAGE": "int32",
+    }
+)
+"""Columns in the codebook's order, and their NumPy and Arrow types, as narrow as their codes."""
 
 
 def simulate_census(
@@ -97,34 +73,51 @@ def simulate_census(
         progress: Called after each row group with the number of rows just written.
 
     Raises:
-        UsageError: ``rows`` or ``seed`` is out of range.
-        OutputError: The output exists, or cannot be written.
+        UsageError: If ``rows`` or ``seed`` is out of range.
+        OutputError: If the output exists, or cannot be written.
     """
+    import pyarrow.parquet as pq
+
     if rows < 1:
         raise UsageError(f"--rows {rows}: a file needs rows; give 1 or more, such as --rows 100000")
     if seed < 0:
         raise UsageError(f"--seed {seed}: give a whole number from 0 on, such as --seed 1940")
-    _write(output, _blocks(rows, seed), overwrite, progress)
-
-
-def _write(
-    output: Path, blocks: Iterator[pa.RecordBatch], overwrite: bool, progress: Callable[[int], None] | None
-) -> None:
-    """Write each block as a row group; every setting is fixed, so that equal rows give equal bytes."""
-    import pyarrow.parquet as pq
-
     with (
         atomic_output(output, overwrite=overwrite) as partial,
+        # Every setting is fixed, so that equal rows give equal bytes.
         pq.ParquetWriter(partial, _schema(_declared_domain()), version="2.6", compression="zstd") as writer,
     ):
-        for block in blocks:
+        for block in _blocks(rows, seed):
             writer.write_batch(block, row_group_size=BLOCK_ROWS)
             if progress is not None:
                 progress(block.num_rows)
 
 
+def census_block(seed: int, block: int, rows: int) -> dict[str, NDArray[np.signedinteger]]:
+    """Simulate the rows of one block. They depend on nothing but the three arguments.
+
+    Args:
+        seed: Seed of the whole file, not negative.
+        block: Index of the block.
+        rows: Rows of a full block, a multiple of four.
+
+    Returns:
+        Column name to codes of shape (rows,), in the order and types of ``COLUMN_TYPES``.
+    """
+    from dpnb_columnar.simulate.employment import draw_work
+    from dpnb_columnar.simulate.lookup_tables import Draws
+    from dpnb_columnar.simulate.people import draw_people
+    from dpnb_columnar.simulate.wages import draw_wages
+
+    draws = Draws(seed, block, rows)
+    people = draw_people(draws)
+    work = draw_work(draws, people)
+    columns: dict[str, NDArray[np.signedinteger]] = {**people, **work, "INCWAGE": draw_wages(draws, people, work)}
+    return {name: columns[name].astype(type_, copy=False) for name, type_ in COLUMN_TYPES.items()}
+
+
 def _blocks(rows: int, seed: int) -> Iterator[pa.RecordBatch]:
-    """Blocks of exactly ``rows`` rows in all. The last is cut from a full one, so a longer file begins alike."""
+    """Simulate blocks of ``rows`` rows in all; the last is cut from a full one, so a longer file begins alike."""
     import pyarrow as pa
 
     for block, start in enumerate(range(0, rows, BLOCK_ROWS)):
@@ -138,12 +131,11 @@ def _schema(domain: Domain) -> pa.Schema:
 
     from dpnb_columnar.domain.metadata import domain_metadata
 
-    fields = [(name, pa.from_numpy_dtype(kind)) for name, kind in COLUMN_TYPES.items()]
-    return pa.schema(fields, metadata=domain_metadata(domain))
+    return pa.schema(list(COLUMN_TYPES.items()), metadata=domain_metadata(domain))
 
 
 def _declared_domain() -> Domain:
-    """The domain as packaged: a catalogue in the working directory describes other people's files, not this one."""
+    """The packaged domain: a catalogue in the working directory describes other data sets, not this one."""
     from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, read_catalogue
     from dpnb_columnar.runtime.resources import resource
 

@@ -1,6 +1,6 @@
-"""Who people are: shares rounded from general knowledge of the published tables of the 1940 census.
+"""Shares of the population, rounded from general knowledge of the published tables of the 1940 census.
 
-Codes are those of the IPUMS codebook. Weights are relative; each distribution is scaled to one when it is laid out.
+Codes are those of the IPUMS codebook. Weights are relative; each distribution is scaled to one in its lookup table.
 """
 
 from __future__ import annotations

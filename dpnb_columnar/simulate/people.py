@@ -1,4 +1,4 @@
-"""Draws who people are: sex, age, race, place, nativity, marriage, household and schooling."""
+"""Who people are: sex, age, race, place, nativity, marriage, household and schooling."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from functools import cache
 import numpy as np
 
 from dpnb_columnar.simulate import marginals
-from dpnb_columnar.simulate.lookup import Codes, Draws, Groups, Lookup, steps
+from dpnb_columnar.simulate.lookup_tables import Codes, Draws, Groups, Lookup, interval_indices
 
-BANDS = steps(marginals.BAND_STARTS, marginals.OLDEST + 1)
-STAGES = steps(marginals.STAGE_STARTS, marginals.OLDEST + 1)
-SCHOOL_AGES = steps(marginals.SCHOOL_STARTS, marginals.OLDEST + 1)
+BANDS = interval_indices(marginals.BAND_STARTS, marginals.OLDEST + 1)
+STAGES = interval_indices(marginals.STAGE_STARTS, marginals.OLDEST + 1)
+SCHOOL_AGES = interval_indices(marginals.SCHOOL_STARTS, marginals.OLDEST + 1)
 
 MARRIAGES = ("spouse present", "alone again", "never married")
 MARRIAGE_OF_MARST = np.array([2, 0, 1, 1, 1, 1, 2], dtype=np.intp)
@@ -21,7 +21,10 @@ MARRIAGE_OF_MARST = np.array([2, 0, 1, 1, 1, 1, 2], dtype=np.intp)
 
 
 def draw_people(draws: Draws) -> dict[str, Codes]:
-    """Everything about a person but work and wages.
+    """Draw everything about a person but work and wages.
+
+    Args:
+        draws: The random source.
 
     Returns:
         Column name to codes, each of shape (rows,).
@@ -47,7 +50,7 @@ def draw_people(draws: Draws) -> dict[str, Codes]:
 
 
 def _household(woman: Groups, marriage: Codes, stage: Groups) -> Groups:
-    """Group of the relationship table: marriage by sex by stage of life."""
+    """Compute the group of the relationship table: marriage by sex by stage of life."""
     return (MARRIAGE_OF_MARST.take(marriage) * 2 + woman) * len(marginals.STAGE_STARTS) + stage
 
 
@@ -90,10 +93,12 @@ def _ages() -> dict[int, float]:
 
 
 def _places(urban: float) -> dict[int, float]:
+    """Urban and rural places of one race, of which ``urban`` percent live in towns."""
     return {0: marginals.NO_PLACE, 1: 100 - marginals.NO_PLACE - urban, 2: urban}
 
 
 def _nativity(band: int, other: bool, town: bool) -> dict[int, float]:
+    """Nativity of one age band; a tenth of the foreign-born share among those not white."""
     factor = marginals.URBAN_FOREIGN_FACTOR[town] * (0.1 if other else 1.0)
     born_abroad, parents_abroad = marginals.FOREIGN_BORN[band] * factor, marginals.FOREIGN_PARENTS[band] * factor
     parents = {code: parents_abroad * share for code, share in marginals.PARENTS_SPLIT.items()}
@@ -102,6 +107,7 @@ def _nativity(band: int, other: bool, town: bool) -> dict[int, float]:
 
 
 def _marriages(band: int, woman: bool) -> dict[int, float]:
+    """Marital status of one age band and sex."""
     married = (marginals.MARRIED_WOMEN if woman else marginals.MARRIED_MEN)[band]
     widowed = (marginals.WIDOWED_WOMEN if woman else marginals.WIDOWED_MEN)[band]
     divorced = (marginals.DIVORCED_WOMEN if woman else marginals.DIVORCED_MEN)[band]
@@ -110,7 +116,7 @@ def _marriages(band: int, woman: bool) -> dict[int, float]:
 
 
 def _schooling(position: int, other: bool, town: bool) -> dict[int, float]:
-    """Schooling of one age: what the cohort will reach, cut off at what its age allows."""
+    """Schooling at one age: what the cohort will reach, capped at what is possible at that age."""
     tilt = marginals.SCHOOL_TILTS[position]
     tilt += marginals.SCHOOL_TILT_NOT_WHITE * other + marginals.SCHOOL_TILT_RURAL * (not town)
     reached = {code: share * math.exp(tilt * (code - 2)) for code, share in marginals.EDUCATION.items()}
@@ -118,8 +124,9 @@ def _schooling(position: int, other: bool, town: bool) -> dict[int, float]:
 
 
 def _capped(reached: Mapping[int, float], cap: int) -> dict[int, float]:
+    """Move the weight above a cap to the cap and the code below it."""
     beyond = sum(weight for code, weight in reached.items() if code > cap)
-    kept = {code: weight for code, weight in reached.items() if code <= cap}
-    kept[cap] += beyond * marginals.AT_CAP
-    kept[max(cap - 1, 0)] += beyond * (1 - marginals.AT_CAP)
-    return kept
+    capped = {code: weight for code, weight in reached.items() if code <= cap}
+    capped[cap] += beyond * marginals.AT_CAP
+    capped[max(cap - 1, 0)] += beyond * (1 - marginals.AT_CAP)
+    return capped

@@ -1,4 +1,4 @@
-"""Draws wages of 1939 in dollars: a log-normal around what sex, age, schooling, occupation and place lead to expect.
+"""Wages of 1939 in dollars: log-normal around the wage expected from sex, age, schooling, occupation and place.
 
 Logarithms are whole thousandths and dollars come from a table, so that no rounding differs between machines.
 """
@@ -13,8 +13,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.simulate import marginals, work
-from dpnb_columnar.simulate.lookup import SLOT_BITS, Codes, Draws, Lookup
+from dpnb_columnar.simulate import marginals
+from dpnb_columnar.simulate.employment import NO_OCCUPATION_INDEX
+from dpnb_columnar.simulate.lookup_tables import SLOT_BITS, Codes, Draws, Lookup
 
 TOP_CODE = 5001
 """Dollars; stands for every wage above 5,000."""
@@ -55,7 +56,7 @@ LARGEST_LOG = 11_000
 
 
 def draw_wages(draws: Draws, people: Mapping[str, Codes], work: Mapping[str, Codes]) -> NDArray[np.int32]:
-    """INCWAGE as the codebook has it.
+    """Draw INCWAGE in the codes of the codebook.
 
     Args:
         draws: The random source.
@@ -63,7 +64,7 @@ def draw_wages(draws: Draws, people: Mapping[str, Codes], work: Mapping[str, Cod
         work: CLASSWKR, SEI, WKSWORK1 and HRSWORK1, each of shape (rows,).
 
     Returns:
-        Shape (rows,), dollars: 0 to 5000, 5001 (more), 999998 (missing), 999999 (under 14, not asked).
+        Shape (rows,), int32, dollars: 0 to 5000, 5001 (more), 999998 (missing), 999999 (under 14, not asked).
     """
     paid, heaps, answers = _draw_tables()
     expected = _expected(people, work) + _noise().take(draws.slots())
@@ -78,17 +79,17 @@ def draw_wages(draws: Draws, people: Mapping[str, Codes], work: Mapping[str, Cod
 
 
 def _expected(people: Mapping[str, Codes], work: Mapping[str, Codes]) -> NDArray[np.int32]:
-    """Thousandths of the log of the wage to expect, shape (rows,)."""
+    """Expected log wage in thousandths, shape (rows,)."""
     effects = _effects()
     woman = people["SEX"] == 2
     hours = work["HRSWORK1"]
-    found = effects["AGE"].take(people["AGE"]) + effects["EDUC"].take(people["EDUC"])
-    found += effects["SEI"].take(work["SEI"]) + effects["WKSWORK1"].take(work["WKSWORK1"])
-    found += woman * _thousandths(WOMAN_EFFECT) + (people["URBAN"] != 2) * _thousandths(RURAL_EFFECT)
-    found += (people["RACE"] != 1) * _thousandths(NOT_WHITE_EFFECT)
-    found += (~woman & (people["MARST"] == 1)) * _thousandths(HUSBAND_EFFECT)
-    found += ((hours > 0) & (hours < SHORT_HOURS)) * _thousandths(SHORT_HOURS_EFFECT)
-    return found
+    log_wage = effects["AGE"].take(people["AGE"]) + effects["EDUC"].take(people["EDUC"])
+    log_wage += effects["SEI"].take(work["SEI"]) + effects["WKSWORK1"].take(work["WKSWORK1"])
+    log_wage += woman * _thousandths(WOMAN_EFFECT) + (people["URBAN"] != 2) * _thousandths(RURAL_EFFECT)
+    log_wage += (people["RACE"] != 1) * _thousandths(NOT_WHITE_EFFECT)
+    log_wage += (~woman & (people["MARST"] == 1)) * _thousandths(HUSBAND_EFFECT)
+    log_wage += ((hours > 0) & (hours < SHORT_HOURS)) * _thousandths(SHORT_HOURS_EFFECT)
+    return log_wage
 
 
 @cache
@@ -98,7 +99,7 @@ def _draw_tables() -> tuple[Lookup, Lookup, Lookup]:
 
 @cache
 def _effects() -> dict[str, NDArray[np.int32]]:
-    """Effect of each code, in thousandths of the log wage; the base and the year's 52 weeks are in two of them."""
+    """Effect of each code on the log wage, in thousandths; ``BASE`` is in that of AGE."""
     ages = np.interp(np.arange(marginals.OLDEST + 1), list(AGE_EFFECTS), list(AGE_EFFECTS.values()))
     return {
         "AGE": _whole([BASE + effect for effect in ages]),
@@ -109,7 +110,7 @@ def _effects() -> dict[str, NDArray[np.int32]]:
 
 
 def _index_effect(index: int) -> float:
-    return INDEX_EFFECT * ((index or work.NO_OCCUPATION_INDEX) - 18) + LOW_INDEX_EFFECTS.get(index, 0.0)
+    return INDEX_EFFECT * ((index or NO_OCCUPATION_INDEX) - 18) + LOW_INDEX_EFFECTS.get(index, 0.0)
 
 
 @cache

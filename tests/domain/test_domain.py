@@ -20,7 +20,7 @@ from dpnb_columnar.domain import (
 )
 from dpnb_columnar.domain.attributes import DEFAULT_CELLS
 from dpnb_columnar.domain.condition import parse_condition
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import DomainError
 
 
@@ -219,7 +219,7 @@ def test_faulty_attributes(attribute: object, place: str, problem: str) -> None:
 
 def test_lower_bound_that_rounds_to_minus_one_has_no_logarithm() -> None:
     lower = Fraction(-1) + Fraction(1, 2**60)
-    attribute = {"lower": text(lower), "upper": text(lower + 1), "step": 1, "transform": "log1p"}
+    attribute = {"lower": number_text(lower), "upper": number_text(lower + 1), "step": 1, "transform": "log1p"}
     found = faults(census(lambda d: d["attributes"].update(new=attribute)))
     assert list(found) == ["census.attributes.new.lower"]
 

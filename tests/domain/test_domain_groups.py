@@ -34,7 +34,7 @@ from dpnb_columnar.domain import (
 )
 from dpnb_columnar.domain.editing import Edits, edited
 from dpnb_columnar.domain.groups import compressed, expanded, in_order
-from dpnb_columnar.domain.toml import entry_toml
+from dpnb_columnar.domain.toml_entry import entry_toml
 from dpnb_columnar.errors import DomainError
 from dpnb_columnar.rows.parquet import open_parquet
 

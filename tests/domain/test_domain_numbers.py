@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.domain_cases import HUGE
 
-from dpnb_columnar.domain.numbers import exact, text
+from dpnb_columnar.domain.numbers import exact_number, number_text
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ from dpnb_columnar.domain.numbers import exact, text
     ],
 )
 def test_numbers_mean_what_is_written(value: object, expected: Fraction) -> None:
-    assert exact(value) == expected
+    assert exact_number(value) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_numbers_mean_what_is_written(value: object, expected: Fraction) -> None
 )
 def test_other_values_are_no_numbers(value: object) -> None:
     with pytest.raises(ValueError, match=r"expected|range") as caught:
-        exact(value)
+        exact_number(value)
     assert type(caught.value) is ValueError
     assert len(str(caught.value)) < 200
 
@@ -71,7 +71,7 @@ RATIOS = st.builds(Fraction, WIDE, st.integers(1, 10**300))
 @given(DECIMALS | BINARY | RATIOS | st.fractions())
 def test_text_of_a_number_is_exact(number: Fraction) -> None:
     assume(max(abs(number.numerator), number.denominator) <= 10**300)
-    assert exact(text(number)) == number
+    assert exact_number(number_text(number)) == number
 
 
 @settings(deadline=None)
@@ -79,7 +79,7 @@ def test_text_of_a_number_is_exact(number: Fraction) -> None:
 def test_text_of_a_decimal_is_the_shortest(number: Decimal) -> None:
     assume(number.adjusted() > -100)
     shortest = f"{number:.200f}".rstrip("0").rstrip(".")
-    assert text(Fraction(number)) == ("0" if number == 0 else shortest)
+    assert number_text(Fraction(number)) == ("0" if number == 0 else shortest)
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_text_of_a_decimal_is_the_shortest(number: Decimal) -> None:
     ],
 )
 def test_text_of_numbers(number: Fraction, expected: str) -> None:
-    assert text(number) == expected
+    assert number_text(number) == expected

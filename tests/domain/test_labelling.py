@@ -20,7 +20,7 @@ from dpnb_columnar.domain import (
     read_declaration,
     read_domain,
 )
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, DomainError, UsageError
 
 ATTRIBUTES: dict[str, Any] = {
@@ -153,7 +153,7 @@ def test_labelled_domains_are_declarations_without_fault(domain: Declaration, da
     assert attribute.name in found.label.columns
     assert attribute.name not in names(found)
     missing = (
-        [text(value) for value in attribute.missing_values]
+        [number_text(value) for value in attribute.missing_values]
         if isinstance(attribute, Numeric)
         else (attribute.missing_values)
     )

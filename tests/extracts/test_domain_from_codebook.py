@@ -10,11 +10,11 @@ from support.codebook_cases import codebook, codebooks, codes, labelled, variabl
 
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.extracts.codebooks import amounts
+from dpnb_columnar.extracts.codebooks import numeric_attribute
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 from dpnb_columnar.extracts.codebooks.facts import adult_roles
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
-from dpnb_columnar.extracts.select import adult_like
+from dpnb_columnar.extracts.selection import adult_like
 
 USA, CPS, CENSUS = "usa.ipums.org", "cps.ipums.org", "census.gov"
 
@@ -128,8 +128,8 @@ def test_ranges_of_missing_codes_are_not_written_out_for_nothing(monkeypatch: py
         written_out.extend(members)
         return members
 
-    amounts_members = amounts._members
-    monkeypatch.setattr(amounts, "_members", noted)
+    amounts_members = numeric_attribute._members
+    monkeypatch.setattr(numeric_attribute, "_members", noted)
     ranges = [Code(str(first), "Unknown", str(first + 3999)) for first in range(0, 4_000_000, 4000)]
     assert made(amount("HUGE", 9, 0, *ranges)) == "more than 10000 of its codes mean that the value is missing"
     assert len(written_out) == 8000

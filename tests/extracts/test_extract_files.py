@@ -15,7 +15,7 @@ from support.extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE, write_extr
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.extracts import lines, writer
 from dpnb_columnar.extracts.convert import convert, plan_conversion
-from dpnb_columnar.extracts.files import bytes_on_disk, find_extracts, opened
+from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts, opened
 from dpnb_columnar.extracts.writer import ahead
 
 

@@ -18,7 +18,7 @@ from dpnb_columnar.errors import OutputError, UsageError
 from dpnb_columnar.runtime.resources import resource
 from dpnb_columnar.simulate import simulate_census
 from dpnb_columnar.simulate.census import BLOCK_ROWS
-from dpnb_columnar.simulate.lookup import Draws, Lookup, steps
+from dpnb_columnar.simulate.lookup_tables import Draws, Lookup, interval_indices
 
 ROWS = 150_000
 SEED = 1940
@@ -287,5 +287,5 @@ def test_a_lookup_honours_the_shares_of_each_group(bits: int) -> None:
     assert share(found[group == 1] == 9) == pytest.approx(0.75, abs=0.015)
 
 
-def test_steps_find_the_interval_of_each_number() -> None:
-    np.testing.assert_array_equal(steps((0, 2, 3), 6), [0, 0, 1, 2, 2, 2])
+def test_interval_indices_find_the_interval_of_each_number() -> None:
+    np.testing.assert_array_equal(interval_indices((0, 2, 3), 6), [0, 0, 1, 2, 2, 2])

@@ -9,7 +9,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import say, stage, table
-from dpnb_columnar.domain.numbers import text
+from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
     from dpnb_columnar.audit.findings import Audit, Claim
@@ -98,4 +98,4 @@ def _report(found: Audit) -> None:
 
 
 def _told(claim: Claim) -> str:
-    return text(claim.epsilon) + (f", {float(claim.delta):.0e}" if claim.delta else "")
+    return number_text(claim.epsilon) + (f", {float(claim.delta):.0e}" if claim.delta else "")

@@ -61,7 +61,7 @@ def show(
 
     from dpnb_columnar.cli.tables import domain_table
     from dpnb_columnar.domain import document_of
-    from dpnb_columnar.domain.toml import entry_toml
+    from dpnb_columnar.domain.toml_entry import entry_toml
 
     if toml and json:
         raise UsageError("--toml and --json: give one of them")
@@ -178,7 +178,7 @@ def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) ->
     named = [] if attributes is None else listed(attributes)
     if ADULT_LIKE not in named:
         return restricted(domain, None if attributes is None else named, drop)
-    from dpnb_columnar.extracts.select import adult_like
+    from dpnb_columnar.extracts.selection import adult_like
 
     chosen, absent = adult_like([attribute.name for attribute in domain.attributes])
     if not chosen:
@@ -190,7 +190,7 @@ def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) ->
 
 
 def _write(domain: Declaration, found: FoundDeclaration, source: Path | None, output: Path, overwrite: bool) -> None:
-    from dpnb_columnar.domain.toml import entry_toml
+    from dpnb_columnar.domain.toml_entry import entry_toml
     from dpnb_columnar.rows.parquet import copy_with_domain
     from dpnb_columnar.runtime.outputs import atomic_output
 

@@ -75,7 +75,7 @@ def command(
           --codebook PUMS_Data_Dictionary_2018.csv
     """
     from dpnb_columnar.extracts.convert import convert, plan_conversion
-    from dpnb_columnar.extracts.files import bytes_on_disk, find_extracts
+    from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts
 
     check_parquet(output)
     check_target(output, overwrite, [*extract, *([] if config is None else [config])])

@@ -71,7 +71,7 @@ def _text(found: Draft, files: tuple[Path, ...]) -> str:
     from glob import escape
 
     from dpnb_columnar.domain import UnlabelledDomain
-    from dpnb_columnar.domain.toml import comment, entry_toml
+    from dpnb_columnar.domain.toml_entry import comment, entry_toml
 
     domain = UnlabelledDomain(files[0].stem, found.attributes)
     entry = entry_toml(domain, {"files": [escape(file.name) for file in files]}, found.remarks)

@@ -7,7 +7,7 @@ import polars as pl
 from dpnb_columnar.counting.query_results import statistics_of
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.validation import listed, named
+from dpnb_columnar.domain.names import listed, named
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.column_checks import check_kinds
 from dpnb_columnar.rows.column_kinds import kind_of

@@ -10,7 +10,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from dpnb_columnar.domain.validation import LARGEST_DECLARATION, is_printable, listed
+from dpnb_columnar.domain.fields import LARGEST_DECLARATION
+from dpnb_columnar.domain.names import is_printable, listed
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, shown
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
 

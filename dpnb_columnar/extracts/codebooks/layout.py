@@ -33,8 +33,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.domain.toml import parsed_toml
-from dpnb_columnar.domain.validation import Fields
+from dpnb_columnar.domain.documents import parse_toml
+from dpnb_columnar.domain.fields import Fields
 from dpnb_columnar.errors import ConfigurationError, shown
 from dpnb_columnar.extracts.codebooks.checks import ENCODINGS, LONGEST_LABEL, checked, inconsistent, text_of
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
@@ -56,7 +56,7 @@ def read_layout_file(path: Path) -> Codebook:
         ConfigurationError: It is no layout, or what it says fits no extract.
     """
     try:
-        document = parsed_toml(text_of(path))
+        document = parse_toml(text_of(path))
     except ValueError as error:
         raise ConfigurationError(f"{path}: not a TOML file: {error}") from None
     reader = _Reader()

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing, UnlabelledDomain
-from dpnb_columnar.domain.validation import LARGEST_DECLARATION
+from dpnb_columnar.domain.fields import LARGEST_DECLARATION
 from dpnb_columnar.errors import UsageError, shown
-from dpnb_columnar.extracts.codebooks.amounts import amount, spells_numbers
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 from dpnb_columnar.extracts.codebooks.facts import amount_fact, technical_reason
 from dpnb_columnar.extracts.codebooks.labels import Meaning, meaning_of
+from dpnb_columnar.extracts.codebooks.numeric_attribute import amount, spells_numbers
 
 # MERGED FROM dpnb_columnar/extracts/codebooks/to_domain.py: The categorical attribute that a variable of names makes,
 # its codes as the column will hold them.

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.domain.numbers import exact
+from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.extracts.codebooks.codebook import Variable
 
 
@@ -95,8 +95,8 @@ def _amount_facts() -> tuple[AmountFact, ...]:
 
 
 def _as_numbers(fact: dict[str, Any]) -> dict[str, Any]:
-    bounds: dict[str, Any] = {key: exact(fact[key]) for key in ("lower", "upper") if key in fact}
-    return {**_as_tuples(fact), **bounds, "missing_values": tuple(map(exact, fact.get("missing_values", ())))}
+    bounds: dict[str, Any] = {key: exact_number(fact[key]) for key in ("lower", "upper") if key in fact}
+    return {**_as_tuples(fact), **bounds, "missing_values": tuple(map(exact_number, fact.get("missing_values", ())))}
 
 
 def _as_tuples(table: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from dpnb_columnar.extracts.codebooks.codebook import Form, Variable
 from dpnb_columnar.extracts.decode import BLANK, MalformedFieldError, Table, decimal_numbers, digits, whole_numbers
 
-# MERGED FROM dpnb_columnar/extracts/columns.py: Characters to text: one field of many lines at a time, as Arrow
+# MERGED FROM dpnb_columnar/extracts/arrow_columns.py: Characters to text: one field of many lines at a time, as Arrow
 # strings.
 
 Offsets = npt.NDArray[np.int64]

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from dpnb_columnar.domain.attribute_reader import LARGEST_EXACT_INTEGER
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Numeric
-from dpnb_columnar.domain.numbers import text
-from dpnb_columnar.domain.validation import LARGEST_DECLARATION
+from dpnb_columnar.domain.fields import LARGEST_DECLARATION
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.extracts.codebooks.codebook import Code, Form, Variable
 from dpnb_columnar.extracts.codebooks.facts import AmountFact
 from dpnb_columnar.extracts.codebooks.labels import Meaning, meaning_of
@@ -85,7 +85,8 @@ def _checked(attribute: Numeric) -> Numeric | str:
     if lower >= upper:
         return "it has one value only"
     if (upper - lower) / step > MAXIMUM_CELLS or max(abs(lower), abs(upper)) > step * LARGEST_EXACT_INTEGER:
-        return f"its values, {text(lower)} to {text(upper)}, are more than a grid can hold ({MAXIMUM_CELLS} cells)"
+        values = f"{number_text(lower)} to {number_text(upper)}"
+        return f"its values, {values}, are more than a grid can hold ({MAXIMUM_CELLS} cells)"
     return attribute
 
 

@@ -1,7 +1,8 @@
-"""Random draws by table: a 16-bit slot picks a value from a table in which every value owns its share of the slots.
+"""Random draws by lookup table: a 16-bit draw is the index into a table where each value has its share of the slots.
 
 Only the raw output of the bit generator is used, whose stream NumPy promises to keep (NEP 19), and only whole numbers
-follow from it. So a seed means the same rows on every machine and with every version of NumPy.
+follow from it. So a seed gives the same rows on every machine and with every version of NumPy; ``Generator.choice``
+promises neither.
 """
 
 from __future__ import annotations
@@ -36,10 +37,10 @@ class Draws:
         self.rows = rows
 
     def slots(self) -> NDArray[np.uint16]:
-        """The next draws.
+        """Draw one slot per row.
 
         Returns:
-            Shape (rows,), independent and uniform on 0..65535.
+            Shape (rows,), uint16, independent and uniform on 0..65535.
         """
         words = np.asarray(self._bits.random_raw(self.rows // SLOTS_PER_WORD))
         return words.astype("<u8", copy=False).view("<u2")
@@ -55,33 +56,37 @@ class Lookup:
 
     def __init__(self, distributions: Sequence[Mapping[int, float]], bits: int = SLOT_BITS) -> None:
         self._bits = bits
-        self._table = np.concatenate([_laid_out(weights, 1 << bits) for weights in distributions])
+        self._table = np.concatenate([_fill_slots(weights, 1 << bits) for weights in distributions])
 
     def draw(self, draws: Draws, group: Groups | None = None) -> Codes:
-        """One value per row.
+        """Draw one value per row.
 
         Args:
             draws: The random source.
-            group: Shape (rows,), the group each row belongs to; ``None`` when there is one group only.
+            group: Group of each row, shape (rows,), intp; ``None`` when there is one group only.
 
         Returns:
-            Shape (rows,).
+            Shape (rows,), int8.
         """
         slots = (draws.slots() >> (SLOT_BITS - self._bits)).astype(np.intp)
         return self._table.take(slots if group is None else (group << self._bits) + slots)
 
 
-def _laid_out(weights: Mapping[int, float], slots: int) -> Codes:
-    """Each value as often as its share of the slots, by rounding the cumulative shares: they always fill the table."""
+def _fill_slots(weights: Mapping[int, float], slots: int) -> Codes:
+    """Repeat each value by its share of the slots; rounding the cumulative shares always fills the table exactly."""
     ends = np.cumsum(list(weights.values()))
     bounds = np.rint(ends / ends[-1] * slots).astype(np.int64)
     return np.repeat(np.array(list(weights), dtype=np.int8), np.diff(bounds, prepend=0))
 
 
-def steps(starts: Sequence[int], length: int) -> Groups:
-    """Index of the interval that each of ``0..length - 1`` falls in, for increasing interval starts from 0.
+def interval_indices(starts: Sequence[int], length: int) -> Groups:
+    """Compute the index of the interval that each of ``0..length - 1`` falls in.
+
+    Args:
+        starts: Start of each interval, increasing, the first 0.
+        length: Number of values.
 
     Returns:
-        Shape (length,).
+        Shape (length,), intp.
     """
     return np.searchsorted(np.asarray(starts), np.arange(length), side="right") - 1

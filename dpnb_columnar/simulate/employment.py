@@ -1,4 +1,7 @@
-"""Draws what people do: employment, class of worker, occupation, and the weeks and hours worked."""
+"""Employment, class of worker, occupation, and the weeks and hours worked.
+
+Shares are rounded from general knowledge of the published tables of the 1940 census, as those of ``marginals``.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,17 @@ from functools import cache
 import numpy as np
 
 from dpnb_columnar.simulate import marginals
-from dpnb_columnar.simulate.lookup import Codes, Draws, Groups, Lookup
+from dpnb_columnar.simulate.lookup_tables import Codes, Draws, Groups, Lookup
 from dpnb_columnar.simulate.people import BANDS, MARRIAGE_OF_MARST, STAGES
 
-# MERGED FROM dpnb_columnar/simulate/work.py: What people do: shares rounded from general knowledge of the published
-# tables of the 1940 census.
+EMPLOYED, UNEMPLOYED = 1, 2
+"""Codes of EMPSTAT; 3 is not in the labor force."""
+OWN_ACCOUNT, WAGES = 1, 2
+"""Codes of CLASSWKR."""
+STAGE_COUNT = len(marginals.STAGE_STARTS)
+SCHOOL_CODES = len(marginals.EDUCATION)
+NOT_ASKED = {0: 1.0}
+"""Distribution of a question that children were not asked: code 0 for all."""
 
 EMPLOYED_MEN = (14, 47, 77, 86, 88, 88, 84, 74, 46, 17)
 UNEMPLOYED_MEN = (6, 19, 16, 10, 8.5, 8, 9, 10, 6, 1.5)
@@ -90,6 +99,7 @@ FULL_YEAR_AND_NONE = {
 """Percent who worked 52 weeks, and none, for each stage of life from 14 on."""
 
 OTHER_HOURS = dict.fromkeys(range(1, 99), 0.08)
+"""Weight of a number of hours that ``HOURS`` does not name."""
 HOURS: dict[str, dict[int, float]] = {
     "wages in town": {40: 35, 48: 16, 44: 11, 54: 3, 60: 4, 50: 3, 42: 3, 45: 3, 35: 2, 36: 2, 30: 2, 24: 2, 56: 2},
     "wages in the country": {40: 22, 48: 13, 60: 14, 54: 5, 50: 5, 44: 6, 70: 5, 72: 3, 35: 4, 42: 3, 30: 2, 84: 1},
@@ -101,16 +111,8 @@ NOT_AT_WORK = 3.5
 """Percent of the employed with a job but no hours that week."""
 
 
-EMPLOYED, UNEMPLOYED = 1, 2
-OWN_ACCOUNT, WAGES = 1, 2
-STAGE_COUNT = len(marginals.STAGE_STARTS)
-SCHOOL_CODES = len(marginals.EDUCATION)
-NOTHING = {0: 1.0}
-"""Distribution of every question that children were not asked."""
-
-
 def draw_work(draws: Draws, people: Mapping[str, Codes]) -> dict[str, Codes]:
-    """Work as asked of persons of 14 and over; code 0 for everyone else.
+    """Draw the answers about work of persons of 14 and over; code 0 for everyone else.
 
     Args:
         draws: The random source.
@@ -140,7 +142,7 @@ def draw_work(draws: Draws, people: Mapping[str, Codes]) -> dict[str, Codes]:
 
 
 def _occupation_group(people: Mapping[str, Codes], woman: Groups, town: Groups, worker: Codes) -> Groups:
-    """Group of the occupation table: 0 for none, then column of ``OCCUPATIONS`` by race by schooling."""
+    """Compute the group of the occupation table: 0 for none, then column of ``OCCUPATIONS`` by race by schooling."""
     own = (worker == OWN_ACCOUNT).astype(np.intp)
     column = np.where(woman == 1, np.where(own == 1, 6, 5 - town), own * 2 + 1 - town)
     group = 1 + (column * 2 + (people["RACE"] != 1)) * SCHOOL_CODES + people["EDUC"]
@@ -154,7 +156,7 @@ def _tables() -> dict[str, Lookup]:
         "CLASSWKR": Lookup(_classes()),
         "SEI": Lookup(
             [
-                NOTHING,
+                NOT_ASKED,
                 *(
                     _occupations(column, other, school)
                     for column in range(7)
@@ -165,7 +167,7 @@ def _tables() -> dict[str, Lookup]:
             bits=12,
         ),
         "WKSWORK1": Lookup(_weeks(), bits=14),
-        "HRSWORK1": Lookup([NOTHING, *(_hours(shares) for shares in HOURS.values())]),
+        "HRSWORK1": Lookup([NOT_ASKED, *(_hours(shares) for shares in HOURS.values())]),
     }
 
 
@@ -177,21 +179,21 @@ def _employment() -> list[dict[int, float]]:
         (EMPLOYED_WIDOWS, UNEMPLOYED_WIDOWS),
         (EMPLOYED_SINGLE_WOMEN, UNEMPLOYED_SINGLE_WOMEN),
     )
-    found: list[dict[int, float]] = []
+    distributions: list[dict[int, float]] = []
     for employed, unemployed in shares:
-        found.append(NOTHING)
-        found += [{1: at, 2: out, 3: 100 - at - out} for at, out in zip(employed, unemployed, strict=True)]
-    return found
+        distributions.append(NOT_ASKED)
+        distributions += [{1: at, 2: out, 3: 100 - at - out} for at, out in zip(employed, unemployed, strict=True)]
+    return distributions
 
 
 def _classes() -> list[dict[int, float]]:
     """The employed by sex, place and stage of life; then those not in the labor force; then the unemployed."""
-    found: list[dict[int, float]] = []
+    distributions: list[dict[int, float]] = []
     for sex in (1, 2):
         for town in (False, True):
-            found.append(NOTHING)
-            found += [{OWN_ACCOUNT: own, WAGES: 100 - own} for own in SELF_EMPLOYED[sex, town]]
-    return [*found, NOTHING, dict(UNEMPLOYED_CLASSES)]
+            distributions.append(NOT_ASKED)
+            distributions += [{OWN_ACCOUNT: own, WAGES: 100 - own} for own in SELF_EMPLOYED[sex, town]]
+    return [*distributions, NOT_ASKED, dict(UNEMPLOYED_CLASSES)]
 
 
 def _occupations(column: int, other: bool, school: int) -> dict[int, float]:
@@ -205,17 +207,17 @@ def _occupations(column: int, other: bool, school: int) -> dict[int, float]:
 def _weeks() -> list[dict[int, float]]:
     """By activity (own account, on wages, unemployed, not in the labor force), then by stage of life."""
     whole = sum(PART_YEAR.values())
-    found: list[dict[int, float]] = []
+    distributions: list[dict[int, float]] = []
     for activity in ("self-employed", "employed", "unemployed", "not in the labor force"):
-        found.append(NOTHING)
+        distributions.append(NOT_ASKED)
         for full, none in FULL_YEAR_AND_NONE[activity]:
             part = (100 - full - none) / whole
-            found.append({0: none, 52: full} | {weeks: part * share for weeks, share in PART_YEAR.items()})
-    return found
+            distributions.append({0: none, 52: full} | {weeks: part * share for weeks, share in PART_YEAR.items()})
+    return distributions
 
 
 def _hours(shares: Mapping[int, float]) -> dict[int, float]:
-    """Usual hours of one kind of work, some at every other number, and none for those with a job but not at it."""
-    scattered = dict(OTHER_HOURS) | dict(shares)
-    none = sum(scattered.values()) * NOT_AT_WORK / (100 - NOT_AT_WORK)
-    return {0: none, **scattered}
+    """Hours of one kind of work: its usual ones, a few at every other number, and none for those not at work."""
+    at_work = dict(OTHER_HOURS) | dict(shares)
+    none = sum(at_work.values()) * NOT_AT_WORK / (100 - NOT_AT_WORK)
+    return {0: none, **at_work}

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 import difflib
-import json
-import re
-import unicodedata
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
-from itertools import islice
 from typing import Any, TypeVar
 
-from dpnb_columnar.domain.numbers import exact
+from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, listed, quoted
+from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import Fault, shown
 
 LARGEST_DECLARATION = 10_000
 """Most attributes, and most values of one attribute: bounds what a file from elsewhere can ask for."""
-
-UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
-"""Unicode categories: control characters, surrogates, line and paragraph separators."""
-
-LONGEST_NAME = 256
-"""Characters of the name of a column or a data set."""
 
 LONGEST_VALUE = 8192
 """Characters of a category or a class, which may be named after a condition."""
 
 MOST_FAULTS = 20
 """Faults that are reported together."""
-
-LONGEST_SHOWN = 80
-"""Characters of a name in a message."""
-
-MOST_NAMED = 20
-"""Names that one message lists."""
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -66,7 +51,7 @@ class Fields:
             self.fault(f"{place}.{key}", "missing: bounds are declared, never taken from the rows")
             return None
         try:
-            return exact(table[key])
+            return exact_number(table[key])
         except ValueError as error:
             self.fault(f"{place}.{key}", str(error))
             return None
@@ -79,7 +64,7 @@ class Fields:
         found = []
         for value in values:
             try:
-                found.append(exact(value))
+                found.append(exact_number(value))
             except ValueError as error:
                 self.fault(f"{place}.{key}", str(error))
         return tuple(found)
@@ -130,35 +115,7 @@ class Fields:
         return default
 
 
-def listed(values: Sequence[str]) -> str:
-    """The first few of a list of values, quoted."""
-    first = ", ".join(shown(value) for value in values[:5])
-    return f"{first} and {len(values) - 5} more" if len(values) > 5 else first
-
-
 def reported(faults: Sequence[Fault]) -> list[Fault]:
     """The first faults, and how many more there are: a file from elsewhere may have a fault at every key."""
     more = len(faults) - MOST_FAULTS
     return [*faults[:MOST_FAULTS], *([Fault("...", f"and {more} more")] if more > 0 else [])]
-
-
-def quoted(key: str) -> str:
-    """A key as TOML writes it, what cannot be printed escaped, and cut where it is longer than any name."""
-    written = key if re.fullmatch(r"[\w-]+", key) else json.dumps(key, ensure_ascii=not key.isprintable())
-    return written if len(written) <= LONGEST_SHOWN else f"{written[:LONGEST_SHOWN]}..."
-
-
-def is_printable(text: str) -> bool:
-    """Whether a text stays on one line, and can be written at all."""
-    return text.isprintable() or not any(unicodedata.category(letter) in UNPRINTABLE for letter in text)
-
-
-def named(names: Collection[str]) -> str:
-    """Names from a file as a message lists them: without quotes, on one line, and not all where there are many."""
-    first = ", ".join(_name(name) for name in islice(names, MOST_NAMED))
-    return f"{first} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else first
-
-
-def _name(name: str) -> str:
-    """A name; what cannot be printed escaped, what is longer than any name cut."""
-    return name if is_printable(name) and len(name) <= LONGEST_SHOWN else shown(name)

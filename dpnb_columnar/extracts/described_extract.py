@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.domain.validation import named
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Variable
 from dpnb_columnar.extracts.delimited import read_delimited, read_header
-from dpnb_columnar.extracts.files import Extract, Progress, opened
+from dpnb_columnar.extracts.extract_files import Extract, Progress, opened
 from dpnb_columnar.extracts.fixed_width import read_fixed_width
 from dpnb_columnar.extracts.lines import column_names, homes
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
-from dpnb_columnar.domain.validation import named
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import UsageError, shown
 from dpnb_columnar.extracts.codebooks.facts import adult_roles
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dpnb_columnar.rows.column_kinds import Kind
 
-# MERGED FROM dpnb_columnar/extracts/select.py: Thirteen attributes like those of the Adult data set, by name
+# MERGED FROM dpnb_columnar/extracts/selection.py: Thirteen attributes like those of the Adult data set, by name
 # (``facts/adult_like.toml``).
 
 
