@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
+from importlib.metadata import version
 from pathlib import Path
 
 from dpnb_columnar.cli.main import exit_code
@@ -24,6 +25,8 @@ INTRODUCTION = f"""# Command line
 What `{PROGRAM} COMMAND --help` prints, for every command. This page is written by `python docs/write_cli_reference.py`.
 [Exit codes](../batch.md#exit-codes) and [settings from files and the environment](../batch.md#configuration) are
 described with scheduled runs.
+
+<!-- typer {version("typer")} -->
 """
 
 

@@ -1,19 +1,28 @@
-"""The documentation names things that exist: proofs living functions and tests, the README living commands."""
+"""The documentation names things that exist, and its commands print what it shows."""
 
 from __future__ import annotations
 
 import re
+import shlex
+import subprocess
+import sys
 import tomllib
+from collections.abc import Iterator
 from decimal import Decimal
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from support.examples import blocks
+from support.running import Run
 
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.domain import read_domain
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+DOCUMENTS = [*ROOT.glob("*.md"), *PAGES]
+IN_A_CHECKOUT = pytest.mark.skipif(not (ROOT / "mkdocs.yml").is_file(), reason="not a checkout")
 
 
 def definitions(folder: str) -> set[str]:
@@ -23,10 +32,21 @@ def definitions(folder: str) -> set[str]:
     return {*found, *(file.name for file in files)}
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_named_tests_exist(document: Path) -> None:
-    named = set(re.findall(r"`(test_\w+(?:\.py)?)`", document.read_text()))
-    assert named <= definitions("tests")
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_named_tests_files_and_links_exist(document: Path) -> None:
+    text = document.read_text()
+    assert set(re.findall(r"`(test_\w+(?:\.py)?)`", text)) <= definitions("tests")
+    for path in re.findall(r"`((?:dpnb_columnar|tests|docs|benchmarks)/[\w/.-]+)`", text):
+        assert (ROOT / path).exists(), path
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+        assert (document.parent / link).exists(), link
+
+
+@IN_A_CHECKOUT
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text()
+    for page in PAGES:
+        assert page.relative_to(ROOT / "docs").as_posix() in navigation
 
 
 def test_proofs_name_living_functions_and_each_section_its_attack() -> None:
@@ -78,3 +98,63 @@ def test_the_readmes_declaration_is_a_domain() -> None:
     (table,) = tomllib.loads(block[1], parse_float=Decimal).values()
     domain = read_domain("census", {key: table[key] for key in ("label", "attributes")}, "README.md")
     assert len(domain.attributes) == 4
+
+
+@IN_A_CHECKOUT
+def test_ci_runs_the_readmes_test_command() -> None:
+    """Its steps without the virtual environment, which is already there."""
+    (command,) = re.findall(r"^python3 -m venv .venv && (.*pytest)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    script = (ROOT / ".ci" / "run").read_text().replace("install --quiet", "install").splitlines()
+    assert script[-2:] == [step.strip().removeprefix(".venv/bin/") for step in command.split("&&")]
+
+
+def shape(line: str) -> str:
+    """A line of output without what depends on the noise: numbers, and how wide they make a column."""
+    return re.sub(r"\s+", " ", re.sub(r"[\d.]+", "#", re.sub(r"--+", "-", line))).strip()
+
+
+def transcript(document: Path) -> Iterator[tuple[list[str], list[str]]]:
+    """Commands that a page shows with a prompt, and the lines it shows below each."""
+    for block in blocks("console", document.read_text()):
+        for part in re.split(r"^\$ dpnb-columnar ", block, flags=re.MULTILINE)[1:]:
+            command, *lines = part.splitlines()
+            yield shlex.split(command), lines
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("document", [ROOT / "README.md", ROOT / "docs" / "index.md"], ids=lambda path: path.name)
+def test_transcripts_are_what_the_commands_print(document: Path, run: Run) -> None:
+    commands = list(transcript(document))
+    assert len(commands) > 3
+    for command, shown in commands:
+        printed = [shape(line) for line in run(*command).out.splitlines()]
+        for line in [shape(line) for line in shown if line not in ("", "...", "  ...")]:
+            assert line in printed, f"{command}: {line}"
+            printed = printed[printed.index(line) + 1 :]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", ["domain.md", "choosing.md"])
+def test_commands_of_the_page_run(name: str, run: Run) -> None:
+    lines = "".join(blocks("sh", (ROOT / "docs" / name).read_text())).splitlines()
+    assert len(lines) > 1
+    for line in lines:
+        run(*shlex.split(line)[1:])
+
+
+def test_the_declaration_of_the_domain_page_is_a_domain() -> None:
+    (table,) = tomllib.loads(blocks("toml", (ROOT / "docs" / "domain.md").read_text())[0]).values()
+    read_domain("census", {key: table[key] for key in ("label", "attributes")}, "domain.md")
+
+
+def test_the_command_line_reference_is_what_the_help_says() -> None:
+    """Write it anew with ``python docs/write_cli_reference.py``."""
+    page = (ROOT / "docs" / "reference" / "cli.md").read_text()
+    (written_with,) = re.findall(r"<!-- typer (.*) -->", page)
+    if version("typer") != written_with:
+        pytest.skip(f"typer {version('typer')} words the help in another way than {written_with}")
+    program = "from write_cli_reference import reference; print(reference(), end='')"
+    printed = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT / "docs", capture_output=True, text=True, check=True
+    ).stdout
+    assert printed == page
