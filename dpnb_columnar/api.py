@@ -21,8 +21,8 @@ from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.ledger.payment import Payment, payment_for
 from dpnb_columnar.mechanisms.release import plan
 from dpnb_columnar.mechanisms.release import release as release_statistics
-from dpnb_columnar.model.files import load_model as read_model
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.rows.frames import Frame, is_frame
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]

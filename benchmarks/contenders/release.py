@@ -20,7 +20,7 @@ from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.mechanisms.release import release
-from dpnb_columnar.model.document import to_document, to_json
+from dpnb_columnar.model.model_document import to_document, to_json
 
 LOADING = {
     "label": {"column": "class", "classes": ["0", "1"]},

@@ -171,12 +171,12 @@ def query_for(database: Database, table: str | None, query: Path | None, columns
         UsageError: Not exactly one of table and query is given, or the name is no table's.
         MissingInputError, DataError: The query's file cannot be read.
     """
-    from dpnb_columnar.dialects.write import selected
+    from dpnb_columnar.dialects.rendering import select_columns
 
     if (table is None) == (query is None):
         raise UsageError(f"{database}: say which rows: --table NAME, or --query FILE.sql")
     if table is not None:
-        return selected(table, columns, database.dialect)
+        return select_columns(table, columns, database.dialect)
     assert query is not None
     return _read(query)
 

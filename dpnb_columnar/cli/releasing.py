@@ -16,8 +16,8 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError
 from dpnb_columnar.mechanisms.release import plan, release
-from dpnb_columnar.model.files import load_model, save_model
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.noise import ExactSampler, SeededBits, SystemBits
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_output

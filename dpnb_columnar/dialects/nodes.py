@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -120,3 +121,33 @@ def below(left: exp.Expr, right: exp.Expr) -> exp.LT:
 def equal(left: exp.Expr, right: exp.Expr) -> exp.EQ:
     """``left = right``."""
     return exp.EQ(this=left, expression=right)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A 64-bit float of a query with Python's operators, so that a formula reads as it does elsewhere.
+
+    Attributes:
+        node: The expression; each use in a formula is a copy of it.
+    """
+
+    node: exp.Expr
+
+    def __add__(self, other: Number | float) -> Number:
+        return Number(plus(self.node.copy(), _node(other)))
+
+    def __sub__(self, other: Number | float) -> Number:
+        return Number(minus(self.node.copy(), _node(other)))
+
+    def __mul__(self, other: Number | float) -> Number:
+        return Number(times(self.node.copy(), _node(other)))
+
+    def __rmul__(self, other: float) -> Number:
+        return Number(times(double(other), self.node.copy()))
+
+    def __truediv__(self, other: Number | float) -> Number:
+        return Number(over(self.node.copy(), _node(other)))
+
+
+def _node(value: Number | float) -> exp.Expr:
+    return value.node.copy() if isinstance(value, Number) else double(value)

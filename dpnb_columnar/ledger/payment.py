@@ -72,7 +72,7 @@ class Payment:
             BusyError: Another attempt of this run does not come to an end.
         """
         from dpnb_columnar.mechanisms.release import release
-        from dpnb_columnar.model.document import to_document, to_json
+        from dpnb_columnar.model.model_document import to_document, to_json
 
         with self._alone(), Ledger(self.ledger) as ledger:
             bound = ledger.account(self.charge.dataset).parts
@@ -112,7 +112,7 @@ class Payment:
             yield
 
     def _model(self, document: str) -> Model:
-        from dpnb_columnar.model.parsing import from_document
+        from dpnb_columnar.model.model import from_document
 
         return from_document(json.loads(document), f"{self.ledger}: run {self.charge.run}")
 

@@ -27,8 +27,9 @@ from dpnb_columnar.mechanisms.moments import MOMENTS
 from dpnb_columnar.mechanisms.queries import COUNTS
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import AttributeParameters, Guarantee, Histogram
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram
 from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
 from dpnb_columnar.sensitivity.search import SMALLEST_BETA
 from dpnb_columnar.version import __version__

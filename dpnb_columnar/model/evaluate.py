@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.predict import PREDICTED, probability_column, score
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import class_code, row_fits
@@ -51,7 +51,7 @@ class Evaluation:
     calibration: tuple[Calibration, ...]
 
 
-def evaluate(model: Model, files: Sequence[Path]) -> Evaluation:
+def evaluate(model: NaiveBayes, files: Sequence[Path]) -> Evaluation:
     """Score labelled rows and compare.
 
     Args:
@@ -84,7 +84,7 @@ def evaluate(model: Model, files: Sequence[Path]) -> Evaluation:
     return _summary(cells, domain.classes)
 
 
-def _scored(model: Model, file: Path, source: ParquetSource) -> pl.LazyFrame:
+def _scored(model: NaiveBayes, file: Path, source: ParquetSource) -> pl.LazyFrame:
     """Scores of the rows of one file that fit the domain, beside the code of their class (``true``)."""
     domain = model.domain
     truth = "true ".join(["", *domain.columns])  # longer than the name of any column the model reads

@@ -1,14 +1,12 @@
-"""The released classifier."""
+"""The released classifier as users hold it: predict, write SQL, save and load."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
-from dpnb_columnar.domain import Domain
-from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Guarantee
+from dpnb_columnar.model.parameters import NaiveBayes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,23 +16,11 @@ if TYPE_CHECKING:
     from dpnb_columnar.rows.frames import Frame
 
 
-@dataclass(frozen=True)
-class Model:
+class Model(NaiveBayes):
     """A released naive Bayes classifier.
 
-    Attributes:
-        domain: The declared domain it was trained for.
-        guarantee: What was promised about the rows.
-        classes: Class counts and priors.
-        attributes: Parameters per attribute, in declared order; an attribute that was not asked about is absent.
-        software: Versions of the program and of the libraries that drew the values.
+    Its attributes are those of ``NaiveBayes``: ``domain``, ``guarantee``, ``classes``, ``attributes`` and ``software``.
     """
-
-    domain: Domain
-    guarantee: Guarantee
-    classes: ClassCounts
-    attributes: tuple[AttributeParameters, ...]
-    software: Mapping[str, str]
 
     @overload
     def predict(self, rows: pl.LazyFrame, keep: Sequence[str] = ()) -> pl.LazyFrame: ...
@@ -43,17 +29,17 @@ class Model:
     @overload
     def predict(self, rows: pa.Table, keep: Sequence[str] = ()) -> pa.Table: ...
     def predict(self, rows: Frame, keep: Sequence[str] = ()) -> Frame:
-        """Class and class probabilities of every row; see ``dpnb_columnar.model.predict.score``.
+        """Predict the class and the class probabilities of every row; see ``dpnb_columnar.model.predict.score``.
 
         Args:
             rows: A frame with a column for each attribute: a Polars LazyFrame or DataFrame, or an Arrow table.
             keep: Columns to carry over, placed first.
 
         Returns:
-            A frame of the same sort; of a LazyFrame a query that is not computed yet.
+            A frame of the same sort; for a LazyFrame, a query that is not computed yet.
 
         Raises:
-            dpnb_columnar.errors.DataError: As ``score``.
+            dpnb_columnar.errors.DataError: if the columns do not fit, as ``score`` says.
         """
         from dpnb_columnar.model.predict import score
         from dpnb_columnar.rows.frames import in_form_of, to_polars
@@ -63,27 +49,46 @@ class Model:
     def to_sql(
         self, dialect: str, table: str | None = None, keys: Sequence[str] = (), kinds: Kinds | None = None
     ) -> str:
-        """A query that scores every row of a table; see ``dpnb_columnar.model.sql.scoring_query``.
+        """Write a query that scores every row of a table; see ``dpnb_columnar.model.scoring_query.scoring_query``.
 
         Args:
             dialect: ``duckdb``, ``postgres``, ``spark``, ``bigquery``, ``snowflake`` or ``sqlite``.
-            table: Name of the table, as the database writes it; the domain's name where none is given.
-            keys: Columns to carry over, placed first; all where none is given.
+            table: Name of the table, as the database writes it; None for the domain's name.
+            keys: Columns to carry over, placed first; empty for all.
             kinds: What the columns hold, such as ``Kind.DATE``; see ``dpnb_columnar.dialects.rules``.
 
         Returns:
             One SELECT, without a semicolon.
 
         Raises:
-            dpnb_columnar.errors.UsageError: As ``scoring_query``, or the dialect is not known.
+            dpnb_columnar.errors.UsageError: if the dialect is not known, or as ``scoring_query`` says.
         """
-        from dpnb_columnar.model.sql import scoring_query
+        from dpnb_columnar.model.scoring_query import scoring_query
         from dpnb_columnar.rows.database_address import parse_dialect
 
         return scoring_query(self, parse_dialect(dialect), table, keys, kinds)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the model as JSON or Parquet; see ``dpnb_columnar.model.files.save_model``."""
-        from dpnb_columnar.model.files import save_model
+        """Write the model as JSON or Parquet; see ``dpnb_columnar.model.model_files.save_model``."""
+        from dpnb_columnar.model.model_files import save_model
 
         save_model(self, Path(path), overwrite=overwrite)
+
+    @classmethod
+    def of(cls, values: NaiveBayes) -> Model:
+        """Give released values the methods of a model."""
+        return cls(values.domain, values.guarantee, values.classes, values.attributes, values.software)
+
+
+def load_model(path: Path) -> Model:
+    """Read a model file; see ``dpnb_columnar.model.model_files.read_model``."""
+    from dpnb_columnar.model.model_files import read_model
+
+    return Model.of(read_model(path))
+
+
+def from_document(document: object, source: str) -> Model:
+    """Read a model's document; see ``dpnb_columnar.model.document_reader.read_document``."""
+    from dpnb_columnar.model.document_reader import read_document
+
+    return Model.of(read_document(document, source))

@@ -1,22 +1,25 @@
 """What a model holds: released numbers, the parameters made of them, and the guarantee they were released under.
 
-Nothing here is confidential. No exact count, no sensitivity, no trimmed statistic of the rows and no seed has a place
-here.
+Public: no exact count, no sensitivity, no trimmed statistic of the rows and no seed has a field here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 
-from dpnb_columnar.budget import Neighbours, Share
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.model.guarantee import Guarantee
 
 LARGEST_COUNT = 2**53
 """Released counts are cut off here, so that both file formats hold them exactly."""
 
-
-SPREADS = ("released_variance", "released_deviation", "released_square")
-"""What the spread of a numeric attribute may have been drawn as: every ``Normal`` has one of them."""
+SPREADS = {
+    "released_variance": "variance",
+    "released_deviation": "standard deviation",
+    "released_square": "mean of squares, of distances from the lower end of its scale",
+}
+"""Fields of ``Normal`` that may hold the released spread, each with the statistic it is; every ``Normal`` has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +62,8 @@ class Normal:
 
     @property
     def released_spread(self) -> tuple[str, tuple[float, ...]]:
-        """What the spread was drawn as, by the name of its attribute."""
-        found = [(name, drawn) for name in SPREADS if (drawn := getattr(self, name)) is not None]
-        (spread,) = found
+        """The field of ``SPREADS`` that is set, by name, and its released numbers."""
+        (spread,) = ((name, drawn) for name in SPREADS if (drawn := getattr(self, name)) is not None)
         return spread
 
 
@@ -100,31 +102,22 @@ class Histogram:
 AttributeParameters = Normal | Table | Histogram
 
 
-@dataclass(frozen=True, slots=True)
-class Guarantee:
-    """What a release promises about every row.
+@dataclass(frozen=True)
+class NaiveBayes:
+    """A released naive Bayes classifier as plain data: what the functions of this room take.
+
+    ``dpnb_columnar.model.model.Model`` is the same with methods for users; it stands above these functions.
 
     Attributes:
-        mechanism: Name of the mechanism.
-        noise: Noise family of the smooth releases; None where there is none.
-        epsilon: Total privacy loss, exact; None where the mechanism is not private.
-        delta: Total delta, exact, 0 for a pure guarantee; None where the mechanism is not private.
-        neighbours: The relation that epsilon refers to; None where the mechanism is not private.
-        composition: Every query with its share; the shares add up to epsilon and delta, or to rho, exactly.
-        seeded: The noise came from a seed, so it can be repeated and protects nobody.
-        rho: Total concentrated loss, which implies (epsilon, delta); None unless the shares are concentrated.
+        domain: The declared domain that the classifier was trained for.
+        guarantee: What was promised about the rows.
+        classes: Class counts and priors.
+        attributes: Parameters per attribute, in declared order; an attribute without a query has none.
+        software: Versions of the program and of the libraries that drew the values.
     """
 
-    mechanism: str
-    noise: str | None
-    epsilon: Fraction | None
-    delta: Fraction | None
-    neighbours: Neighbours | None
-    composition: tuple[Share, ...]
-    seeded: bool
-    rho: Fraction | None = None
-
-    @property
-    def private(self) -> bool:
-        """Whether the model carries a guarantee at all."""
-        return self.epsilon is not None and not self.seeded
+    domain: Domain
+    guarantee: Guarantee
+    classes: ClassCounts
+    attributes: tuple[AttributeParameters, ...]
+    software: Mapping[str, str]

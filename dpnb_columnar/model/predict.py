@@ -13,8 +13,8 @@ from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.domain.condition import in_halves
 from dpnb_columnar.domain.names import listed, named
 from dpnb_columnar.errors import DataError, shown
-from dpnb_columnar.model.lookup import Reading, reading
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.model.polars_terms import Terms, attribute_terms
 from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, category_keys, kind_of, type_name
 from dpnb_columnar.rows.row_rules import column
 
@@ -23,12 +23,12 @@ SKIPPED = "skipped"
 
 
 def probability_column(name: str) -> str:
-    """Name of the column with the probability of a class."""
+    """Return the name of the column with the probability of a class."""
     return f"probability_{name}"
 
 
-def score(model: Model, frame: pl.LazyFrame, keep: Sequence[str] = ()) -> pl.LazyFrame:
-    """Class and class probabilities of every row, in the order of the rows.
+def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = ()) -> pl.LazyFrame:
+    """Predict the class and the class probabilities of every row, in the order of the rows.
 
     A null or NaN attribute, and a category outside the domain, is left out of that row's likelihood and counted.
     Numbers outside the declared bounds count as the nearest bound.
@@ -44,22 +44,22 @@ def score(model: Model, frame: pl.LazyFrame, keep: Sequence[str] = ()) -> pl.Laz
         left out.
 
     Raises:
-        DataError: A column is missing, has a type the attribute cannot be read from, or a kept column has the name of a
-            result.
+        DataError: if a column is missing, has a type the attribute cannot be read from, or a kept column has the name
+            of a result.
     """
     rows, kept = frame.lazy(), dict.fromkeys(keep)
-    readings = _readings(model, rows.collect_schema(), list(kept))
+    attributes = _attribute_terms(model, rows.collect_schema(), list(kept))
     # Kept columns wait under names of ours, so that no name of theirs stands in the way of a step.
     waiting = {name: f"__kept_{index}" for index, name in enumerate(kept)}
-    values = [pl.col(f"__value_{index}") for index in range(len(readings))]
+    values = [pl.col(f"__value_{index}") for index in range(len(attributes))]
     joint = [f"__joint_{index}" for index in range(len(model.domain.classes))]
     # Columns are added, not selected, up to the end: a model without attributes selects none, and would lose the rows.
     scored = rows.with_columns(
         *(column(name).alias(alias) for name, alias in waiting.items()),
-        *(reading.value.alias(f"__value_{index}") for index, reading in enumerate(readings)),
+        *(attribute.value.alias(f"__value_{index}") for index, attribute in enumerate(attributes)),
     ).with_columns(
-        *(value.alias(name) for name, value in zip(joint, _joint(model, readings, values), strict=True)),
-        _skipped(readings, values).alias(SKIPPED),
+        *(value.alias(name) for name, value in zip(joint, _joint(model, attributes, values), strict=True)),
+        _skipped(attributes, values).alias(SKIPPED),
     )
     results = [probability_column(name) for name in model.domain.classes]
     return _probabilities(scored, joint, results).select(
@@ -70,17 +70,17 @@ def score(model: Model, frame: pl.LazyFrame, keep: Sequence[str] = ()) -> pl.Laz
     )
 
 
-def _joint(model: Model, readings: Sequence[Reading], values: Sequence[pl.Expr]) -> list[pl.Expr]:
+def _joint(model: NaiveBayes, attributes: Sequence[Terms], values: Sequence[pl.Expr]) -> list[pl.Expr]:
     """Per class, the joint log-likelihood: the logarithm of the prior, and the terms of the attributes not left out."""
     priors = [pl.lit(math.log(prior)) for prior in model.classes.probability]
-    terms = [reading.terms(value) for reading, value in zip(readings, values, strict=True)]
+    terms = [attribute.terms(value) for attribute, value in zip(attributes, values, strict=True)]
     # Added from the left, so that a row's sum does not depend on how many threads there are, as sum_horizontal's does.
     return [reduce(add, summands) for summands in zip(priors, *terms, strict=True)]
 
 
-def _skipped(readings: Sequence[Reading], values: Sequence[pl.Expr]) -> pl.Expr:
+def _skipped(attributes: Sequence[Terms], values: Sequence[pl.Expr]) -> pl.Expr:
     """How many attributes are left out."""
-    left_out = [reading.left_out(value).cast(pl.UInt16) for reading, value in zip(readings, values, strict=True)]
+    left_out = [attribute.left_out(value).cast(pl.UInt16) for attribute, value in zip(attributes, values, strict=True)]
     return in_halves([pl.lit(0, dtype=pl.UInt16), *left_out], add)
 
 
@@ -109,27 +109,37 @@ def _likeliest(classes: Sequence[str], results: Sequence[str]) -> pl.Expr:
     return pl.lit(pl.Series(classes)).gather(first)
 
 
-def _readings(model: Model, schema: Mapping[str, pl.DataType], keep: Sequence[str]) -> list[Reading]:
-    """How each attribute of the model is read, its column checked."""
-    wanted = [parameters.attribute for parameters in model.attributes]
-    missing = [name for name in dict.fromkeys([*keep, *wanted]) if name not in schema]
+def _attribute_terms(model: NaiveBayes, schema: Mapping[str, pl.DataType], keep: Sequence[str]) -> list[Terms]:
+    """The terms of each attribute of the model, its column checked.
+
+    Raises:
+        DataError: if a column is missing or does not fit, or a kept column has the name of a result.
+    """
+    names = [parameters.attribute for parameters in model.attributes]
+    missing = [name for name in dict.fromkeys([*keep, *names]) if name not in schema]
     if missing:
         raise DataError(f"missing column {listed(missing)}; the columns are {named([*schema])}")
     results = {PREDICTED, SKIPPED, *(probability_column(name) for name in model.domain.classes)}
     if clash := results.intersection(keep):
         raise DataError(f"column {named(sorted(clash))} would stand beside a result of that name; rename it first")
     return [
-        reading(attribute, parameters, _kind(attribute, type_), type_)
-        for parameters, name in zip(model.attributes, wanted, strict=True)
-        for attribute, type_ in [(model.domain[name], schema[name])]
+        attribute_terms(model.domain[name], parameters, _kind(model.domain[name], schema[name]), schema[name])
+        for parameters, name in zip(model.attributes, names, strict=True)
     ]
 
 
 def _kind(attribute: Attribute, type_: pl.DataType) -> Kind:
+    """What a column holds.
+
+    Raises:
+        DataError: if the attribute cannot be read from it.
+    """
     kind = kind_of(type_)
-    if kind is not None and (
-        kind in NUMERIC_KINDS if isinstance(attribute, Numeric) else bool(category_keys(attribute, kind))
+    if kind is None or not (
+        kind in NUMERIC_KINDS if isinstance(attribute, Numeric) else category_keys(attribute, kind)
     ):
-        return kind
-    found = f"column {shown(attribute.name)} has type {type_name(type_)}"
-    raise DataError(f"{found}, which does not fit the model's attribute; cast it first")
+        raise DataError(
+            f"column {shown(attribute.name)} has type {type_name(type_)}, which does not fit the model's attribute; "
+            "cast it first"
+        )
+    return kind

@@ -15,7 +15,7 @@ from support.running import Run
 from dpnb_columnar.cli.configuration import INTEGER, read_configuration
 from dpnb_columnar.cli.program import batch_parsers
 from dpnb_columnar.errors import ConfigurationError
-from dpnb_columnar.model.files import load_model
+from dpnb_columnar.model.model import load_model
 
 JOB = Path("job.toml")
 TARGET = Path("people.model.json")

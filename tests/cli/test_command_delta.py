@@ -16,7 +16,7 @@ from dpnb_columnar.budget.conversion import implies
 from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
-from dpnb_columnar.model.files import load_model
+from dpnb_columnar.model.model import load_model
 
 APPROXIMATE = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Approximate]
 CONCENTRATED = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Concentrated]

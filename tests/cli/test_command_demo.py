@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.running import Run
 
-from dpnb_columnar.model.files import load_model
+from dpnb_columnar.model.model import load_model
 
 FILES = ["census.model.json", "census.parquet", "scored.parquet"]
 

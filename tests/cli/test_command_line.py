@@ -19,7 +19,7 @@ import dpnb_columnar
 from dpnb_columnar.cli import main
 from dpnb_columnar.mechanisms.release import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
-from dpnb_columnar.model.files import load_model
+from dpnb_columnar.model.model import load_model
 
 VERBS = (
     *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),
@@ -195,7 +195,7 @@ def test_interrupt_while_modules_are_loaded_shows_no_traceback(tmp_path: Path) -
 
 def test_warnings_of_libraries_are_not_shown(tmp_path: Path) -> None:
     program = (
-        "import warnings, dpnb_columnar.model.report as report\n"
+        "import warnings\n"
         "from dpnb_columnar.cli import main\nfrom dpnb_columnar.cli.verbs import show\n"
         f"show.table = lambda *_: warnings.warn({SECRET!r}, RuntimeWarning)\n"
         "main.run(['show', 'people.model.json'])\n"

@@ -11,7 +11,7 @@ from support.people import DECLARATION, spoil_rows
 from support.running import Run
 
 from dpnb_columnar.budget import Pure
-from dpnb_columnar.model.files import load_model
+from dpnb_columnar.model.model import load_model
 
 
 def queries(text: str) -> list[list[str]]:

@@ -9,7 +9,7 @@ import pytest
 from support.mechanisms import MECHANISMS
 from support.running import Run
 
-from dpnb_columnar.model.files import load_model
+from dpnb_columnar.model.model import load_model
 
 
 def test_guarantee_in_words_and_as_a_table(people_file: Path, run: Run) -> None:

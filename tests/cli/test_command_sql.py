@@ -13,7 +13,7 @@ import pytest
 from support.people import DECLARATION, people, write_people
 from support.running import Run
 
-from dpnb_columnar.model.files import load_model
+from dpnb_columnar.model.model import load_model
 
 DIALECTS = ["duckdb", "postgres", "spark", "bigquery", "snowflake", "sqlite"]
 RESULTS = ["predicted", "probability_low", "probability_high", "skipped"]

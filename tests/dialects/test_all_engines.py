@@ -24,7 +24,7 @@ from dpnb_columnar.counting.engines.spark import open_files
 from dpnb_columnar.counting.engines.spark_files import opened
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.dialects.statistics import statistics_query
+from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 

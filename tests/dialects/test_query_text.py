@@ -11,12 +11,12 @@ from sqlglot import exp
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 from support.scored_rows import AGE, MIXED
 
-from dpnb_columnar.dialects.statistics import statistics_query
-from dpnb_columnar.dialects.write import NUMBER_TYPES, SPELLED_NUMBER, selected, table_named
+from dpnb_columnar.dialects.rendering import NUMBER_TYPES, SPELLED_NUMBER, parse_table, select_columns
+from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, digest, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.sql import scoring_query
+from dpnb_columnar.model.scoring_query import scoring_query
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.database_address import Dialect
 
@@ -118,13 +118,13 @@ ACCEPTED = {"person": ["person"], "census.person": ["census", "person"], "a.b.c"
 @pytest.mark.parametrize("dialect", Dialect)
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_names_of_tables_stay_as_typed(name: str, dialect: Dialect) -> None:
-    assert [part.name for part in table_named(name, dialect).parts] == ACCEPTED[name]
-    assert selected(name, ["x"], dialect).split()[-1] == name
+    assert [part.name for part in parse_table(name, dialect).parts] == ACCEPTED[name]
+    assert select_columns(name, ["x"], dialect).split()[-1] == name
 
 
 @pytest.mark.parametrize("dialect", Dialect)
 def test_a_quoted_name_of_a_table_may_hold_anything(dialect: Dialect) -> None:
-    assert table_named('"odd name; --"', dialect).name == "odd name; --"
+    assert parse_table('"odd name; --"', dialect).name == "odd name; --"
 
 
 @pytest.mark.parametrize("dialect", Dialect)
@@ -163,12 +163,12 @@ def test_a_quoted_name_of_a_table_may_hold_anything(dialect: Dialect) -> None:
 )
 def test_what_is_no_name_of_a_table_is_refused(name: str, dialect: Dialect) -> None:
     try:
-        found = table_named(name, dialect)
+        found = parse_table(name, dialect)
     except UsageError as error:
         assert "expected the name of a table" in str(error)  # noqa: PT017
     else:  # some dialects allow more within a name; it is a name all the same
         assert [type(part) for part in found.parts] == [exp.Identifier]
-        assert read_back(selected(name, None, dialect), dialect).find(exp.Table) == found
+        assert read_back(select_columns(name, None, dialect), dialect).find(exp.Table) == found
 
 
 def test_names_of_results_are_not_carried_over() -> None:

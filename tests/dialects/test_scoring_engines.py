@@ -16,7 +16,7 @@ from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of
 from support.scored_rows import AGE, MIXED
 
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.sql import scoring_query
+from dpnb_columnar.model.scoring_query import scoring_query
 from dpnb_columnar.rows.database_address import Dialect
 
 NUMBERS = [

@@ -20,7 +20,7 @@ from support.rows_in_python import INFINITY, NAN
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.dialects.rules import Kinds
-from dpnb_columnar.dialects.statistics import statistics_query
+from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.rows.parquet import open_parquet
 

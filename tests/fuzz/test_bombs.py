@@ -23,7 +23,7 @@ from support.running import Run
 
 from dpnb_columnar.domain import digest
 from dpnb_columnar.domain.metadata import DOMAIN_KEY
-from dpnb_columnar.model.files import MODEL_KEY, MOST_CONTAINERS, MOST_PARAMETERS
+from dpnb_columnar.model.model_files import MODEL_KEY, MOST_CONTAINERS, MOST_PARAMETERS
 
 MANY = 10**6
 MEBIBYTES = 1024

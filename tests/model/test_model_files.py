@@ -17,9 +17,9 @@ from support.model_cases import LARGEST_COUNT, declared, model_of, models
 from support.released_models import MODELS
 
 from dpnb_columnar.errors import OutputError
-from dpnb_columnar.model.document import leaves, to_document, to_json
-from dpnb_columnar.model.files import MODEL_KEY, load_model, save_model
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.model.model_document import leaves, to_document, to_json
+from dpnb_columnar.model.model_files import MODEL_KEY, save_model
 from dpnb_columnar.model.parameters import Normal, Table
 
 GOLDEN = Path(__file__).parents[1] / "golden"

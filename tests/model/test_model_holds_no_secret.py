@@ -14,10 +14,10 @@ from support.released_models import AGE_COUNTS, CLASS_COUNTS, JOB_COUNTS, MODELS
 from dpnb_columnar.budget import Pure, total
 from dpnb_columnar.budget.conversion import within
 from dpnb_columnar.mechanisms.release import LIBRARIES, MECHANISMS
-from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.files import load_model, save_model
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.report import statement
+from dpnb_columnar.model.guarantee import statement
+from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.model.model_document import to_document
+from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from support.golden_model import DELETED, VALID, Place, changed, golden_model, loaded_or_refused, read_or_refused
 
 from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, UsageError
-from dpnb_columnar.model.document import to_document, to_json
-from dpnb_columnar.model.files import load_model, save_model
-from dpnb_columnar.model.parsing import from_document
+from dpnb_columnar.model.model import from_document, load_model
+from dpnb_columnar.model.model_document import to_document, to_json
+from dpnb_columnar.model.model_files import save_model
 
 SHARE: Place = ("guarantee", "composition", 0)
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from support.golden_model import golden_model, loaded_or_refused
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.model.files import MODEL_KEY, load_model, save_model
+from dpnb_columnar.model.model import load_model
+from dpnb_columnar.model.model_files import MODEL_KEY, save_model
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from support.scored_rows import MIXED, ROW, scored
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError
-from dpnb_columnar.model.scored import write_scores
+from dpnb_columnar.model.scored_files import write_scores
 
 
 @pytest.fixture
@@ -91,8 +91,8 @@ def test_no_room_for_the_output_is_said_so(rows_file: Path, tmp_path: Path, monk
 MEMORY_PROBE = """
 import resource, sys
 from pathlib import Path
-from dpnb_columnar.model.files import load_model
-from dpnb_columnar.model.scored import write_scores
+from dpnb_columnar.model.model import load_model
+from dpnb_columnar.model.scored_files import write_scores
 model, rows, output = map(Path, sys.argv[1:])
 write_scores(load_model(model), [rows], output, ["id"])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

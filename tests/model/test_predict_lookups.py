@@ -25,7 +25,7 @@ from support.model_cases import (
 from support.scored_rows import MIXED
 
 from dpnb_columnar.domain import Attribute
-from dpnb_columnar.model import lookup
+from dpnb_columnar.model import polars_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import SKIPPED
 
@@ -53,7 +53,7 @@ CODES = {
 def by_rows(model: Model, frame: pl.DataFrame) -> pl.DataFrame:
     """Predictions by the expressions, none looked up."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lookup, "MOST_CELLS", 0)
+        patch.setattr(polars_terms, "MOST_CELLS", 0)
         query = model.predict(frame.lazy())
     return query.collect()
 

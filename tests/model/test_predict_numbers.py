@@ -16,10 +16,9 @@ from support.random_models import held, models_and_rows
 from support.reference_scorer import bin_of, log_density, reference
 from support.scored_rows import AGE, MIXED, SEX, probabilities_of, scored, types
 
-from dpnb_columnar.model.likelihood import log_normalisation
+from dpnb_columnar.model.likelihood import bin_starts, log_normalisation
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED
-from dpnb_columnar.model.terms import thresholds
 
 
 def check_against_reference(model: Model, rows: Sequence[Mapping[str, Any]]) -> float:
@@ -113,7 +112,7 @@ def test_bins_of_a_logarithm_are_found_by_whole_numbers(lower: int, cells: int, 
         {"x": {"lower": lower, "upper": lower + 40 * cells, "step": 40, "transform": "log1p"}}
     ).numeric
     edges = (0, *sorted(inner), 2**16 + 1)
-    for position, threshold in enumerate(thresholds(attribute, edges), start=1):
+    for position, threshold in enumerate(bin_starts(attribute, edges), start=1):
         before, reached = (lower + 40.0 * code for code in (threshold - 1, threshold))
         assert threshold == 0 or bin_of(attribute, edges, before) < position
         assert threshold > attribute.cells or bin_of(attribute, edges, reached) >= position

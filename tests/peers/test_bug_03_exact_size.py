@@ -26,7 +26,7 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms import postprocessing, queries
 from dpnb_columnar.mechanisms.queries import noisy_counts
 from dpnb_columnar.mechanisms.release import release
-from dpnb_columnar.model.document import to_document
+from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.parameters import ClassCounts
 from dpnb_columnar.noise import Sampler
 

@@ -20,7 +20,7 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.mechanisms.release import release
-from dpnb_columnar.model.document import to_document
+from dpnb_columnar.model.model_document import to_document
 
 SURVEY: Mapping[str, Any] = {
     "label": {"column": "income", "classes": ["low", "high", "royal", "saintly"]},

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.dialects.rules import Kinds
-from dpnb_columnar.dialects.statistics import statistics_query
+from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.rows.parquet import open_parquet
 from support.engines import Engine, Row

@@ -10,10 +10,10 @@ from typing import Any
 
 from dpnb_columnar.budget import Neighbours, Pure, Share
 from dpnb_columnar.errors import Error
-from dpnb_columnar.model.document import to_document
-from dpnb_columnar.model.files import load_model
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import ClassCounts, Guarantee, Histogram, Normal, Table
+from dpnb_columnar.model.guarantee import Guarantee
+from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.model.model_document import to_document
+from dpnb_columnar.model.parameters import ClassCounts, Histogram, Normal, Table
 from support.model_cases import declared
 
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, Pure, Request, compose, total
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Numeric, read_domain
+from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Guarantee, Histogram, Normal, Table
+from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Histogram, Normal, Table
 
 UNPROTECTED = Guarantee("none", None, None, None, None, (), False)
 LARGEST_COUNT = 2**53

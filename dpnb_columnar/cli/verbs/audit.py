@@ -51,7 +51,7 @@ def command(
     from dpnb_columnar.audit import run
     from dpnb_columnar.audit.document import to_document
     from dpnb_columnar.audit.findings import configurations
-    from dpnb_columnar.model.document import to_json
+    from dpnb_columnar.model.model_document import to_json
     from dpnb_columnar.runtime.outputs import atomic_output, check_output
 
     chosen = configurations(mechanism or ())

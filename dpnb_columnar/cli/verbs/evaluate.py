@@ -29,7 +29,7 @@ def command(
       dpnb-columnar evaluate census.model.json holdout.parquet --json
     """
     from dpnb_columnar.model.evaluate import evaluate
-    from dpnb_columnar.model.files import load_model
+    from dpnb_columnar.model.model import load_model
     from dpnb_columnar.rows.parquet import resolve_files
 
     files = resolve_files(data)

@@ -50,9 +50,9 @@ def command(
       dpnb-columnar predict model.json postgresql://analyst@db/census \\
           --query new_rows.sql --key ID --output scored.parquet
     """
-    from dpnb_columnar.model.files import load_model
+    from dpnb_columnar.model.model import load_model
     from dpnb_columnar.model.predict import SKIPPED
-    from dpnb_columnar.model.scored import write_result_scores, write_scores
+    from dpnb_columnar.model.scored_files import write_result_scores, write_scores
     from dpnb_columnar.rows.parquet import resolve_files
 
     check_parquet(output)

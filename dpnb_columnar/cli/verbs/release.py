@@ -83,7 +83,7 @@ def command(
           --dataset census --output census.model.json
     """
     from dpnb_columnar.cli.releasing import Job, carry_out, payer, planned, rehearse
-    from dpnb_columnar.model.files import check_suffix
+    from dpnb_columnar.model.model_files import check_suffix
 
     check_suffix(output)
     database = batch.database_in(statistics, table, query)

@@ -22,10 +22,10 @@ def command(
       dpnb-columnar show census.model.json
       dpnb-columnar show model.parquet --json
     """
-    from dpnb_columnar.model.document import leaves, to_document, to_json
-    from dpnb_columnar.model.files import load_model
-    from dpnb_columnar.model.parameters import Normal
-    from dpnb_columnar.model.report import DRAWN_AS, statement
+    from dpnb_columnar.model.guarantee import statement
+    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.model_document import leaves, to_document, to_json
+    from dpnb_columnar.model.parameters import SPREADS, Normal
 
     loaded = load_model(model)
     document = to_document(loaded)
@@ -55,6 +55,6 @@ def command(
         ],
     )
     spreads = [each.released_spread[0] for each in loaded.attributes if isinstance(each, Normal)]
-    for spread in sorted({*spreads} & {*DRAWN_AS}):
+    for spread in sorted({*spreads} - {"released_variance"}):
         say()
-        say(f"a deviation was drawn as a {DRAWN_AS[spread]}")
+        say(f"a deviation was drawn as a {SPREADS[spread]}")

@@ -106,8 +106,8 @@ def score_command(
       dpnb-columnar sql census.model.json --dialect snowflake --view scored \\
           --output scored.sql
     """
-    from dpnb_columnar.model.files import load_model
-    from dpnb_columnar.model.sql import scoring_query
+    from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.scoring_query import scoring_query
 
     if output is not None:
         check_target(output, overwrite, [model] if like is None else [model, like])
@@ -148,7 +148,7 @@ def statistics_command(
       dpnb-columnar sql statistics --dataset census --dialect spark --output counts.sql
     """
     from dpnb_columnar.counting.find_domain import find_domain
-    from dpnb_columnar.dialects.statistics import statistics_query
+    from dpnb_columnar.dialects.statistics_query import statistics_query
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
     if not data and dataset is None:

@@ -63,7 +63,7 @@ def command(
       dpnb-columnar train --engine spark --master yarn hdfs://census/2018
     """
     from dpnb_columnar.cli.releasing import Job, carry_out, payer, planned, rehearse
-    from dpnb_columnar.model.files import check_suffix
+    from dpnb_columnar.model.model_files import check_suffix
 
     with opened_input(engine, data, table, master) as rows:
         found = rows.find_domain(dataset, label)

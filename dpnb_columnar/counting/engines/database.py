@@ -28,10 +28,10 @@ def count_table(database: Database, table: str, domain: Domain) -> Statistics:
         MissingInputError, DataError, UnavailableError: The database cannot be read, lacks the table or a column, or
             has a column of a type that the domain cannot be read from.
     """
-    from dpnb_columnar.dialects.statistics import statistics_query
-    from dpnb_columnar.dialects.write import selected
+    from dpnb_columnar.dialects.rendering import select_columns
+    from dpnb_columnar.dialects.statistics_query import statistics_query
 
-    columns = query_columns(database, selected(table, None, database.dialect))
+    columns = query_columns(database, select_columns(table, None, database.dialect))
     missing = [name for name in domain.columns if name not in columns]
     if missing:
         raise DataError(

@@ -12,8 +12,8 @@ import polars as pl
 
 from dpnb_columnar.counting.engines.spark_files import SparkFile
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble, cells_part
-from dpnb_columnar.dialects.statistics import places_query
-from dpnb_columnar.dialects.write import table_named
+from dpnb_columnar.dialects.rendering import parse_table
+from dpnb_columnar.dialects.statistics_query import places_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, shown
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
@@ -174,7 +174,7 @@ def open_table(session: Any, table: str, domain: Domain) -> SparkSource:
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    written = table_named(table, Dialect.SPARK).sql(dialect=Dialect.SPARK.value)
+    written = parse_table(table, Dialect.SPARK).sql(dialect=Dialect.SPARK.value)
     try:
         rows = session.table(written)
         schema = {field.name: table_type(field.dataType) for field in rows.schema.fields}

@@ -15,9 +15,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Attribute, Numeric
+from dpnb_columnar.model.likelihood import bin_starts
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
-from dpnb_columnar.model.terms import prepared, terms, thresholds
+from dpnb_columnar.model.polars_terms import prepared_value, terms
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.study.reproduce.coding import CodedColumn, CodedRows, codes
 
@@ -88,11 +89,11 @@ class HeldOut:
         """The prepared form of each distinct value."""
         if isinstance(parameters, Histogram):
             assert isinstance(attribute, Numeric)
-            reached = np.searchsorted(thresholds(attribute, parameters.edges), self._codes(attribute), side="right")
+            reached = np.searchsorted(bin_starts(attribute, parameters.edges), self._codes(attribute), side="right")
             return pl.Series("value", reached)
         if attribute not in self._prepared:
             column = self.columns[attribute.name].values
-            value = prepared(attribute, parameters, self.kinds[attribute.name]).alias("value")
+            value = prepared_value(attribute, parameters, self.kinds[attribute.name]).alias("value")
             self._prepared[attribute] = column.to_frame().select(value).to_series()
         return self._prepared[attribute]
 

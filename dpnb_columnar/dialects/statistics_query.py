@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import SOURCE, case, identifier, integer, is_null, lookup, named, own_column, text
+from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
 from dpnb_columnar.dialects.rules import Kinds, category_code, check_texts, class_code, grid_code, number
-from dpnb_columnar.dialects.write import header, table_named, table_or, written
 from dpnb_columnar.domain import Domain, Numeric, digest
 from dpnb_columnar.rows.database_address import Dialect
 
@@ -26,16 +26,16 @@ def statistics_query(domain: Domain, kinds: Kinds, table: str | None, dialect: D
     Args:
         domain: The declared domain.
         kinds: What the columns hold; see ``values``.
-        table: Name of the table as ``write.table_named`` takes it; None for the domain's name.
+        table: Name of the table as ``rendering.parse_table`` reads it; None for the domain's name.
         dialect: The database.
 
     Raises:
         UsageError: The table's name is none, or a column holds what the database does not write exactly.
     """
     check_texts(domain.attributes, domain.label, kinds, dialect)
-    table_of_rows = table_or(table, domain.name, dialect)
+    table_of_rows = table_or_default(table, domain.name, dialect)
     query = (_exploded if dialect is Dialect.SPARK else _united)(domain, kinds, table_of_rows)
-    return header(_remarks(domain, dialect)) + written(query, dialect)
+    return header(_remarks(domain, dialect)) + render(query, dialect)
 
 
 def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
@@ -46,7 +46,7 @@ def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
 
     ``place`` is 0 for the class counts, and one more than an attribute's position in the domain for its cells.
     """
-    return written(_by_place(domain, kinds, table_named(table, Dialect.SPARK)), Dialect.SPARK)
+    return render(_by_place(domain, kinds, parse_table(table, Dialect.SPARK)), Dialect.SPARK)
 
 
 def _united(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:

@@ -11,13 +11,13 @@ from typing import Any
 from dpnb_columnar.budget.losses import Loss, numbers
 from dpnb_columnar.domain import document_of
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.parameters import (
     SPREADS,
     AttributeParameters,
     ClassCounts,
-    Guarantee,
     Histogram,
+    NaiveBayes,
     Normal,
     Table,
 )
@@ -33,7 +33,7 @@ KINDS: Mapping[str, type[Normal] | type[Table] | type[Histogram]] = {
 }
 
 
-def to_document(model: Model) -> dict[str, Any]:
+def to_document(model: NaiveBayes) -> dict[str, Any]:
     """The document of a model. Equal models have equal documents, key order included."""
     return {
         "format": FORMAT,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.domain.documents import distinct_keys
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
-from dpnb_columnar.model.document import leaves, to_document, to_json
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parsing import from_document
+from dpnb_columnar.model.document_reader import read_document
+from dpnb_columnar.model.model_document import leaves, to_document, to_json
+from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.rows.parquet import is_plain
 from dpnb_columnar.runtime.outputs import atomic_output
 
@@ -46,7 +46,7 @@ def check_suffix(path: Path) -> None:
         raise UsageError(f"{path}: a model is written as JSON or Parquet; end its name in .json or .parquet")
 
 
-def save_model(model: Model, path: Path, *, overwrite: bool = False) -> None:
+def save_model(model: NaiveBayes, path: Path, *, overwrite: bool = False) -> None:
     """Write a model, as JSON or Parquet by the name's suffix. Equal models give byte-identical files.
 
     A model without a guarantee is as confidential as the rows, so its file is readable by the owner alone.
@@ -64,7 +64,7 @@ def save_model(model: Model, path: Path, *, overwrite: bool = False) -> None:
             _write_parquet(document, partial)
 
 
-def load_model(path: Path) -> Model:
+def read_model(path: Path) -> NaiveBayes:
     """Read a model back, exactly as it was saved.
 
     Raises:
@@ -81,7 +81,7 @@ def load_model(path: Path) -> Model:
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be opened: {error.strerror or 'no such file'}") from None
     read = _read_json if path.suffix.lower() == ".json" else _read_parquet
-    return from_document(read(content, path), str(path))
+    return read_document(read(content, path), str(path))
 
 
 def _read_json(content: bytes, path: Path) -> Any:

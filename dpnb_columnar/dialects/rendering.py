@@ -1,4 +1,4 @@
-"""From a tree to a database's own text, and the names of tables that are typed in.
+"""Render a query's tree as a database's own text, and parse the names of tables that users type.
 
 A tree means the same in every database but for a few gaps, each closed below by rewriting one kind of node.
 """
@@ -43,25 +43,44 @@ UNQUOTED = re.compile(r"[\w$-]+")
 DEFAULT_PARTS = ("this", "db", "catalog")
 
 
-def written(query: exp.Expr, dialect: Dialect) -> str:
-    """The query as text of the dialect, without a semicolon; the tree is used up."""
+def render(query: exp.Expr, dialect: Dialect) -> str:
+    """Render a query as text of the dialect, without a semicolon; the tree is changed on the way."""
     for gap in GAPS[dialect]:
         query = query.transform(gap, copy=False)
     return query.sql(dialect=dialect.value, pretty=True, copy=False)
 
 
 def header(lines: Sequence[str]) -> str:
-    """Comment lines, the program's version in the first. Names in them must be written with ``repr``: on one line."""
+    """Write comment lines, the program's version in the first.
+
+    Args:
+        lines: One line each: names within them must be written with ``repr``.
+    """
     return "".join(f"-- {line}\n" for line in (f"Written by dpnb-columnar {__version__}.", *lines))
 
 
-def table_named(name: str, dialect: Dialect) -> exp.Table:
-    """The table of a typed name, such as ``census.person`` or ``"odd name"``.
+def select_columns(table: str, columns: Sequence[str] | None, dialect: Dialect) -> str:
+    """Write the query for some columns of a table, or for all of them.
+
+    Args:
+        table: Name of the table, as ``parse_table`` reads it.
+        columns: Columns in order; None for all.
+        dialect: The database.
+
+    Raises:
+        UsageError: if the name is not the name of a table.
+    """
+    chosen: list[exp.Expr] = [exp.Star()] if columns is None else [exp.column(identifier(name)) for name in columns]
+    return render(exp.select(*chosen).from_(parse_table(table, dialect)), dialect)
+
+
+def parse_table(name: str, dialect: Dialect) -> exp.Table:
+    """Parse a table's name as typed, such as ``census.person`` or ``"odd name"``.
 
     Parts stay as typed: whoever leaves out the quotes means the name as the database folds it.
 
     Raises:
-        UsageError: It is anything else than the name of a table.
+        UsageError: if the text is anything else than the name of a table.
     """
     try:
         parsed = sqlglot.parse_one(name, into=exp.Table, dialect=dialect.value)
@@ -77,9 +96,9 @@ def table_named(name: str, dialect: Dialect) -> exp.Table:
     return exp.Table(**{place: exp.to_identifier(part.name, quoted=_quoted(part)) for place, part in kept})
 
 
-def table_or(name: str | None, default: str, dialect: Dialect) -> exp.Table:
-    """The table of a typed name; where none was typed, the one named exactly like the default."""
-    return exp.Table(this=identifier(default)) if name is None else table_named(name, dialect)
+def table_or_default(name: str | None, default: str, dialect: Dialect) -> exp.Table:
+    """Parse a table's name as typed; without one, take the table named exactly like the default."""
+    return exp.Table(this=identifier(default)) if name is None else parse_table(name, dialect)
 
 
 def _is_name(part: exp.Expr) -> bool:
@@ -198,21 +217,3 @@ GAPS: Mapping[Dialect, Sequence[Gap]] = {
     Dialect.SNOWFLAKE: [_nan_by_order, _number_by_text],
     Dialect.SQLITE: [_nan_never, _number_by_order, _exact_double, _floor_by_cast, _steps_apart, _limit_for_offset],
 }
-
-
-# MERGED FROM dpnb_columnar/dialects/write.py: The rows of a table, as they are.
-
-
-def selected(table: str, columns: Sequence[str] | None, dialect: Dialect) -> str:
-    """The query for some columns of a table, or for all of them.
-
-    Args:
-        table: Its name, as ``write.table_named`` takes it.
-        columns: Columns in order; None for all.
-        dialect: The database.
-
-    Raises:
-        UsageError: The name is no table's.
-    """
-    wanted: list[exp.Expr] = [exp.Star()] if columns is None else [exp.column(identifier(name)) for name in columns]
-    return written(exp.select(*wanted).from_(table_named(table, dialect)), dialect)

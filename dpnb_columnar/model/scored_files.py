@@ -1,4 +1,4 @@
-"""Scored rows in a Parquet file."""
+"""Scored rows in a Parquet file: of Parquet files, or of a database's query without a file in between."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.predict import SKIPPED, score
 from dpnb_columnar.rows.column_kinds import type_name
 from dpnb_columnar.rows.database_address import Database
@@ -21,17 +21,24 @@ COMPRESSION = 1
 
 
 def write_scores(
-    model: Model, files: Sequence[Path], output: Path, keep: Sequence[str], *, overwrite: bool = False
+    model: NaiveBayes, files: Sequence[Path], output: Path, keep: Sequence[str], *, overwrite: bool = False
 ) -> tuple[int, int]:
     """Score Parquet files into one Parquet file, streamed: memory does not grow with the rows.
+
+    Args:
+        model: A released model.
+        files: Parquet files with a column for each attribute.
+        output: File to write.
+        keep: Columns to carry over, placed first.
+        overwrite: Whether an existing file is replaced.
 
     Returns:
         Rows written, and attribute values left out.
 
     Raises:
-        MissingInputError: A file cannot be opened.
-        DataError: A file is not Parquet, lacks a column, or keeps a column of another type than the first.
-        OutputError: The output exists, or cannot be written.
+        MissingInputError: if a file cannot be opened.
+        DataError: if a file is not Parquet, lacks a column, or holds a kept column of another type than the first file.
+        OutputError: if the output exists, or cannot be written.
     """
     frames = [_scored(model, file, keep) for file in files]
     _check_kept(frames, files, keep)
@@ -48,8 +55,8 @@ def write_scores(
     return int(rows), int(skipped)
 
 
-def _scored(model: Model, file: Path, keep: Sequence[str]) -> pl.LazyFrame:
-    """The scores of one file, which is checked to be one of Parquet."""
+def _scored(model: NaiveBayes, file: Path, keep: Sequence[str]) -> pl.LazyFrame:
+    """The scores of one file, which is first checked to be Parquet."""
     read_metadata(file)
     try:
         return score(model, pl.scan_parquet(file, glob=False), keep)
@@ -58,7 +65,11 @@ def _scored(model: Model, file: Path, keep: Sequence[str]) -> pl.LazyFrame:
 
 
 def _check_kept(frames: Sequence[pl.LazyFrame], files: Sequence[Path], keep: Sequence[str]) -> None:
-    """Refuse kept columns that cannot stand below each other."""
+    """Refuse kept columns that have other types in other files.
+
+    Raises:
+        DataError: if a kept column of a file has another type than in the first file.
+    """
     first, *others = (frame.collect_schema() for frame in frames)
     for file, schema in zip(files[1:], others, strict=True):
         for name in keep:
@@ -69,23 +80,26 @@ def _check_kept(frames: Sequence[pl.LazyFrame], files: Sequence[Path], keep: Seq
                 )
 
 
-# MERGED FROM dpnb_columnar/model/scored.py: Scored rows of a database's query in a Parquet file, without a file in
-# between.
-
-
 def write_result_scores(
-    model: Model, database: Database, query: str, output: Path, keep: Sequence[str], *, overwrite: bool = False
+    model: NaiveBayes, database: Database, query: str, output: Path, keep: Sequence[str], *, overwrite: bool = False
 ) -> tuple[int, int]:
     """Score the rows that a query returns, in its order, part by part: memory does not grow with the rows.
+
+    Args:
+        model: A released model.
+        database: The database.
+        query: A query whose result has a column for each attribute.
+        output: File to write.
+        keep: Columns to carry over, placed first.
+        overwrite: Whether an existing file is replaced.
 
     Returns:
         Rows written, and attribute values left out.
 
     Raises:
-        MissingInputError, DataError, UnavailableError: The query cannot be run, or its columns do not fit the model.
-        OutputError: The output exists, or cannot be written.
+        MissingInputError, DataError, UnavailableError: if the query cannot be run, or its columns do not fit the model.
+        OutputError: if the output exists, or cannot be written.
     """
-    import polars as pl
     import pyarrow.parquet as pq
 
     rows = skipped = 0

@@ -14,20 +14,20 @@ from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.domain import Categorical, Domain, Numeric, read_domain
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, quoted
 from dpnb_columnar.errors import DataError, shown
-from dpnb_columnar.model.document import FORMAT, VERSION
 from dpnb_columnar.model.document_fields import Fields
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.guarantee import Guarantee
+from dpnb_columnar.model.model_document import FORMAT, VERSION
 from dpnb_columnar.model.parameters import (
     SPREADS,
     AttributeParameters,
     ClassCounts,
-    Guarantee,
     Histogram,
+    NaiveBayes,
     Normal,
     Table,
 )
 
-# MERGED FROM dpnb_columnar/model/parsing.py: A model's guarantee from its document: what contradicts itself is
+# MERGED FROM dpnb_columnar/model/document_reader.py: A model's guarantee from its document: what contradicts itself is
 # refused.
 
 LARGEST_DENOMINATOR = 10**1000
@@ -140,7 +140,7 @@ SMALLEST_DEVIATION = 0.25
 of distances in deviations stay far from overflow."""
 
 
-def from_document(document: object, source: str) -> Model:
+def read_document(document: object, source: str) -> NaiveBayes:
     """The model that a document describes, checked against its own domain.
 
     Raises:
@@ -162,7 +162,7 @@ def from_document(document: object, source: str) -> Model:
     del declaration["name"]
     domain = read_domain(name, declaration, f"{source}: domain")
     software = fields.table(table, "software")
-    return Model(
+    return NaiveBayes(
         domain=domain,
         guarantee=read_guarantee(fields, fields.table(table, "guarantee")),
         classes=_classes(fields, fields.table(table, "classes"), len(domain.classes)),

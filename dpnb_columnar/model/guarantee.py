@@ -1,0 +1,67 @@
+"""The guarantee of a model: the total privacy loss, its composition, and the same in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpnb_columnar.budget import Neighbours, Share
+from dpnb_columnar.domain.numbers import number_text
+
+RELATIONS = {
+    Neighbours.ADD_REMOVE: "one row added or removed",
+    Neighbours.REPLACE_ONE: "one row changed, its class included",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What a release promises about every row.
+
+    Attributes:
+        mechanism: Name of the mechanism.
+        noise: Noise family of the smooth releases; None where there is none.
+        epsilon: Total privacy loss, exact; None where the mechanism is not private.
+        delta: Total delta, exact, 0 for a pure guarantee; None where the mechanism is not private.
+        neighbours: The relation that epsilon refers to; None where the mechanism is not private.
+        composition: Every query with its share; the shares add up to epsilon and delta, or to rho, exactly.
+        seeded: The noise came from a seed, so it can be repeated and protects nobody.
+        rho: Total concentrated loss, which implies (epsilon, delta); None unless the shares are concentrated.
+    """
+
+    mechanism: str
+    noise: str | None
+    epsilon: Fraction | None
+    delta: Fraction | None
+    neighbours: Neighbours | None
+    composition: tuple[Share, ...]
+    seeded: bool
+    rho: Fraction | None = None
+
+    @property
+    def private(self) -> bool:
+        """Whether the model carries a guarantee at all."""
+        return self.epsilon is not None and not self.seeded
+
+
+def statement(guarantee: Guarantee) -> str:
+    """What the model promises about any one row, in one or two sentences."""
+    if guarantee.epsilon is None or guarantee.neighbours is None:
+        return (
+            f"NO GUARANTEE: mechanism {guarantee.mechanism} protects nobody. "
+            "Keep this model as confidential as the rows."
+        )
+    if guarantee.seeded:
+        return "NO GUARANTEE: the noise came from a seed and can be subtracted. For tests only."
+    noise = f", noise {guarantee.noise}" if guarantee.noise else ""
+    epsilon = number_text(guarantee.epsilon)
+    amount, exception = epsilon, ""
+    if guarantee.delta:
+        delta = number_text(guarantee.delta)
+        amount, exception = f"({epsilon}, {delta})", f", a probability of {delta} aside"
+    accounting = "" if guarantee.rho is None else f" Accounted as {number_text(guarantee.rho)}-zCDP, which implies it."
+    return (
+        f"{amount}-differentially private for {RELATIONS[guarantee.neighbours]}: no such change makes any "
+        f"outcome more than exp({epsilon}) times as likely{exception}. Mechanism {guarantee.mechanism}{noise}."
+        f"{accounting}"
+    )

@@ -1,0 +1,162 @@
+"""The terms of an attribute as Polars expressions that look at one row only.
+
+Where a column can hold only few values that differ in their terms, the terms of each value are computed once, by the
+expressions below, and stand in tables: a row then costs one look-up per class. Its numbers are the very numbers that
+the expressions give.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
+from dpnb_columnar.model.likelihood import bin_starts, cell_terms, normal_terms
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal
+from dpnb_columnar.rows.cell_codes import INTEGER_RANGES, distinguished_range
+from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.rows.row_rules import category_code, column, grid_code, number
+
+MOST_CELLS = 2**17
+"""Most numbers in the tables of an attribute, values times classes: 1 MiB, which a processor keeps at hand."""
+
+VALUE = "value"
+
+
+def prepared_value(attribute: Attribute, parameters: AttributeParameters, kind: Kind) -> pl.Expr:
+    """Read the number on the attribute's scale, the category's code or the bin; null where it is to be left out.
+
+    Args:
+        attribute: The attribute as declared.
+        parameters: Its parameters.
+        kind: What its column holds.
+    """
+    if isinstance(attribute, Categorical):
+        return category_code(attribute, kind)
+    if isinstance(parameters, Histogram):
+        code = grid_code(attribute, kind)
+        reached = [(code >= start).cast(pl.Int64) for start in bin_starts(attribute, parameters.edges)]
+        return pl.sum_horizontal(code * 0, *reached, ignore_nulls=False)
+    value = number(attribute.name, kind, attribute.missing_values).clip(float(attribute.lower), float(attribute.upper))
+    return value.log1p() if attribute.transform is Transform.LOG1P else value
+
+
+def terms(attribute: Attribute, parameters: AttributeParameters, value: pl.Expr) -> list[pl.Expr]:
+    """Compute the prepared value's log-likelihood within each class, up to a number common to all; null where it is."""
+    if isinstance(parameters, Normal):
+        assert isinstance(attribute, Numeric)
+        return normal_terms(attribute, parameters, value)
+    return [pl.lit(pl.Series(row)).gather(value) for row in cell_terms(parameters)]
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedTerms:
+    """Terms of a normal attribute, computed for every row.
+
+    Attributes:
+        value: The number on the attribute's scale, as read from the row.
+    """
+
+    attribute: Attribute
+    parameters: Normal
+    value: pl.Expr
+
+    def terms(self, value: pl.Expr) -> list[pl.Expr]:
+        """Return a term per class for the column that holds ``value``; 0.0 where the attribute is left out."""
+        return [term.fill_null(0.0) for term in terms(self.attribute, self.parameters, value)]
+
+    def left_out(self, value: pl.Expr) -> pl.Expr:
+        """Say whether the attribute is left out of the row (never null)."""
+        return value.is_null()
+
+
+@dataclass(frozen=True, slots=True)
+class TabulatedTerms:
+    """Terms that are looked up.
+
+    Attributes:
+        value: The place in the tables, as read from the row; at most the last, which holds 0.0.
+        tables: Per class, the term of every place.
+        first, last: The places between which no attribute is left out; all others are left out.
+    """
+
+    value: pl.Expr
+    tables: list[pl.Series]
+    first: int
+    last: int
+
+    def terms(self, place: pl.Expr) -> list[pl.Expr]:
+        """Return a term per class for the column that holds ``value``; 0.0 where the attribute is left out."""
+        return [pl.lit(table).gather(place) for table in self.tables]
+
+    def left_out(self, place: pl.Expr) -> pl.Expr:
+        """Say whether the attribute is left out of the row (never null)."""
+        return place - self.first > self.last - self.first  # unsigned: what is before the first is far behind the last
+
+
+Terms = ComputedTerms | TabulatedTerms
+
+
+def attribute_terms(attribute: Attribute, parameters: AttributeParameters, kind: Kind, type_: pl.DataType) -> Terms:
+    """Choose how an attribute's terms are obtained from a column.
+
+    Args:
+        attribute: The attribute as declared.
+        parameters: Its parameters.
+        kind: What its column holds.
+        type_: The column's type.
+    """
+    whole = _small_extent(attribute, parameters, type_)
+    if whole is not None:
+        return _tabulated_by_value(attribute, parameters, kind, type_, whole)
+    value = prepared_value(attribute, parameters, kind)
+    if isinstance(parameters, Normal):
+        return ComputedTerms(attribute, parameters, value)
+    size = len(parameters.probability[0])
+    codes = pl.DataFrame({VALUE: range(size)})
+    tables = codes.select(_numbered(terms(attribute, parameters, pl.col(VALUE))))
+    return _tabulated(value.fill_null(size), tables, 0, size - 1)
+
+
+def _tabulated_by_value(
+    attribute: Attribute, parameters: AttributeParameters, kind: Kind, type_: pl.DataType, whole: tuple[int, int]
+) -> TabulatedTerms:
+    """Tabulate a whole number, or a truth value, itself."""
+    first, last = whole
+    number = column(attribute.name)
+    if INTEGER_RANGES[type_] == whole and last < 2**8:  # its byte, in which what is below zero comes last
+        place = number.cast(pl.UInt8, wrap_numerical=True).cast(pl.UInt32)
+        numbers = [*range(max(first, 0), last + 1), *range(first, 0)]
+    else:
+        place = (number.clip(first, last).cast(pl.Int64) - first).cast(pl.UInt32, wrap_numerical=True)
+        numbers = list(range(first, last + 1))
+    size = len(numbers)
+    # Named last: Polars takes some names for patterns.
+    values = pl.Series(numbers, dtype=pl.Int64).extend_constant(None, 1).cast(type_)
+    prepared = prepared_value(attribute, parameters, kind).alias(VALUE)
+    known = values.alias(attribute.name).to_frame().select(prepared)
+    tables = known.select(_numbered(terms(attribute, parameters, pl.col(VALUE))))
+    place, fits = place.fill_null(size), known[VALUE].is_not_null()
+    if fits.any() and fits.arg_true()[-1] - fits.arg_true()[0] < fits.sum():
+        return _tabulated(place, tables, fits.arg_true()[0], fits.arg_true()[-1])
+    # What is left out has places between the others: it is sent to a place of its own, behind them all.
+    places = known.select(pl.when(fits).then(pl.int_range(pl.len(), dtype=pl.UInt32)).otherwise(size + 1)).to_series()
+    return _tabulated(pl.lit(places).gather(place), tables, 0, size)
+
+
+def _tabulated(place: pl.Expr, tables: pl.DataFrame, first: int, last: int) -> TabulatedTerms:
+    """Close tables of terms, one column per class, with a place for what is left out."""
+    closed = [table.fill_null(0.0).extend_constant(0.0, 1) for table in tables]
+    return TabulatedTerms(place.cast(pl.UInt32, wrap_numerical=True), closed, first, last)
+
+
+def _numbered(classes: list[pl.Expr]) -> list[pl.Expr]:
+    return [term.alias(str(klass)) for klass, term in enumerate(classes)]
+
+
+def _small_extent(attribute: Attribute, parameters: AttributeParameters, type_: pl.DataType) -> tuple[int, int] | None:
+    """First and last of the whole numbers to tabulate; None where there are none, or too many."""
+    limits = distinguished_range(attribute, type_)
+    classes = len(parameters.mean if isinstance(parameters, Normal) else parameters.probability)
+    return limits if limits and (limits[1] - limits[0] + 1) * classes <= MOST_CELLS else None

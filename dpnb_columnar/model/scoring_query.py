@@ -1,0 +1,172 @@
+"""A model's scores as one query: what ``dpnb_columnar.model.predict.score`` computes, in a database's own SQL."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
+
+from sqlglot import exp
+
+from dpnb_columnar.dialects.nodes import (
+    below,
+    case,
+    double,
+    equal,
+    integer,
+    is_null,
+    minus,
+    named,
+    over,
+    own_column,
+    text,
+)
+from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
+from dpnb_columnar.dialects.rules import Kinds, category_code, check_texts, number
+from dpnb_columnar.dialects.steps import Step, rows_of_table
+from dpnb_columnar.domain import Categorical, Numeric
+from dpnb_columnar.domain.names import listed
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.model.parameters import NaiveBayes, Table
+from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
+from dpnb_columnar.model.sql_terms import prepared_value, terms
+from dpnb_columnar.rows.database_address import Dialect
+
+STEP_PREFIX = "__dpnb_"
+"""How the names of the steps' columns begin: where all columns of a table are returned, none may begin so."""
+
+SMALLEST_EXPONENT = -700.0
+"""A class less likely by this exponent counts as impossible: PostgreSQL fails where exp() is too small for a float."""
+
+
+def scoring_query(
+    model: NaiveBayes,
+    dialect: Dialect,
+    table: str | None = None,
+    keys: Sequence[str] = (),
+    kinds: Kinds | None = None,
+    view: str | None = None,
+) -> str:
+    """Write the query that scores every row of a table: its columns, then those of ``score``.
+
+    Args:
+        model: A released model.
+        dialect: The database.
+        table: Name of the table, as ``rendering.parse_table`` reads it; None for the domain's name.
+        keys: Columns to carry over, placed first; empty for all.
+        kinds: What the columns hold; see ``dialects.rules``.
+        view: Name of a view to create; None for a query.
+
+    Raises:
+        UsageError: if a name is not the name of a table, a key has the name of a result, a column that is carried over
+            has a name of the query's own, or a column holds what the database does not write exactly.
+    """
+    attributes = [model.domain[parameters.attribute] for parameters in model.attributes]
+    known = kinds or {}
+    check_texts(attributes, None, known, dialect)
+    results = [PREDICTED, *(probability_column(name) for name in model.domain.classes), SKIPPED]
+    if clash := set(results).intersection(keys):
+        raise UsageError(f"key {', '.join(sorted(clash))} would stand beside a result of that name; leave it out")
+    if not keys and (taken := [name for name in known if name.lower().startswith(STEP_PREFIX)]):
+        raise UsageError(f"column {listed(taken)} has a name that the query uses; name those to keep with --key")
+    rows = rows_of_table(dialect, table_or_default(table, model.domain.name, dialect), list(dict.fromkeys(keys)))
+    query: exp.Expr = rows.query(list(_steps(model, known)), _results(model, results))
+    if view is not None:
+        query = exp.Create(this=parse_table(view, dialect), kind="VIEW", expression=query)
+    return header(_remarks(model, dialect)) + render(query, dialect)
+
+
+def _steps(model: NaiveBayes, kinds: Kinds) -> Iterator[Step]:
+    """The steps from a row's columns to the classes' weights, each computed from the one before."""
+    classes = range(len(model.domain.classes))
+    if model.attributes:
+        yield Step("rows_read", _numbered("read", _read(model, kinds)))
+        yield Step("rows_placed", _numbered("value", _placed(model)))
+    yield Step("rows_joint", _numbered("joint", _joint(model)))
+    joint = [_step_column(f"joint_{klass}") for klass in classes]
+    yield Step("rows_largest", [named(exp.Greatest(this=joint[0], expressions=joint[1:]), f"{STEP_PREFIX}largest")])
+    yield Step("rows_weighed", _numbered("weight", map(_weight, classes)))
+    yield Step(
+        "rows_summed", [named(_sum([_step_column(f"weight_{klass}") for klass in classes]), f"{STEP_PREFIX}total")]
+    )
+
+
+def _numbered(name: str, values: Iterable[exp.Expr]) -> list[exp.Alias]:
+    return [named(value, f"{STEP_PREFIX}{name}_{place}") for place, value in enumerate(values)]
+
+
+def _step_column(name: str) -> exp.Column:
+    """A column of an earlier step."""
+    return own_column(f"{STEP_PREFIX}{name}")
+
+
+def _read(model: NaiveBayes, kinds: Kinds) -> Iterator[exp.Expr]:
+    """The number or the category's code of every attribute."""
+    for parameters in model.attributes:
+        attribute, kind = model.domain[parameters.attribute], kinds.get(parameters.attribute)
+        if isinstance(attribute, Categorical):
+            yield category_code(attribute, kind)
+        else:
+            yield number(attribute.name, kind, attribute.missing_values)
+
+
+def _placed(model: NaiveBayes) -> Iterator[exp.Expr]:
+    """The prepared value of every attribute; see ``sql_terms.prepared_value``."""
+    for place, parameters in enumerate(model.attributes):
+        attribute, value = model.domain[parameters.attribute], _step_column(f"read_{place}")
+        if isinstance(attribute, Numeric) and not isinstance(parameters, Table):
+            yield prepared_value(attribute, parameters, value)
+        else:
+            yield value
+
+
+def _joint(model: NaiveBayes) -> Iterator[exp.Expr]:
+    """Per class, the joint log-likelihood, added from the left as ``score`` does."""
+    summands: list[list[exp.Expr]] = [[double(math.log(prior))] for prior in model.classes.probability]
+    for place, parameters in enumerate(model.attributes):
+        attribute = model.domain[parameters.attribute]
+        classes = terms(attribute, parameters, _step_column(f"value_{place}"))
+        for summand, term in zip(summands, classes, strict=True):
+            summand.append(exp.Coalesce(this=term, expressions=[double(0)]))
+    for summand in summands:
+        yield _sum(summand)
+
+
+def _sum(summands: Sequence[exp.Expr]) -> exp.Expr:
+    """The sum from the left, which SQL's plus is without parentheses."""
+    return reduce(lambda left, right: exp.Add(this=left, expression=right), summands)
+
+
+def _weight(klass: int) -> exp.Expr:
+    """The likelihood of a class, relative to that of the likeliest."""
+    exponent = minus(_step_column(f"joint_{klass}"), _step_column("largest"))
+    return case([(below(exponent, double(SMALLEST_EXPONENT)), double(0))], exp.Exp(this=exponent.copy()))
+
+
+def _results(model: NaiveBayes, names: Sequence[str]) -> list[exp.Alias]:
+    """Class, probabilities and the number of attributes left out."""
+    predicted, *probabilities, skipped = names
+    total = _step_column("total")
+    shares = [over(_step_column(f"weight_{klass}"), total.copy()) for klass in range(len(probabilities))]
+    # The largest weight is exp(0), exactly 1. Quotients are compared, since two of them may round to one number.
+    likeliest = over(double(1), total)
+    branches = [
+        (equal(share.copy(), likeliest.copy()), text(name))
+        for share, name in zip(shares, model.domain.classes, strict=True)
+    ]
+    left_out: list[exp.Expr] = [
+        case([(is_null(_step_column(f"value_{place}")), integer(1))], integer(0))
+        for place in range(len(model.attributes))
+    ]
+    return [
+        named(case(branches), predicted),
+        *(named(share, name) for share, name in zip(shares, probabilities, strict=True)),
+        named(_sum(left_out or [integer(0)]), skipped),
+    ]
+
+
+def _remarks(model: NaiveBayes, dialect: Dialect) -> Sequence[str]:
+    return (
+        f"Scores rows by a model of {model.domain.name!r} ({dialect.value}). Holds what the model holds, and no row.",
+        f"{PREDICTED}: the likeliest class; {SKIPPED}: attributes left out of the row, missing or of unknown category.",
+    )
