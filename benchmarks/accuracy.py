@@ -12,7 +12,7 @@ from pathlib import Path
 from dpnb_columnar.budget import Budget, parse_epsilon
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.mechanisms.release import MECHANISMS
-from dpnb_columnar.study.cross_validation import accuracies, split
+from dpnb_columnar.study.cross_validation import accuracies, read_folds
 
 
 def main() -> None:
@@ -24,7 +24,7 @@ def main() -> None:
     options = parser.parse_args()
     epsilons = options.epsilon.split(",")
     domain = find_domain([options.data]).domain
-    folds = [split([options.data], domain, seed=seed) for seed in range(options.seeds)]
+    folds = [read_folds([options.data], domain, seed=seed) for seed in range(options.seeds)]
     print(f"{'':20}" + "".join(f"{'epsilon ' + epsilon:>18}" for epsilon in epsilons))
     for mechanism in MECHANISMS:
         cells = []

@@ -18,8 +18,8 @@ import polars as pl
 
 from dpnb_columnar.advice.recommendation import advise
 from dpnb_columnar.budget import Budget, parse_epsilon
-from dpnb_columnar.study.reproduce import plan
-from dpnb_columnar.study.reproduce.sources import DataSet
+from dpnb_columnar.study import plan
+from dpnb_columnar.study.data_sets import DataSet
 
 RIGHT = 0.005
 """Advice is right if the mechanism is no further behind the winner than this."""

@@ -20,10 +20,9 @@ from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import adaptive_histogram, histogram, postprocessing, smooth_noise, tuning
 from dpnb_columnar.model.parameters import Normal
-from dpnb_columnar.study.cross_validation import Fold, accuracies
-from dpnb_columnar.study.reproduce.coding import code_rows
-from dpnb_columnar.study.reproduce.folds import split
-from dpnb_columnar.study.reproduce.widening import widened
+from dpnb_columnar.study.coded_rows import code_rows
+from dpnb_columnar.study.cross_validation import Fold, accuracies, split
+from dpnb_columnar.study.data_sets import widened
 
 RELEASED_NORMAL = postprocessing.normal
 
@@ -131,8 +130,7 @@ def folds(path: Path, seeds: int, factor: int) -> list[list[Fold]]:
     """Ten folds of each random split, with bounds declared ``factor`` times as wide."""
     domain: Domain = find_domain([path]).domain
     rows, declared = code_rows([path], domain), domain if factor == 1 else widened(domain, factor)
-    found = [split(rows, domain, 10, seed) for seed in range(seeds)]
-    return [[Fold(each.training(number, declared), each.held_out[number]) for number in range(10)] for each in found]
+    return [split(rows, domain, 10, seed).under(declared) for seed in range(seeds)]
 
 
 def accuracy(parts: Sequence[Sequence[Fold]], trial: Trial, mechanism: str, epsilon: str) -> float:

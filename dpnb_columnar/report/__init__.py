@@ -1,5 +1,5 @@
-"""The report of a reproduction: one page that stands alone, and its figures and their numbers as files."""
+"""Pages and figures: what a figure shows, how it is drawn, and the templates of the pages that hold it.
 
-from dpnb_columnar.report.write import write_report
-
-__all__ = ["write_report"]
+A page stands alone: it needs no other file, no network and no script. Its figures, and their numbers, are also written
+as files beside it.
+"""

@@ -1,4 +1,4 @@
-"""Figures drawn with matplotlib: whole ones for files, single panels and line samples for the page."""
+"""Figures drawn with matplotlib: whole ones for files, single panels and line samples for pages."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dpnb_columnar.errors import UsageError
-from dpnb_columnar.report.figures import Axis, Figure, Panel, Reference, Series
+from dpnb_columnar.report.figures import Axis, Figure, Panel, Reference, Series, printable
 from dpnb_columnar.report.styles import COLOURS, Style
 
 if TYPE_CHECKING:
@@ -50,7 +49,6 @@ RESOLUTION = 160
 """Dots per inch of a PNG file."""
 
 SETTINGS: Mapping[str, Any] = {
-    "svg.hashsalt": "dpnb_columnar",
     "svg.fonttype": "none",
     "text.parse_math": False,
     "font.family": "sans-serif",
@@ -72,30 +70,26 @@ SETTINGS: Mapping[str, Any] = {
 """Settings that do not depend on the machine's own."""
 
 
-def require_matplotlib() -> None:
-    """Refuse early where nothing can be drawn.
+def panel_svg(panel: Panel, name: str) -> str:
+    """Draw one panel without a legend, in the colours of a light page, on no background.
 
-    Raises:
-        UsageError: With the remedy.
+    Args:
+        panel: The panel.
+        name: Salt of the names inside, different for each drawing of a page.
     """
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise UsageError(
-            "a report needs matplotlib, which is not installed: pip install 'dpnb-columnar[report]'"
-        ) from None
-
-
-def panel_svg(panel: Panel) -> str:
-    """One panel without a legend, in the colours of a light page, on no background."""
-    with _canvas(PANEL) as canvas:
+    with _canvas(PANEL, salt=name) as canvas:
         _draw(_axes(canvas, panel, 0, 0), panel)
         return _svg(canvas)
 
 
-def sample_svg(style: Style) -> str:
-    """A piece of a line with one marker, for a legend."""
-    with _canvas(SAMPLE) as canvas:
+def sample_svg(style: Style, name: str) -> str:
+    """Draw a piece of a line with one marker, for a legend.
+
+    Args:
+        style: Style of the line.
+        name: Salt of the names inside, different for each drawing of a page.
+    """
+    with _canvas(SAMPLE, salt=name) as canvas:
         axes = canvas.add_axes((0, 0, 1, 1))
         axes.set(xlim=(0, 1), ylim=(-1, 1))
         axes.axis("off")
@@ -104,8 +98,8 @@ def sample_svg(style: Style) -> str:
         return _svg(canvas)
 
 
-def files(figure: Figure) -> tuple[str, bytes]:
-    """A whole figure with its legend, as SVG and PNG, on white."""
+def drawn_files(figure: Figure) -> tuple[str, bytes]:
+    """Draw a whole figure with its legend, as SVG and PNG, on white."""
     across = min(ACROSS, len(figure.panels))
     down = math.ceil(len(figure.panels) / across)
     lines = figure.lines()
@@ -118,7 +112,7 @@ def files(figure: Figure) -> tuple[str, bytes]:
             _draw(_axes(canvas, panel, *place), panel)
         height = size[1]
         title: dict[str, Any] = {"weight": "bold", "size": 13, "color": _light("ink")}
-        canvas.text(LEFT / size[0], 1 - 12 / height, figure.title, ha="left", va="top", **title)
+        canvas.text(LEFT / size[0], 1 - 12 / height, printable(figure.title), ha="left", va="top", **title)
         canvas.legend(
             handles=[_handle(label, style) for label, style in lines],
             loc="lower left",
@@ -136,14 +130,15 @@ def files(figure: Figure) -> tuple[str, bytes]:
 
 
 @contextmanager
-def _canvas(size: tuple[float, float], background: str = "none") -> Iterator[Canvas]:
-    """An empty figure of so many points, with settings that hold inside the block."""
+def _canvas(size: tuple[float, float], background: str = "none", salt: str = "dpnb_columnar") -> Iterator[Canvas]:
+    """An empty figure of a size in points, with settings that hold inside the block."""
     import matplotlib
     from matplotlib.figure import Figure as Canvas
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(SETTINGS)
+        # Names inside an SVG are hashes of their content and this salt, so that equal figures are equal files.
+        matplotlib.rcParams.update({**SETTINGS, "svg.hashsalt": salt})
         yield Canvas(figsize=(size[0] / POINTS, size[1] / POINTS), facecolor=background)
 
 
@@ -166,7 +161,7 @@ def _light(name: str) -> str:
 
 
 def _line(style: Style) -> dict[str, Any]:
-    """What matplotlib is told about a line."""
+    """Matplotlib's arguments for a line."""
     colour = _light(style.colour)
     return {
         "color": colour,
@@ -183,13 +178,13 @@ def _line(style: Style) -> dict[str, Any]:
 def _handle(label: str, style: Style) -> Any:
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], label=label, **_line(style))
+    return Line2D([], [], label=printable(label), **_line(style))
 
 
 def _draw(axes: Axes, panel: Panel) -> None:
     """Put a panel on its axes."""
     axes.set_facecolor("none")
-    axes.set_title(panel.title, color=_light("ink"))
+    axes.set_title(printable(panel.title), color=_light("ink"))
     axes.grid(axis="y", color=_light("grid"), linewidth=0.8)
     axes.tick_params(colors=_light("muted"), which="both", labelcolor=_light("ink"))
     for spine in axes.spines.values():
@@ -236,7 +231,7 @@ def _axis(axes: Axes, which: str, axis: Axis, limits: tuple[float, float]) -> No
 
     axes.set(**{f"{which}scale": "log" if axis.logarithmic else "linear", f"{which}lim": limits})
     drawn = axes.xaxis if which == "x" else axes.yaxis
-    drawn.set_label_text(axis.label, color=_light("ink"))
+    drawn.set_label_text(printable(axis.label), color=_light("ink"))
     drawn.set_minor_locator(NullLocator())
     if axis.ticks:
         labels = dict(axis.ticks)
@@ -250,7 +245,7 @@ def _axis(axes: Axes, which: str, axis: Axis, limits: tuple[float, float]) -> No
 
 
 def power_text(value: float) -> str:
-    """A number in few letters: powers of ten far from one as such."""
+    """Format a number in few characters: powers of ten far from one as powers."""
     power = round(math.log10(value))
     if -3 < power < 4 or not math.isclose(value, 10.0**power):
         return f"{value:,.4g}"
@@ -276,7 +271,7 @@ def _name(axes: Axes, references: Sequence[Reference]) -> None:
         place = min(line.value, taken[-1] - apart) if taken else line.value
         taken.append(place)
         axes.annotate(
-            line.label,
+            printable(line.label),
             (1, place),
             xycoords=axes.get_yaxis_transform(),
             xytext=(4, 0),
@@ -286,9 +281,3 @@ def _name(axes: Axes, references: Sequence[Reference]) -> None:
             color=_light("ink"),
             annotation_clip=False,
         )
-
-
-def describe(panel: Panel) -> str:
-    """What a panel shows, for readers who do not see it."""
-    labels = [line.label for line in panel.series] + [line.label for line in panel.references]
-    return f"{panel.y.label} against {panel.x.label}: {', '.join(labels)}"

@@ -1,4 +1,4 @@
-"""What a figure shows, before anything is drawn: panels of series over one axis, and the same numbers as a table."""
+"""Content of a figure, before anything is drawn: panels of series on common axes, and the same numbers as a table."""
 
 from __future__ import annotations
 
@@ -14,17 +14,25 @@ from dpnb_columnar.report.styles import Style
 CLOSEST = 0.08
 """Smallest distance of two labelled ticks, as a part of the axis."""
 
+NOT_PRINTABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML document may hold."""
+
+
+def printable(text: str) -> str:
+    """Replace characters that no page and no drawing may hold."""
+    return NOT_PRINTABLE.sub("\ufffd", text)
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
     """One value.
 
     Attributes:
-        x: Where.
+        x: Place on the horizontal axis.
         y: The value.
-        low: Lower end of its bar; none where there is no bar.
+        low: Lower end of its bar; None where there is no bar.
         high: Upper end.
-        text: The value and its bar as a table shows them.
+        text: The value and its bar in a table.
     """
 
     x: float
@@ -59,10 +67,10 @@ class Axis:
 
     Attributes:
         name: Column of the data.
-        label: What is written along it.
-        ticks: Places and their labels, which may be empty; chosen by the drawing where there are none.
-        logarithmic: Whether ratios are distances.
-        limits: First and last value; from the points where there are none.
+        label: Text along the axis.
+        ticks: Places and their labels, which may be empty; without any the drawing chooses.
+        logarithmic: Whether equal ratios are equal distances.
+        limits: First and last value; None to take them from the points.
     """
 
     name: str
@@ -74,13 +82,26 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One pair of axes with what is drawn on it."""
+    """One pair of axes and the lines drawn on it."""
 
     title: str
     x: Axis
     y: Axis
     series: tuple[Series, ...]
     references: tuple[Reference, ...] = ()
+
+    def description(self) -> str:
+        """Describe the panel for readers who do not see it."""
+        labels = [line.label for line in self.series] + [line.label for line in self.references]
+        return f"{self.title}: {self.y.label} against {self.x.label}: {', '.join(labels)}"
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Tabulate the panel: a header, and one row per series and horizontal line, with one column per x."""
+        places = sorted({point.x for line in self.series for point in line.points})
+        header = [self.x.label, *(f"{place:,.10g}" for place in places)]
+        texts = [(line.label, {point.x: point.text for point in line.points}) for line in self.series]
+        rows = [[label, *(at.get(place, "–") for place in places)] for label, at in texts]
+        return header, rows + [[line.label, *([line.text] * len(places))] for line in self.references]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +111,7 @@ class Figure:
     Attributes:
         name: Stem of its files, and its anchor.
         title: Plain text.
-        caption: What there is to see, in a sentence or two made from the numbers.
+        caption: One or two sentences on what the numbers show.
         notes: How to read it: what the bars are.
         panels: At least one.
     """
@@ -102,44 +123,43 @@ class Figure:
     panels: tuple[Panel, ...]
 
     def lines(self) -> list[tuple[str, Style]]:
-        """Labels and styles of all series, each once, in the order of their first appearance."""
-        found = {line.label: line.style for panel in self.panels for line in panel.series}
-        return list(found.items())
+        """List labels and styles of all series, each once, in the order of their first appearance."""
+        styles = {line.label: line.style for panel in self.panels for line in panel.series}
+        return list(styles.items())
 
+    def data(self) -> pl.DataFrame:
+        """Collect all numbers of the figure.
 
-def data(figure: Figure) -> pl.DataFrame:
-    """All numbers of a figure.
-
-    Returns:
-        Columns ``panel``, ``series``, the name of the x axis, the name of the y axis, ``low`` and ``high``. Horizontal
-        lines have no x.
-    """
-    x, y = figure.panels[0].x.name, figure.panels[0].y.name
-    rows: list[tuple[object, ...]] = []
-    for panel in figure.panels:
-        rows += [(panel.title, line.label, None, line.value, None, None) for line in panel.references]
-        rows += [
-            (panel.title, line.label, point.x, point.y, point.low, point.high)
-            for line in panel.series
-            for point in line.points
-        ]
-    schema = {"panel": pl.String, "series": pl.String, **dict.fromkeys((x, y, "low", "high"), pl.Float64)}
-    return pl.DataFrame(rows, schema=schema, orient="row")
+        Returns:
+            Columns ``panel``, ``series``, the name of the x axis, the name of the y axis, ``low`` and ``high``.
+            Horizontal lines have no x.
+        """
+        x, y = self.panels[0].x.name, self.panels[0].y.name
+        rows: list[tuple[object, ...]] = []
+        for panel in self.panels:
+            rows += [(panel.title, line.label, None, line.value, None, None) for line in panel.references]
+            rows += [
+                (panel.title, line.label, point.x, point.y, point.low, point.high)
+                for line in panel.series
+                for point in line.points
+            ]
+        schema = {"panel": pl.String, "series": pl.String, **dict.fromkeys((x, y, "low", "high"), pl.Float64)}
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def logarithmic(name: str, label: str, places: Sequence[float]) -> Axis:
-    """A logarithmic axis with a tick at each place, labelled where there is room."""
-    shown: list[float] = []
+    """Make a logarithmic axis with a tick at each place, labelled where there is room."""
+    labelled: list[float] = []
     ordered = sorted(set(places))
-    room = CLOSEST * decades(ordered)
+    room = CLOSEST * _decades(ordered)
     for value in ordered:
-        if not shown or decades([shown[-1], value]) >= room:
-            shown.append(value)
-    ticks = tuple((value, f"{value:,.10g}" if value in shown else "") for value in ordered)
+        if not labelled or _decades([labelled[-1], value]) >= room:
+            labelled.append(value)
+    ticks = tuple((value, f"{value:,.10g}" if value in labelled else "") for value in ordered)
     return Axis(name, label, ticks, logarithmic=True)
 
 
-def decades(ordered: Sequence[float]) -> float:
+def _decades(ordered: Sequence[float]) -> float:
     """Decades between the first and the last of some positive numbers."""
     return math.log10(ordered[-1] / ordered[0]) if ordered else 0.0
 
@@ -147,7 +167,7 @@ def decades(ordered: Sequence[float]) -> float:
 def shared_limits(
     panels: Sequence[tuple[Series, ...]], levels: Sequence[float] = (), room: float = 0.04
 ) -> tuple[float, float]:
-    """Limits that hold all points with their bars, and horizontal lines, with some room."""
+    """Choose limits that hold all points with their bars, and horizontal lines, with some room."""
     points = [point for series in panels for line in series for point in line.points]
     ends = [end for point in points for end in (point.y, point.low, point.high) if end is not None]
     low, high = min([*ends, *levels]), max([*ends, *levels])
@@ -156,11 +176,11 @@ def shared_limits(
 
 
 def slug(name: str, taken: set[str]) -> str:
-    """A file name and anchor for a name, other than those taken, among which it is put."""
+    """Make a file name and anchor of a name, different from those taken, and add it to them."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "figure"
-    number, found = 1, plain
-    while found.casefold() in taken:
+    number, unique = 1, plain
+    while unique.casefold() in taken:
         number += 1
-        found = f"{plain}-{number}"
-    taken.add(found.casefold())
-    return found
+        unique = f"{plain}-{number}"
+    taken.add(unique.casefold())
+    return unique

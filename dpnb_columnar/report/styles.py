@@ -78,8 +78,8 @@ ORDERED = (
 """Styles of things that are no mechanisms, in their order."""
 
 
-def place(mechanism: str) -> tuple[int, str]:
-    """Sorts mechanisms into the order of ``STYLES``, unknown ones last."""
+def legend_order(mechanism: str) -> tuple[int, str]:
+    """Sort key of mechanisms: the order of ``STYLES``, unknown ones last."""
     known = list(STYLES)
     return (known.index(mechanism) if mechanism in known else len(known), mechanism)
 

@@ -1,19 +1,115 @@
-"""Cross-validation of releases: each fold is counted once, and its rows are prepared once for all models."""
+"""CONFIDENTIAL. Cross-validation of releases with additive statistics.
+
+Each fold is counted once, and the statistics of its training rows are a subtraction. Many models are scored on the same
+held-out rows: the terms of a model are evaluated once per distinct value of a column, not once per row. The mathematics
+is that of ``dpnb_columnar.model.predict``: its terms, by the same expressions. Only the order of a sum may differ, so
+the predicted classes are the same, but for ties that rounding decides.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.domain import Domain
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.model.likelihood import bin_starts
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram
+from dpnb_columnar.model.polars_terms import prepared_value, terms
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.study.reproduce import folds as splitting
-from dpnb_columnar.study.reproduce.coding import code_rows
-from dpnb_columnar.study.reproduce.scoring import HeldOut
+from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.study.coded_rows import CodedColumn, CodedRows, code_rows, codes
+
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class HeldOut:
+    """Rows to score models on. Confidential.
+
+    Attributes:
+        classes: Shape (rows,), int64: true class codes.
+        columns: Per attribute, its column of these rows.
+        kinds: Per column of the data set, the kind of its values.
+    """
+
+    classes: Integers
+    columns: Mapping[str, CodedColumn]
+    kinds: Mapping[str, Kind]
+    _prepared: dict[Attribute, pl.Series] = field(default_factory=dict)
+    _grid_codes: dict[Numeric, Integers] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: CodedRows, chosen: Integers) -> HeldOut:
+        """Select rows by their positions."""
+        columns = {name: column.of(chosen) for name, column in rows.columns.items()}
+        return cls(rows.classes[chosen], columns, rows.kinds)
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.classes)
+
+    def correct(self, model: Model) -> int:
+        """Count the rows whose class the model predicts correctly."""
+        return int(np.count_nonzero(self.predicted(model) == self.classes))
+
+    def predicted(self, model: Model) -> Integers:
+        """Predict the class of each row: the first class of the largest likelihood.
+
+        Returns:
+            Shape (rows,), int64: class codes.
+        """
+        classes: Integers = self._joint(model).argmax(axis=0)
+        return classes
+
+    def _joint(self, model: Model) -> Floats:
+        """Joint log-likelihoods; shape (classes, rows)."""
+        joint = np.empty((len(model.classes.probability), self.size))
+        joint[:] = [[math.log(prior)] for prior in model.classes.probability]
+        for parameters in model.attributes:
+            attribute = model.domain[parameters.attribute]
+            places = self.columns[attribute.name].places
+            for row, table in zip(joint, self._terms(attribute, parameters), strict=True):
+                row += table[places]
+        return joint
+
+    def _terms(self, attribute: Attribute, parameters: AttributeParameters) -> list[Floats]:
+        """Per class, the term of each distinct value of an attribute."""
+        value = self._value(attribute, parameters)
+        by_class = value.to_frame().select(
+            term.alias(str(place)) for place, term in enumerate(terms(attribute, parameters, pl.col(value.name)))
+        )
+        return [column.to_numpy() for column in by_class]
+
+    def _value(self, attribute: Attribute, parameters: AttributeParameters) -> pl.Series:
+        """The prepared form of each distinct value."""
+        if isinstance(parameters, Histogram):
+            assert isinstance(attribute, Numeric)
+            reached = np.searchsorted(bin_starts(attribute, parameters.edges), self._codes(attribute), side="right")
+            return pl.Series("value", reached)
+        if attribute not in self._prepared:
+            column = self.columns[attribute.name].values
+            value = prepared_value(attribute, parameters, self.kinds[attribute.name]).alias("value")
+            self._prepared[attribute] = column.to_frame().select(value).to_series()
+        return self._prepared[attribute]
+
+    def _codes(self, attribute: Numeric) -> Integers:
+        """The grid code of each distinct value."""
+        if attribute not in self._grid_codes:
+            column = self.columns[attribute.name].values
+            self._grid_codes[attribute] = codes(attribute, column, self.kinds[attribute.name])
+        return self._grid_codes[attribute]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -24,26 +120,89 @@ class Fold:
     held_out: HeldOut
 
 
-def split(files: Sequence[Path], domain: Domain, folds: int = 10, seed: int = 0) -> list[Fold]:
-    """Split the rows that fit the domain into folds at random.
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Folds:
+    """Rows split at random into folds. Confidential.
+
+    Attributes:
+        rows: The rows.
+        held_out: Per fold, the rows held out.
+        counts: Per attribute, shape (folds, classes, distinct values); under None the classes alone, with one value.
+            Whatever bounds a domain declares, its cells are sums of these.
+    """
+
+    rows: CodedRows
+    held_out: tuple[HeldOut, ...]
+    counts: dict[str | None, Integers]
+
+    def training(self, fold: int, domain: Domain) -> Statistics:
+        """Compute the statistics of all rows but those of one fold.
+
+        Args:
+            fold: The fold that is held out, from 0.
+            domain: The domain of the rows; its numeric bounds and steps may differ from those at the split.
+        """
+        cells = [self._cells(None, fold, np.zeros(1, dtype=np.int64))]
+        cells += [self._cells(each.name, fold, self.rows.codes(each)) for each in domain.attributes]
+        return assemble(domain, cells)
+
+    def under(self, domain: Domain) -> list[Fold]:
+        """Compute every fold's training statistics in a domain, as ``training`` does."""
+        return [Fold(self.training(number, domain), held_out) for number, held_out in enumerate(self.held_out)]
+
+    def _cells(self, name: str | None, fold: int, codes: Integers) -> Cells:
+        """Counts of one attribute over the training rows, distinct values of one code side by side."""
+        counted = self.counts[name]
+        counts = counted.sum(axis=0) - counted[fold]
+        classes, values = np.nonzero(counts)
+        return Cells(name, classes, codes[values], counts[classes, values])
+
+
+def split(rows: CodedRows, domain: Domain, folds: int, seed: int) -> Folds:
+    """Split rows at random into folds of nearly equal size.
 
     Args:
-        files: Parquet files whose columns, coded, fit in memory.
+        rows: Rows that fit the domain.
+        domain: The domain of the rows.
+        folds: Number of folds, at least 2.
+        seed: Seed of the random split, not negative.
+    """
+    order = np.random.default_rng(seed).permutation(rows.size)
+    fold = np.zeros(rows.size, dtype=np.int64)
+    for number in range(folds):
+        fold[order[number::folds]] = number
+    classes = len(domain.classes)
+    group = fold * classes + rows.classes
+    counts: dict[str | None, Integers] = {
+        None: np.bincount(group, minlength=folds * classes).reshape(folds, classes, 1)
+    }
+    for name, column in rows.columns.items():
+        width = len(column.values)
+        cell = group * width + column.places
+        counts[name] = np.bincount(cell, minlength=folds * classes * width).reshape(folds, classes, width)
+    held_out = tuple(HeldOut.of(rows, np.flatnonzero(fold == number)) for number in range(folds))
+    return Folds(rows, held_out, counts)
+
+
+def read_folds(files: Sequence[Path], domain: Domain, folds: int = 10, seed: int = 0) -> list[Fold]:
+    """Read the rows that fit a domain, and split them as ``split`` does.
+
+    Args:
+        files: Parquet files; their columns, coded, have to fit in memory.
         domain: Their domain.
         folds: Number of folds, at least 2.
-        seed: Seed of the random split.
+        seed: Seed of the random split, not negative.
     """
-    found = splitting.split(code_rows(files, domain), domain, folds, seed)
-    return [Fold(found.training(number, domain), held_out) for number, held_out in enumerate(found.held_out)]
+    return split(code_rows(files, domain), domain, folds, seed).under(domain)
 
 
 def accuracies(
     folds: Sequence[Fold], budget: Budget, mechanism: str, noise: str | None = None, seed: int = 0
 ) -> list[float]:
-    """Accuracy on each fold of a model released from the others, the noise drawn from a seed."""
-    found = []
+    """Compute the accuracy on each fold of a model released from the others, its noise drawn from a seed."""
+    values = []
     for number, fold in enumerate(folds):
         draw = ExactSampler(SeededBits(seed * len(folds) + number))
         model = release(fold.training, budget, mechanism, noise, draw)
-        found.append(fold.held_out.correct(model) / fold.held_out.size)
-    return found
+        values.append(fold.held_out.correct(model) / fold.held_out.size)
+    return values

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dpnb_columnar.study.reproduce.sources import ADULT, MUSHROOM, SEEDS
+from dpnb_columnar.study.data_sets import ADULT, MUSHROOM, SEEDS
 
 advice = pytest.importorskip("benchmarks.advice", reason="benchmarks are in a checkout alone")
 

@@ -13,10 +13,10 @@ from support.fake_results import PURE_METHODS, cell, evaluation, write_results
 from support.report_pages import Page, report
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, UsageError
-from dpnb_columnar.report import write_report
-from dpnb_columnar.report.completeness import Gap, gaps
 from dpnb_columnar.report.figures import slug
-from dpnb_columnar.report.results import read_results
+from dpnb_columnar.study.reproduction_page import write_report
+from dpnb_columnar.study.results import read_results
+from dpnb_columnar.study.summary import Gap, gaps
 
 FIGURES = ["b", "adult", "mean-error", "variance-error", "bounds-adult", "allocation-adult", "runtime"]
 
@@ -194,7 +194,7 @@ def test_output_is_a_page(tmp_path: Path, name: str) -> None:
 def test_a_file_where_the_folder_should_be(tmp_path: Path) -> None:
     results = write_results(tmp_path / "results.parquet", [cell()])
     (tmp_path / "out").touch()
-    with pytest.raises(OutputError, match="is no folder"):
+    with pytest.raises(OutputError, match="is not a folder"):
         write_report(results, tmp_path / "out.html")
 
 

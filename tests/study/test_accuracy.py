@@ -13,7 +13,7 @@ from support.real_data import prepared
 from dpnb_columnar.budget import Budget, parse_epsilon
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.study.cross_validation import Fold, accuracies, split
+from dpnb_columnar.study.cross_validation import Fold, accuracies, read_folds
 
 SEEDS = range(5)
 
@@ -25,7 +25,7 @@ def adult(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @cache
 def folds(file: Path, seed: int) -> list[Fold]:
-    return split([file], find_domain([file]).domain, 10, seed)
+    return read_folds([file], find_domain([file]).domain, 10, seed)
 
 
 def mean_accuracy(file: Path, mechanism: str, epsilon: str) -> float:

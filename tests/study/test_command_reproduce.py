@@ -18,12 +18,12 @@ from support import mini_plan
 from support.running import Run
 
 from dpnb_columnar import __version__
-from dpnb_columnar import report as reports
-from dpnb_columnar.study.reproduce import plan as plans
-from dpnb_columnar.study.reproduce import run as running
-from dpnb_columnar.study.reproduce.cells import Unit
-from dpnb_columnar.study.reproduce.results import CELL, RUNTIME_SCHEMA, SCHEMA
-from dpnb_columnar.study.reproduce.work import Located, Row, run_unit
+from dpnb_columnar.study import plan as plans
+from dpnb_columnar.study import reproduction as running
+from dpnb_columnar.study import reproduction_page
+from dpnb_columnar.study.accuracy import Located, Row, run_unit
+from dpnb_columnar.study.plan import Unit
+from dpnb_columnar.study.results import CELL, RUNTIME_SCHEMA, SCHEMA
 
 QUICK = ("reproduce", "--data", "data", "--quick", "--processes", 1)
 MEASURED = ("rows", "correct", "accuracy", "mean_error", "variance_error")
@@ -88,7 +88,7 @@ def test_a_whole_run(data: Path, run: Run) -> None:
         "numeric-correlated": 300,
     }
     assert (
-        "mushroom: left out, it is not there: put mushroom.parquet or mushroom/agaricus-lepiota.data below data"
+        "mushroom: left out, its files are absent: put mushroom.parquet or mushroom/agaricus-lepiota.data below data"
         in ended.err
     )
     table = next(line for line in ended.out.splitlines() if line.lstrip().startswith("tiny "))
@@ -171,7 +171,7 @@ sys.path[:0] = {paths!r}
 from support import mini_plan
 from dataclasses import replace
 from dpnb_columnar.cli.main import run
-from dpnb_columnar.study.reproduce import plan, run as running
+from dpnb_columnar.study import plan, reproduction as running
 running.SAVED_EVERY = 0.0
 plan.QUICK = replace(mini_plan.PLAN, iterations=400, runtime=None)
 run(["reproduce", "--data", "data", "--quick", "--processes", "2"])
@@ -318,7 +318,9 @@ def test_the_report_is_written_of_results_that_are_complete(
     done: Path, run: Run, monkeypatch: pytest.MonkeyPatch, counting: Callable[..., Counting]
 ) -> None:
     written: list[tuple[object, ...]] = []
-    monkeypatch.setattr(reports, "write_report", lambda *found, overwrite: written.append((*found, overwrite)))
+    monkeypatch.setattr(
+        reproduction_page, "write_report", lambda *found, overwrite: written.append((*found, overwrite))
+    )
     again = counting()
     ended = run(*QUICK, "--study", "bounds", "--mechanism", "none", "--report", "page.html")
     assert not again.cells
@@ -338,7 +340,7 @@ def test_training_times_alone(data: Path, run: Run) -> None:
 def test_progress_in_a_pipe_is_a_line_now_and_then(data: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from dpnb_columnar.cli.verbs import reproduce
 
-    monkeypatch.setattr(reproduce, "TOLD_EVERY", 0.0)
+    monkeypatch.setattr(reproduce, "LINE_EVERY", 0.0)
     told = run(*QUICK, "--study", "bounds", "--mechanism", "none").err.splitlines()
     assert told[0].startswith("dpnb-columnar: 0 of 8 cells")
     assert told[-1] == "dpnb-columnar: 8 of 8 cells, about 0 min left"

@@ -18,7 +18,7 @@ from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
-from dpnb_columnar.study.reproduce.direct_search import (
+from dpnb_columnar.study.timing import (
     direct_mean_sensitivity,
     direct_sensitivities,
     direct_variance_bound,

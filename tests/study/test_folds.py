@@ -17,9 +17,9 @@ from dpnb_columnar.domain import Domain, Numeric, read_domain
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import row_fits
-from dpnb_columnar.study.reproduce.coding import code_rows
-from dpnb_columnar.study.reproduce.folds import split
-from dpnb_columnar.study.reproduce.widening import widened
+from dpnb_columnar.study.coded_rows import code_rows
+from dpnb_columnar.study.cross_validation import split
+from dpnb_columnar.study.data_sets import widened
 
 FOLDS = 3
 

@@ -16,9 +16,9 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
-from dpnb_columnar.study.reproduce.coding import code_rows
-from dpnb_columnar.study.reproduce.folds import Folds, split
-from dpnb_columnar.study.reproduce.moment_errors import exact_moments, moment_errors
+from dpnb_columnar.study.accuracy import exact_moments, moment_errors
+from dpnb_columnar.study.coded_rows import code_rows
+from dpnb_columnar.study.cross_validation import Folds, split
 
 
 @pytest.fixture

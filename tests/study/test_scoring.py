@@ -21,9 +21,8 @@ from dpnb_columnar.domain import Categorical, Domain
 from dpnb_columnar.mechanisms.release import MECHANISMS, release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.study.reproduce.coding import code_rows
-from dpnb_columnar.study.reproduce.folds import Folds, split
-from dpnb_columnar.study.reproduce.scoring import HeldOut
+from dpnb_columnar.study.coded_rows import code_rows
+from dpnb_columnar.study.cross_validation import Folds, HeldOut, split
 
 
 def by_predict(model: Model, rows: pl.DataFrame) -> list[str]:

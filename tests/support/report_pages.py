@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
-from dpnb_columnar.report import write_report
+from dpnb_columnar.study.reproduction_page import write_report
 from support.fake_results import METADATA, write_results, write_runtime
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,9 +15,9 @@ import typer
 from dpnb_columnar.cli.console import check_parquet, say, stage, table, warn
 
 if TYPE_CHECKING:
-    from dpnb_columnar.study.reproduce.run import Evaluation
+    from dpnb_columnar.study.reproduction import Progress, Reproduction
 
-TOLD_EVERY = 60.0
+LINE_EVERY = 60.0
 """Seconds between two lines of progress where there is no terminal."""
 
 DEFAULT_OUTPUT = Path("results.parquet")
@@ -73,49 +73,39 @@ def command(
       dpnb-columnar reproduce --data downloads --study bounds --mechanism smooth
     """
     from dpnb_columnar.errors import MissingInputError
+    from dpnb_columnar.report.page import check_page
     from dpnb_columnar.runtime.outputs import check_output
-    from dpnb_columnar.study.reproduce import plan as plans
-    from dpnb_columnar.study.reproduce.run import evaluation, locate, run_cells, run_timings
-    from dpnb_columnar.study.reproduce.summary import summary
+    from dpnb_columnar.study import plan as plans
+    from dpnb_columnar.study.reproduction import locate, resume, run_cells, run_timings
+    from dpnb_columnar.study.reproduction_page import write_report
+    from dpnb_columnar.study.summary import printed_table
 
     check_parquet(output)
     check_output(output, overwrite=True)
     plan = (plans.QUICK if quick else plans.FULL).restricted(study or (), dataset or (), mechanism or ())
     if report is not None:
-        _check_report(report)
+        check_page(report, overwrite=True)
     with stage("finding and preparing data sets"):
         located, absent = locate(plan.datasets.values(), data, output.with_name(f"{output.stem}.work"))
     for each in absent:
-        warn(f"{each.name}: left out, it is not there: {each.remedy}")
+        warn(f"{each.name}: left out, its files are absent: {each.remedy}")
     if not located and plan.runtime is None:
         raise MissingInputError(f"{data}: holds none of the data sets")
-    found = evaluation(plan, located, output, overwrite=overwrite)
-    with _progress(found) as told:
-        cells = run_cells(found, processes or _processors(), told)
+    reproduction = resume(plan, located, output, overwrite=overwrite)
+    with _progress(reproduction) as progress:
+        cells = run_cells(reproduction, processes or _processors(), progress)
     with stage("timing"):
-        run_timings(found)
-    header, lines = summary(cells)
+        run_timings(reproduction)
+    header, lines = printed_table(cells)
     if lines:
         table(header, lines)
         say()
         say("mean accuracy in cross-validation, at epsilon 0.1 / 1; none has no epsilon")
     say(f"wrote {output}: {len(cells)} cells")
     if report is not None:
-        from dpnb_columnar.report import write_report
-
-        times = found.runtime.path if found.runtime else None
+        times = reproduction.runtime.path if reproduction.runtime else None
         write_report(output, report, times if times and times.exists() else None, overwrite=True)
         say(f"wrote {report}")
-
-
-def _check_report(report: Path) -> None:
-    """Refuse a report that cannot be written, before any long work."""
-    from dpnb_columnar.errors import UsageError
-    from dpnb_columnar.runtime.outputs import check_output
-
-    if report.suffix != ".html":
-        raise UsageError(f"{report}: is written as a page; end its name in .html")
-    check_output(report, overwrite=True)
 
 
 def _processors() -> int:
@@ -124,10 +114,10 @@ def _processors() -> int:
 
 
 @contextmanager
-def _progress(found: Evaluation) -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal, a line a minute elsewhere. Tells numbers of cells, which are public."""
+def _progress(reproduction: Reproduction) -> Iterator[Progress]:
+    """Show a bar on a terminal, a line a minute elsewhere. Numbers of cells are public."""
     if not sys.stderr.isatty():
-        yield _lines()
+        yield _ProgressLines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -138,19 +128,18 @@ def _progress(found: Evaluation) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _lines() -> Callable[[int, int], None]:
-    """Tell the progress now and then, with an estimate of the time that is left."""
-    begun = told = time.monotonic()
-    first: int | None = None
+class _ProgressLines:
+    """Writes a line of progress now and then, with an estimate of the time that is left."""
 
-    def tell(done: int, total: int) -> None:
-        nonlocal told, first
+    def __init__(self) -> None:
+        self._begun = self._written = time.monotonic()
+        self._done_before: int | None = None
+
+    def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()
-        if first is None:
-            first = done
-        if now - told >= TOLD_EVERY:
-            told = now
-            left = (now - begun) / max(done - first, 1) * (total - done)
+        if self._done_before is None:
+            self._done_before = done
+        if now - self._written >= LINE_EVERY:
+            self._written = now
+            left = (now - self._begun) / max(done - self._done_before, 1) * (total - done)
             warn(f"{done} of {total} cells, about {left / 60:.0f} min left")
-
-    return tell

@@ -1,4 +1,4 @@
-"""The whole evaluation: what is missing from the results is run, side by side, and added to them."""
+"""A run of the whole evaluation: runs the cells missing from the results, in parallel, and adds them to the file."""
 
 from __future__ import annotations
 
@@ -12,27 +12,26 @@ import polars as pl
 
 from dpnb_columnar.errors import MissingInputError
 from dpnb_columnar.runtime.workers import side_by_side
-from dpnb_columnar.study.reproduce.cells import Unit
-from dpnb_columnar.study.reproduce.plan import Plan
-from dpnb_columnar.study.reproduce.results import ResultsFile, results_file, runtime_file
-from dpnb_columnar.study.reproduce.sources import DataSet
-from dpnb_columnar.study.reproduce.timing import measure, timings
-from dpnb_columnar.study.reproduce.work import Located, Row, run_unit
+from dpnb_columnar.study.accuracy import Located, Row, run_unit
+from dpnb_columnar.study.data_sets import DataSet
+from dpnb_columnar.study.plan import Plan, Unit
+from dpnb_columnar.study.results import ResultsFile, results_file, runtime_file
+from dpnb_columnar.study.timing import measure, timings
 
 SAVED_EVERY = 5.0
 """Seconds of work that may be lost when a run is killed, beside the units under way."""
 
 Progress = Callable[[int, int], None]
-"""Called with the number of cells that are done and of all cells."""
+"""Called with the number of finished cells and the number of all cells."""
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """A data set that is not there.
+    """A data set whose files do not exist.
 
     Attributes:
         name: Its name in the results.
-        remedy: What to get, and where to put it.
+        remedy: Which files to get, and where to put them.
     """
 
     name: str
@@ -40,15 +39,15 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
-    """A plan on the data sets that are there, with the results so far.
+class Reproduction:
+    """A plan on the data sets whose files exist, with the results so far.
 
     Attributes:
-        plan: What is run.
+        plan: The studies to run.
         located: Data sets by name.
         results: The file of the cells.
         cells: Its rows so far.
-        runtime: The file of the training times; None where none are taken.
+        runtime: The file of the training times; None where training is not timed.
         times: Its rows so far.
     """
 
@@ -61,13 +60,13 @@ class Evaluation:
 
     @property
     def units(self) -> list[Unit]:
-        """All units, those of absent data sets left out."""
+        """All units but those of absent data sets."""
         return [unit for unit in self.plan.units() if unit.dataset in self.located]
 
     def missing(self) -> list[Unit]:
-        """What is not in the results yet: units with their missing cells."""
+        """Select the units with cells that are not in the results yet, and those cells alone."""
         done = self.results.keys(self.cells)
-        found = []
+        units = []
         for unit in self.units:
             named = (unit.study, unit.dataset, unit.method.mechanism, unit.method.noise, unit.method.delta)
             where = (*named, unit.weights, unit.bounds, unit.iteration)
@@ -77,22 +76,22 @@ class Evaluation:
                 if (*where, None if epsilon is None else float(epsilon), fold) not in done
             )
             if cells:
-                found.append(replace(unit, cells=cells))
-        return found
+                units.append(replace(unit, cells=cells))
+        return units
 
 
 def locate(datasets: Iterable[DataSet], data: Path, work: Path) -> tuple[list[Located], list[Absent]]:
-    """Find data sets below a folder, or make them.
+    """Locate data sets below a folder, preparing or simulating files where needed.
 
     Args:
-        datasets: What to find.
+        datasets: The data sets.
         data: Folder with raw or prepared files.
-        work: Folder for what is prepared and simulated; it is created.
+        work: Folder for prepared and simulated files; it is created.
 
     Raises:
-        MissingInputError: ``data`` is no folder.
-        DataError: A raw file is not the one that is declared.
-        OutputError: A file cannot be written.
+        MissingInputError: if ``data`` is not a folder.
+        DataError: if a raw file differs from the one that is declared.
+        OutputError: if a file cannot be written.
     """
     if not data.is_dir():
         raise MissingInputError(f"{data}: no such folder; name the folder of the data sets with --data")
@@ -107,11 +106,17 @@ def locate(datasets: Iterable[DataSet], data: Path, work: Path) -> tuple[list[Lo
     return located, absent
 
 
-def evaluation(plan: Plan, located: Sequence[Located], output: Path, *, overwrite: bool) -> Evaluation:
-    """Take up the results that are there, or begin afresh.
+def resume(plan: Plan, located: Sequence[Located], output: Path, *, overwrite: bool) -> Reproduction:
+    """Resume the run whose results are in a file, or start a new one.
+
+    Args:
+        plan: The studies to run.
+        located: Data sets.
+        output: File of results; it need not exist.
+        overwrite: Start a new run whatever the file holds.
 
     Raises:
-        OutputError: They were made with something else.
+        OutputError: if the file was made with another plan, other versions or other data.
     """
     results = results_file(output, plan, located)
     runtime = runtime_file(output, plan) if plan.runtime else None
@@ -121,26 +126,31 @@ def evaluation(plan: Plan, located: Sequence[Located], output: Path, *, overwrit
         results, cells = results.read()
         if runtime is not None:
             runtime, times = runtime.read()
-    return Evaluation(plan, {data.name: data for data in located}, results, cells, runtime, times)
+    return Reproduction(plan, {data.name: data for data in located}, results, cells, runtime, times)
 
 
-def run_cells(found: Evaluation, processes: int, progress: Progress) -> pl.DataFrame:
+def run_cells(reproduction: Reproduction, processes: int, progress: Progress) -> pl.DataFrame:
     """Run the missing cells and add them to the results, which are written every few seconds.
+
+    Args:
+        reproduction: The run.
+        processes: Number of processes.
+        progress: Called after each unit.
 
     Returns:
         All rows of the results.
     """
-    missing = found.missing()
-    total = sum(len(unit.cells) for unit in found.units)
+    missing = reproduction.missing()
+    total = sum(len(unit.cells) for unit in reproduction.units)
     done = total - sum(len(unit.cells) for unit in missing)
-    tasks = [(unit, found.located[unit.dataset]) for unit in missing]
-    cells, rows = found.cells, list[Row]()
+    tasks = [(unit, reproduction.located[unit.dataset]) for unit in missing]
+    cells, rows = reproduction.cells, list[Row]()
 
     def save() -> None:
         nonlocal cells
-        cells = pl.concat([cells, found.results.frame(rows)])
+        cells = pl.concat([cells, reproduction.results.frame(rows)])
         rows.clear()
-        found.results.write(cells)
+        reproduction.results.write(cells)
 
     saved = time.monotonic()
     progress(done, total)
@@ -156,25 +166,25 @@ def run_cells(found: Evaluation, processes: int, progress: Progress) -> pl.DataF
     finally:
         if rows:
             save()
-    if not found.results.path.exists():  # nothing but training times was asked for
+    if not reproduction.results.path.exists():  # the plan holds nothing but training times
         save()
     return cells
 
 
-def run_timings(found: Evaluation) -> pl.DataFrame:
-    """Take the missing training times, in this process alone, and add them to theirs.
+def run_timings(reproduction: Reproduction) -> pl.DataFrame:
+    """Take the missing training times, in this process alone, and add them to their file.
 
     Returns:
         All rows of the training times.
     """
-    times = found.times
-    if found.runtime is None or found.plan.runtime is None:
+    times = reproduction.times
+    if reproduction.runtime is None or reproduction.plan.runtime is None:
         return times
-    done = found.runtime.keys(times)
-    wanted = [timing for timing in timings(found.plan.runtime) if timing not in done]
+    done = reproduction.runtime.keys(times)
+    wanted = [timing for timing in timings(reproduction.plan.runtime) if timing not in done]
     for row in measure(wanted):
-        times = pl.concat([times, found.runtime.frame([row])])
-        found.runtime.write(times)
+        times = pl.concat([times, reproduction.runtime.frame([row])])
+        reproduction.runtime.write(times)
     return times
 
 

@@ -1,4 +1,7 @@
-"""The two synthetic data sets of the paper's appendix: only the numeric, or only the categorical attributes tell."""
+"""The two synthetic data sets of the paper's appendix: only the numeric, or only the categorical attributes tell.
+
+An attribute tells if its distribution depends on the class.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ TELLING = ((0.34, 0.28, 0.22, 0.16), (0.16, 0.22, 0.28, 0.34))
 
 
 def synthetic_domain(name: str) -> Domain:
-    """The domain of both: five numbers in 0..100 to one decimal, five categories of four values, two classes."""
+    """Declare five numbers in 0..100 to one decimal, five categories of four values, and two classes."""
     numbers = {number: {"lower": 0, "upper": 100, "step": "0.1"} for number in NUMBERS}
     categories = {category: {"values": list(VALUES)} for category in CATEGORIES}
     document = {"label": {"column": LABEL, "classes": ["no", "yes"]}, "attributes": {**numbers, **categories}}
@@ -35,7 +38,7 @@ def synthetic_domain(name: str) -> Domain:
 
 
 def synthetic_rows(rows: int, seed: int, *, numeric: bool) -> pl.DataFrame:
-    """Independent rows, both classes equally likely.
+    """Draw independent rows, both classes equally likely.
 
     Args:
         rows: Number of rows.
@@ -64,10 +67,10 @@ def synthetic_rows(rows: int, seed: int, *, numeric: bool) -> pl.DataFrame:
 
 
 def write_synthetic(output: Path, rows: int, seed: int, *, numeric: bool, overwrite: bool = False) -> None:
-    """Write such rows as Parquet.
+    """Draw rows as ``synthetic_rows`` does, and write them as Parquet.
 
     Raises:
-        OutputError: The output exists, or cannot be written.
+        OutputError: if the output exists, or cannot be written.
     """
     with atomic_output(output, overwrite=overwrite) as partial:
         synthetic_rows(rows, seed, numeric=numeric).write_parquet(partial)

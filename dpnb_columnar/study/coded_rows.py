@@ -1,4 +1,4 @@
-"""CONFIDENTIAL. Rows of a data set as small whole numbers: per column its distinct values, and which one a row holds.
+"""CONFIDENTIAL. Rows of a data set in dictionary form: per column its distinct values, and the position of each row's.
 
 Everything a cross-validation needs follows from this: counts of any rows under any bounds, and scores of any rows.
 """
@@ -29,7 +29,7 @@ LABEL = "__class"
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class CodedColumn:
-    """One column. Confidential.
+    """One column in dictionary form. Confidential.
 
     Attributes:
         values: The distinct values of some rows, as their file holds them; a series of the column's name.
@@ -40,7 +40,7 @@ class CodedColumn:
     places: Places
 
     def of(self, rows: Integers) -> CodedColumn:
-        """The column of these rows alone, with the values that occur in them."""
+        """Select rows by their positions, with the values that occur in them."""
         places = self.places[rows]
         present = np.flatnonzero(np.bincount(places, minlength=len(self.values)))
         renumbered = np.zeros(len(self.values), dtype=places.dtype)
@@ -53,7 +53,7 @@ class CodedRows:
     """The rows of a data set that fit its domain. Confidential.
 
     Attributes:
-        kinds: What each column of the data set holds.
+        kinds: Per column of the data set, the kind of its values.
         classes: Shape (rows,), int64: class codes.
         columns: Per attribute, its column.
     """
@@ -68,7 +68,7 @@ class CodedRows:
         return len(self.classes)
 
     def codes(self, attribute: Attribute) -> Integers:
-        """The code of each distinct value of an attribute, by the rule that every engine follows; shape (values,)."""
+        """Code each distinct value of an attribute, by the rule that every engine follows; shape (values,)."""
         return codes(attribute, self.columns[attribute.name].values, self.kinds[attribute.name])
 
 
@@ -80,7 +80,8 @@ def code_rows(files: Sequence[Path], domain: Domain) -> CodedRows:
         domain: Their domain. Bounds and steps of its numeric attributes do not matter.
 
     Raises:
-        MissingInputError, DataError: A file cannot be read, or does not fit the domain.
+        MissingInputError: if a file does not exist.
+        DataError: if a file cannot be read, or does not fit the domain.
     """
     source = open_parquet(files, domain)
     rows = scan(source).filter(row_fits(domain, source.kinds))
@@ -96,7 +97,7 @@ def code_rows(files: Sequence[Path], domain: Domain) -> CodedRows:
 
 
 def codes(attribute: Attribute, values: pl.Series, kind: Kind) -> Integers:
-    """Grid codes or category codes of values that fit the domain; shape (values,), int64."""
+    """Code values that fit the domain: grid codes or category codes; shape (values,), int64."""
     rule = grid_code if isinstance(attribute, Numeric) else category_code
     return values.to_frame().select(rule(attribute, kind)).to_series().to_numpy().astype(np.int64)  # type: ignore[arg-type]
 
@@ -105,6 +106,6 @@ def _coded(values: pl.Series) -> CodedColumn:
     frame = values.alias(VALUE).to_frame()
     distinct = frame.unique(maintain_order=True)
     numbered = distinct.with_row_index(PLACE)
-    found = frame.join(numbered, on=VALUE, how="left", nulls_equal=True, maintain_order="left")
+    joined = frame.join(numbered, on=VALUE, how="left", nulls_equal=True, maintain_order="left")
     narrow = np.min_scalar_type(max(len(distinct) - 1, 0))
-    return CodedColumn(distinct[VALUE].alias(values.name), found[PLACE].to_numpy().astype(narrow))
+    return CodedColumn(distinct[VALUE].alias(values.name), joined[PLACE].to_numpy().astype(narrow))

@@ -1,19 +1,109 @@
-"""The studies of the paper's evaluation, and their size in a full and in a quick run."""
+"""The studies of the paper's evaluation, in a full and in a quick run.
+
+A cell is one release scored on one fold; a unit is the cells of one method on one split, which one process runs.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from dpnb_columnar.budget import Budget, parse_delta, parse_epsilon, parse_weights
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.release import mechanism_named, noise_named
-from dpnb_columnar.study.reproduce import sources
-from dpnb_columnar.study.reproduce.cells import NO_DELTA, OWN, Method, Unit, grid
-from dpnb_columnar.study.reproduce.sources import DataSet
+from dpnb_columnar.study import data_sets
+from dpnb_columnar.study.data_sets import DataSet
+
+OWN = "own"
+"""Weights: the mechanism's own division of the budget."""
+
+NO_DELTA = "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How a model is released.
+
+    Attributes:
+        mechanism: Name of the mechanism.
+        noise: Noise family; None where the mechanism takes none.
+        delta: Rule for delta, ``NO_DELTA`` or one that ``parse_delta`` knows.
+        private: Whether it spends a budget at all; if not, it is run once per fold, whatever the epsilons.
+    """
+
+    mechanism: str
+    noise: str | None = None
+    delta: str = NO_DELTA
+    private: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Cells of one method on one split of a data set.
+
+    Attributes:
+        study: The study it belongs to.
+        dataset: Name of the data set.
+        method: How models are released.
+        weights: Division of the budget, ``OWN`` or text such as ``2:1:1``.
+        bounds: How many times as wide as declared the numeric ranges are.
+        iteration: Number of the random split, from 0.
+        folds: Number of folds of the split.
+        cells: Pairs of epsilon (as typed, None where nothing is spent) and fold.
+    """
+
+    study: str
+    dataset: str
+    method: Method
+    weights: str
+    bounds: int
+    iteration: int
+    folds: int
+    cells: tuple[tuple[str | None, int], ...]
+
+    def budget(self, epsilon: str | None, rows: int) -> Budget:
+        """Make the budget of a cell.
+
+        Args:
+            epsilon: Epsilon as typed; None where nothing is spent.
+            rows: Public number of rows of the data set.
+        """
+        weights = None if self.weights == OWN else parse_weights(self.weights)
+        return Budget(parse_epsilon(epsilon or "1"), weights=weights, delta=parse_delta(self.method.delta, rows))
+
+    def seed(self, epsilon: str | None, fold: int) -> int:
+        """Derive the seed of a cell's noise from the cell's identity alone, whatever runs before it."""
+        method = self.method
+        return _seed(
+            "noise",
+            self.study,
+            self.dataset,
+            method.mechanism,
+            method.noise,
+            method.delta,
+            self.weights,
+            self.bounds,
+            epsilon,
+            self.folds,
+            self.iteration,
+            fold,
+        )
+
+
+def split_seed(dataset: str, folds: int, iteration: int) -> int:
+    """Derive the seed of a random split, the same for all methods and studies: they are compared on the same rows."""
+    return _seed("split", dataset, folds, iteration)
+
+
+def _seed(*identity: str | int | None) -> int:
+    return int.from_bytes(hashlib.sha256(json.dumps(identity).encode()).digest()[:16], "big")
+
 
 RUNTIME = "runtime"
-"""The study of training times, kept in a file of its own."""
+"""The study of training times; they are written to a file of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +127,15 @@ class Study:
     bounds: tuple[int, ...] = (1,)
 
     def units(self, iterations: int, folds: int) -> Iterator[Unit]:
-        """All units: by data set, then by split, so that a process reads and splits rarely."""
+        """Yield all units: by data set, then by split, so that a process reads and splits rarely."""
         for dataset in self.datasets:
             numeric = bool(dataset.origin.domain(dataset.name).numeric)
             # Without numeric attributes nothing takes a delta: the variants would be the pure mechanism once more.
             methods = [_method(*method) for method in self.methods if numeric or method[2] == NO_DELTA]
             for iteration, bounds, weights, method in product(range(iterations), self.bounds, self.weights, methods):
-                cells = tuple(grid(folds, self.epsilons, method.private))
+                # A method that spends nothing is run once per fold, under no epsilon.
+                epsilons = self.epsilons if method.private else (None,)
+                cells = tuple(product(epsilons, range(folds)))
                 yield Unit(self.name, dataset.name, method, weights, bounds, iteration, folds, cells)
 
 
@@ -64,7 +156,7 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything that is run.
+    """Studies, and how often each of their settings is repeated.
 
     Attributes:
         mode: Name of the plan, noted in the results.
@@ -81,7 +173,7 @@ class Plan:
     runtime: Runtime | None
 
     def units(self) -> Iterator[Unit]:
-        """All units of all studies, in order."""
+        """Yield all units of all studies, in order."""
         for study in self.studies:
             yield from study.units(self.iterations, self.folds)
 
@@ -91,10 +183,10 @@ class Plan:
         return {dataset.name: dataset for study in self.studies for dataset in study.datasets}
 
     def restricted(self, studies: Sequence[str], datasets: Sequence[str], mechanisms: Sequence[str]) -> Plan:
-        """The plan with these alone; an empty sequence stands for all.
+        """Restrict the plan to some studies, data sets and mechanisms; an empty sequence stands for all.
 
         Raises:
-            UsageError: The plan has none of that name.
+            UsageError: if the plan has no study, data set or mechanism of a given name.
         """
         names = [*(study.name for study in self.studies), *([RUNTIME] if self.runtime else [])]
         _known("study", studies, names)
@@ -128,14 +220,8 @@ def _known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
 PURE = tuple(
     (mechanism, None, NO_DELTA)
     for mechanism in (
-        "smooth",
-        "paper",
-        "trimmed-mean",
-        "global",
-        "global-variance",
-        "histogram",
-        "adaptive-histogram",
-        "none",
+        *("smooth", "paper", "trimmed-mean", "global", "global-variance"),
+        *("histogram", "adaptive-histogram", "none"),
     )
 )
 APPROXIMATE = tuple(
@@ -150,44 +236,22 @@ ALLOCATIONS = ("1:2:1", "1:1:1", "2:1:1", "3:1:1")
 
 EPSILONS = ("0.01", "0.03", "0.05", "0.1", "0.3", "1", "3", "10")
 
+BENCHMARKS = (data_sets.ADULT, data_sets.MUSHROOM, data_sets.SKIN, data_sets.SEEDS, data_sets.GLASS)
+"""The paper's published data sets."""
+
+SYNTHETIC = (data_sets.NUMERIC_TELLS, data_sets.CATEGORICAL_TELLS)
+SURVEYS = (data_sets.ACS, data_sets.ACS_INCOME)
+CENSUSES = (data_sets.NEVADA, data_sets.WYOMING, data_sets.OREGON, data_sets.WASHINGTON, *data_sets.STATES)
+LOOSE = (data_sets.ADULT, data_sets.ACS, data_sets.WASHINGTON)
+
 FULL = Plan(
     mode="full",
     iterations=5,
     folds=10,
     studies=(
-        Study(
-            "evaluation",
-            (
-                sources.ADULT,
-                sources.MUSHROOM,
-                sources.SKIN,
-                sources.SEEDS,
-                sources.GLASS,
-                sources.ACS,
-                sources.ACS_INCOME,
-                sources.NEVADA,
-                sources.WYOMING,
-                sources.OREGON,
-                sources.WASHINGTON,
-                *sources.STATES,
-            ),
-            EVALUATED,
-            EPSILONS,
-        ),
-        Study(
-            "bounds",
-            (sources.ADULT, sources.ACS, sources.WASHINGTON),
-            PURE,
-            ("0.1", "1", "3"),
-            bounds=(1, 10, 100, 1000),
-        ),
-        Study(
-            "allocation",
-            (sources.ADULT, sources.NUMERIC_TELLS, sources.CATEGORICAL_TELLS),
-            ALLOCATED,
-            EPSILONS,
-            weights=ALLOCATIONS,
-        ),
+        Study("evaluation", (*BENCHMARKS, *SURVEYS, *CENSUSES), EVALUATED, EPSILONS),
+        Study("bounds", LOOSE, PURE, ("0.1", "1", "3"), bounds=(1, 10, 100, 1000)),
+        Study("allocation", (data_sets.ADULT, *SYNTHETIC), ALLOCATED, EPSILONS, weights=ALLOCATIONS),
     ),
     runtime=Runtime(
         rows=(1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 1_700_000),
@@ -202,28 +266,10 @@ QUICK = Plan(
     iterations=1,
     folds=10,
     studies=(
-        Study(
-            "evaluation",
-            (
-                sources.ADULT,
-                sources.MUSHROOM,
-                sources.SKIN,
-                sources.SEEDS,
-                sources.GLASS,
-                sources.SMALL_NEVADA,
-            ),
-            EVALUATED,
-            ("0.1", "1"),
-        ),
-        Study("bounds", (sources.SMALL_NEVADA,), PURE, ("0.1", "1"), bounds=(1, 100)),
-        Study(
-            "allocation",
-            (sources.NUMERIC_TELLS, sources.CATEGORICAL_TELLS),
-            ALLOCATED,
-            ("0.1", "1"),
-            weights=ALLOCATIONS,
-        ),
+        Study("evaluation", (*BENCHMARKS, data_sets.SMALL_NEVADA), EVALUATED, ("0.1", "1")),
+        Study("bounds", (data_sets.SMALL_NEVADA,), PURE, ("0.1", "1"), bounds=(1, 100)),
+        Study("allocation", SYNTHETIC, ALLOCATED, ("0.1", "1"), weights=ALLOCATIONS),
     ),
     runtime=Runtime(rows=(1_000, 10_000, 100_000), largest_direct=1_000, repetitions=2),
 )
-"""A look at everything in a few minutes."""
+"""Every study in a few minutes."""

@@ -1,34 +1,35 @@
-"""Where the data sets of the evaluation come from, and how many rows they are publicly known to have."""
+"""Data sets of the evaluation: where their files come from, their domains, and their publicly known numbers of rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from dpnb_columnar.datasets import prepare
 from dpnb_columnar.datasets.prepare import located
-from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain import Attribute, Domain, Numeric, digest, document_of, read_domain
+from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.metadata import domain_from_metadata
 from dpnb_columnar.rows.parquet import read_metadata
 from dpnb_columnar.simulate import simulate_census
-from dpnb_columnar.study.reproduce.synthetic import synthetic_domain, write_synthetic
+from dpnb_columnar.simulate.synthetic import synthetic_domain, write_synthetic
 
 SYNTHETIC_SEED = 2021
 
 
 class Origin(Protocol):
-    """How to get a data set's file."""
+    """Where a data set's file comes from."""
 
     def domain(self, name: str) -> Domain:
-        """The declared domain of the data set."""
+        """Read the declared domain of the data set."""
 
     def find(self, name: str, data: Path, work: Path) -> Path | None:
-        """Its Parquet file, made in ``work`` if need be; None where what it is made of is not below ``data``."""
+        """Locate the Parquet file, or make it in ``work``; None where its raw files are not below ``data``."""
 
     def remedy(self, name: str, data: Path) -> str:
-        """One line on what to get and where to put it."""
+        """Say in one line which files to get and where to put them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +49,14 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """An entry of ``datasets.toml``: ``NAME.parquet`` as somebody prepared it, or raw files, verified and prepared."""
+    """An entry of ``datasets.toml``: a prepared ``NAME.parquet``, or raw files, which are verified and prepared."""
 
     def domain(self, name: str) -> Domain:
+        """Read the domain from the catalogue."""
         return entry_named(name).domain
 
     def find(self, name: str, data: Path, work: Path) -> Path | None:
+        """Locate the prepared file, or prepare it from the raw ones."""
         file, entry = data / f"{name}.parquet", entry_named(name)
         if file.is_file():
             return file
@@ -65,13 +68,14 @@ class Published:
         return made
 
     def remedy(self, name: str, data: Path) -> str:
+        """Name the files and their source."""
         entry = entry_named(name)
         return f"put {name}.parquet or {', '.join(entry.raw)} below {data}; source: {entry.source}"
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Persons of one state of the 1940 census, which everybody has to get from IPUMS.
+    """Persons of one state of the 1940 census, which may not be redistributed: each user gets them from IPUMS.
 
     Attributes:
         file: Name of the Parquet file.
@@ -81,12 +85,15 @@ class State:
     entry: str = "ipums1940"
 
     def domain(self, name: str) -> Domain:
+        """Read the domain from the catalogue."""
         return entry_named(self.entry).domain
 
     def find(self, name: str, data: Path, work: Path) -> Path | None:
+        """Locate the state's file."""
         return data / self.file if (data / self.file).is_file() else None
 
     def remedy(self, name: str, data: Path) -> str:
+        """Name the file and its source."""
         entry = entry_named(self.entry)
         return f"put the state's persons as {self.file} into {data}; source: {entry.source}"
 
@@ -105,41 +112,94 @@ class Simulated:
     entry: str = "census_simulated"
 
     def domain(self, name: str) -> Domain:
+        """Read the domain from the catalogue."""
         return entry_named(self.entry).domain
 
     def find(self, name: str, data: Path, work: Path) -> Path | None:
+        """Simulate the census, unless that was done before."""
         made = work / f"{self.entry}-{self.rows}-{self.seed}.parquet"
         if not _carries(made, self.domain(name)):
             simulate_census(made, rows=self.rows, seed=self.seed, overwrite=True)
         return made
 
     def remedy(self, name: str, data: Path) -> str:
-        return "it is simulated; nothing has to be got"
+        """Say that no file is needed."""
+        return "it is simulated; no file is needed"
 
 
 @dataclass(frozen=True, slots=True)
 class Synthetic:
-    """A synthetic data set of the appendix.
+    """A synthetic data set of the paper's appendix.
 
     Attributes:
         rows: Number of rows.
-        numeric: Whether the numeric attributes tell the class; otherwise the categorical ones do.
+        numeric: Whether the numeric attributes depend on the class; otherwise the categorical ones do.
     """
 
     rows: int
     numeric: bool
 
     def domain(self, name: str) -> Domain:
+        """Make the domain."""
         return synthetic_domain(name)
 
     def find(self, name: str, data: Path, work: Path) -> Path | None:
+        """Draw the rows, unless that was done before."""
         made = work / f"{name}-{self.rows}.parquet"
         if not made.is_file():
             write_synthetic(made, self.rows, SYNTHETIC_SEED, numeric=self.numeric)
         return made
 
     def remedy(self, name: str, data: Path) -> str:
-        return "it is synthetic; nothing has to be got"
+        """Say that no file is needed."""
+        return "it is synthetic; no file is needed"
+
+
+def _carries(file: Path, domain: Domain) -> bool:
+    """Whether a file exists and carries exactly this domain."""
+    if not file.is_file():
+        return False
+    carried = domain_from_metadata(read_metadata(file), str(file))
+    return carried is not None and digest(carried) == digest(domain)
+
+
+def widened(domain: Domain, factor: int) -> Domain:
+    """Widen every numeric range ``factor`` times on its open side, as a curator declares who may not look at the rows.
+
+    The upper bound U becomes L + (U - L) * factor; a lower bound L below zero becomes U - (U - L) * factor, any other
+    stays. The step stays too, so no code of a row within the bounds changes unless the lower bound moves. Where the
+    grid would get more cells than are accepted, its step is made coarser by the smallest power of two or ten that
+    suffices, and the range is rounded up to whole steps.
+
+    Args:
+        domain: A declared domain.
+        factor: At least 1.
+
+    Raises:
+        DomainError: if a bound is too far out for its step.
+    """
+    attributes = tuple(_widened(attribute, factor) for attribute in domain.attributes)
+    wide = replace(domain, attributes=attributes)
+    return read_domain(wide.name, document_of(wide), f"{domain.name} with bounds {factor} times as wide")
+
+
+def _widened(attribute: Attribute, factor: int) -> Attribute:
+    if not isinstance(attribute, Numeric):
+        return attribute
+    width = attribute.upper - attribute.lower
+    upper = attribute.lower + width * factor
+    lower = attribute.upper - width * factor if attribute.lower < 0 else attribute.lower
+    cells = int((upper - lower) / attribute.step)
+    coarser = _coarsening(cells)
+    step = attribute.step * coarser
+    return replace(attribute, lower=lower, upper=lower + step * -(-cells // coarser), step=step)
+
+
+def _coarsening(cells: int) -> int:
+    """The smallest power of two or ten that divides a grid into no more cells than are accepted."""
+    exponents = range(cells.bit_length())
+    powers = [1 << exponent for exponent in exponents] + [int("1" + "0" * exponent) for exponent in exponents]
+    return min(power for power in powers if -(-cells // power) <= MAXIMUM_CELLS)
 
 
 ADULT = DataSet("adult", 48_842, Published())
@@ -165,15 +225,8 @@ STATES = tuple(
     DataSet(f"{state.name}-1940", state.rows, State(f"ipums1940-{state.name}.parquet"))
     for state in (WYOMING, NEVADA, OREGON, WASHINGTON)
 )
-"""The real ones, where the user has them; rows as in the paper's table."""
+"""The real states, where the user has them; rows as in the paper's table."""
 
 NUMERIC_TELLS = DataSet("numeric-correlated", 10_000, Synthetic(10_000, numeric=True))
 CATEGORICAL_TELLS = DataSet("categorical-correlated", 10_000, Synthetic(10_000, numeric=False))
-
-
-def _carries(file: Path, domain: Domain) -> bool:
-    """Whether a file is there and carries this very domain."""
-    if not file.is_file():
-        return False
-    found = domain_from_metadata(read_metadata(file), str(file))
-    return found is not None and digest(found) == digest(domain)
+"""The appendix's synthetic data sets: only the numeric, or only the categorical attributes depend on the class."""

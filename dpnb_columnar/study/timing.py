@@ -1,28 +1,98 @@
-"""The paper's direct search for smooth sensitivities: over sorted values, in time quadratic in their number.
+"""Training times against the number of rows: this program's two searches, and the paper's direct search.
 
-It is kept to be timed, and to be compared with: the sensitivities are those of ``dpnb_columnar.sensitivity``.
+The direct search for smooth sensitivities works on sorted values, in time quadratic in their number. It exists to be
+timed and to be compared with: its sensitivities are those of ``dpnb_columnar.sensitivity``.
 """
 
 from __future__ import annotations
 
 import math
+import tempfile
+import time
+from collections.abc import Collection, Iterator
+from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.engines.local import aggregate
+from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms.moments import on_scale
-from dpnb_columnar.mechanisms.release import plan
+from dpnb_columnar.mechanisms.release import plan, release
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE, trim
+from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size, searched_beta
+from dpnb_columnar.simulate import simulate_census
+from dpnb_columnar.study.accuracy import Row
+from dpnb_columnar.study.plan import Runtime
 
 Floats = NDArray[np.float64]
 
+Timing = tuple[str, int, int]
+"""Method, number of rows, and repetition."""
+
+BUDGET = Budget(Fraction(1))
+SEED = 1940
+TIMED = ("smooth", "global")
+"""Mechanisms that are timed."""
+
+DIRECT = "direct search"
+"""The sensitivities of ``smooth`` by the paper's direct search. What else a release does is not counted."""
+
+
+def timings(runtime: Runtime) -> list[Timing]:
+    """List everything that is timed, in order."""
+    pairs = [(method, rows) for rows in runtime.rows for method in TIMED]
+    pairs += [(DIRECT, rows) for rows in runtime.rows if rows <= runtime.largest_direct]
+    return [(*pair, repetition) for pair in pairs for repetition in range(runtime.repetitions)]
+
+
+def measure(wanted: Collection[Timing]) -> Iterator[Row]:
+    """Time some of the ``timings`` on simulated censuses.
+
+    Yields:
+        Besides method, rows and repetition: ``seconds`` from the Parquet file to the model (or the sensitivities), and
+        ``release_seconds`` from the counts on.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "census.parquet"
+        for number in sorted({rows for _, rows, _ in wanted}):
+            simulate_census(file, rows=number, seed=SEED, overwrite=True)
+            here = [timing for timing in wanted if timing[1] == number]
+            for method in dict.fromkeys(method for method, _, _ in here):
+                _timed(file, method)  # what is loaded and calibrated once is not counted
+            for method, rows, repetition in here:
+                seconds, release_seconds = _timed(file, method)
+                yield {
+                    "rows": rows,
+                    "method": method,
+                    "repetition": repetition,
+                    "seconds": seconds,
+                    "release_seconds": release_seconds,
+                }
+
+
+def _timed(file: Path, method: str) -> tuple[float, float]:
+    """Seconds from the file, and from the counts."""
+    domain = find_domain([file]).domain
+    start = time.perf_counter()
+    statistics = aggregate(open_parquet([file], domain), domain)
+    counted = time.perf_counter()
+    if method == DIRECT:
+        direct_sensitivities(statistics, BUDGET)
+    else:
+        release(statistics, BUDGET, method, None, ExactSampler(SeededBits(SEED)))
+    end = time.perf_counter()
+    return end - start, end - counted
+
 
 def direct_sensitivities(statistics: Statistics, budget: Budget) -> dict[tuple[str, str], list[float]]:
-    """All sensitivities that a release by ``smooth`` needs, were the class counts released as they are.
+    """Search for all sensitivities that a release by ``smooth`` needs, were the class counts released without noise.
 
     Args:
         statistics: Exact counts. Confidential.
@@ -32,7 +102,7 @@ def direct_sensitivities(statistics: Statistics, budget: Budget) -> dict[tuple[s
         Per query and numeric attribute, one sensitivity per class, in codes or squared codes. Confidential.
     """
     shares = {(share.query, share.attribute): share for share in plan(statistics.domain, budget, "smooth")}
-    found = {}
+    by_query = {}
     for attribute in statistics.domain.numeric:
         cells = attribute.scale.cells
         for query, search in (("mean", direct_mean_sensitivity), ("variance", direct_variance_bound)):
@@ -44,17 +114,17 @@ def direct_sensitivities(statistics: Statistics, budget: Budget) -> dict[tuple[s
                 values = sorted_values(public_size(on_scale(attribute, column), size, cells))
                 cut = trim(size, noise, min(sizes))
                 sensitivities.append(search(values, cut, cells, searched_beta(noise.beta)))
-            found[query, attribute.name] = sensitivities
-    return found
+            by_query[query, attribute.name] = sensitivities
+    return by_query
 
 
 def sorted_values(column: RunLengthColumn) -> Floats:
-    """The column written out, one number per value, rising; shape (size,). Confidential."""
+    """Expand a run-length column: one number per value, rising; shape (size,). Confidential."""
     return np.repeat(column.codes, column.counts).astype(np.float64)
 
 
 def direct_mean_sensitivity(values: Floats, trim: int, cells: int, beta: float) -> float:
-    """Smooth sensitivity of the trimmed mean: the maximum over every distance k and every l in 0..k+1.
+    """Search for the smooth sensitivity of the trimmed mean, over every distance k and every l in 0..k+1.
 
     Args:
         values: Shape (N,), rising, codes in ``0..cells``. Confidential.
@@ -64,7 +134,7 @@ def direct_mean_sensitivity(values: Floats, trim: int, cells: int, beta: float) 
 
     Returns:
         The maximum over k of exp(-beta k) max over l of (x_{N-m+1+k-l} - x_{m+1-l}) / (N - 2m), in codes, where x_i is
-        0 for i < 1 and ``cells`` for i > N.
+        0 for i < 1 and ``cells`` for i > N. Confidential.
     """
     size = len(values)
     # Position p of x holds x_{p - size}, so that every rank from -N - m to 2N has a place.
@@ -81,13 +151,17 @@ def direct_mean_sensitivity(values: Floats, trim: int, cells: int, beta: float) 
 
 
 def direct_variance_bound(values: Floats, trim: int, cells: int, beta: float) -> float:
-    """The smooth bound on the sensitivity of the trimmed variance, every mean summed up anew.
+    """Compute the smooth bound on the sensitivity of the trimmed variance, every mean summed up anew.
 
     Args:
-        values, trim, cells, beta: As above; N - 2m >= 2.
+        values: Shape (N,), rising, codes in ``0..cells``. Confidential.
+        trim: m values are cut from each end, N - 2m >= 2.
+        cells: Largest code.
+        beta: Smoothness, positive.
 
     Returns:
         The maximum over k of exp(-beta k) times the bound that ``variance_smooth_bound`` states, in squared codes.
+        Confidential.
     """
     size, window = len(values), len(values) - 2 * trim
     x = np.concatenate([np.zeros(size + 1), values, np.full(size + 1, float(cells))])
