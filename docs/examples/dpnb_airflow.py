@@ -1,7 +1,7 @@
-"""Airflow: every night a model is trained and charged to the ledger, then new rows are scored with it.
+"""Train a model every night, charged to the ledger, and score new rows with it: a DAG for Airflow.
 
-The run id of Airflow is the run id of the ledger. However often a task is retried, or cleared by hand, its night is
-charged once and has one model.
+Airflow's run id is the run id of the ledger. However often a task is retried, or cleared by hand, its night is charged
+once and has one model.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from airflow.sdk import DAG, BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 FOLDER = os.environ.get("CENSUS_FOLDER", "/srv/census")
-"""Where job.toml, the data and the ledger are: a local disk."""
+"""Folder of job.toml, the data and the ledger, on a local disk."""
 
 NOT_AGAIN = frozenset({64, 65, 66, 69, 73, 77, 78})
-"""Exit codes that a retry would meet again; the others, and signals, may pass."""
+"""Exit codes that a retry would meet again; other codes, and signals, may not come back."""
 
 
 class DpnbOperator(BaseOperator):
-    """Runs ``dpnb-columnar``, and lets Airflow retry what may pass by itself."""
+    """Run ``dpnb-columnar``, and let Airflow retry the failures that a retry can mend."""
 
     template_fields = ("arguments",)
 
@@ -37,11 +37,11 @@ class DpnbOperator(BaseOperator):
         return SubprocessHook()
 
     def execute(self, context: Any) -> None:
-        """Run to the end.
+        """Run the program to its end.
 
         Raises:
-            AirflowFailException: Somebody has to see to it first.
-            AirflowException: It may go well the next time.
+            AirflowFailException: if a retry would fail as well.
+            AirflowException: if a retry may succeed.
         """
         code = self.process.run_command(["dpnb-columnar", *self.arguments], cwd=FOLDER).exit_code
         if code in NOT_AGAIN:
@@ -50,7 +50,7 @@ class DpnbOperator(BaseOperator):
             raise AirflowException(f"dpnb-columnar ended with {code}")
 
     def on_kill(self) -> None:
-        """End it in order: nothing half written is left, and the ledger knows the run id."""
+        """End the program in order: no output is left half written, and the ledger knows the run id."""
         self.process.send_sigterm()
 
 
