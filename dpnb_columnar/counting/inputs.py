@@ -176,9 +176,9 @@ class SparkFiles:
 
     @cached_property
     def _opened(self) -> tuple[SparkFile, ...]:
-        from dpnb_columnar.counting.engines.spark_files import opened
+        from dpnb_columnar.counting.engines.spark_files import read_footers
 
-        return opened(self.session.spark, self.data)
+        return read_footers(self.session.spark, self.data)
 
 
 @dataclass(frozen=True)

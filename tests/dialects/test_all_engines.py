@@ -21,7 +21,7 @@ from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import spark as spark_engine
 from dpnb_columnar.counting.engines.local import aggregate_frame
 from dpnb_columnar.counting.engines.spark import open_files
-from dpnb_columnar.counting.engines.spark_files import opened
+from dpnb_columnar.counting.engines.spark_files import read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.dialects.statistics_query import statistics_query
@@ -40,7 +40,7 @@ def by_frames(source: ParquetSource, domain: Domain) -> Statistics:
 def by_spark(source: ParquetSource, domain: Domain) -> Statistics:
     """Spark, over the files."""
     with counting_session(None) as session:
-        files = opened(session, [str(file) for file in source.files])
+        files = read_footers(session, [str(file) for file in source.files])
         return spark_engine.aggregate(open_files(session, files, domain), domain)
 
 

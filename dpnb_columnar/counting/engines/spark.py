@@ -1,4 +1,4 @@
-"""Rows that Spark is to count: of Parquet files or of a table, checked against a domain. No row is read here."""
+"""Count cells with Spark: its workers count, and counts of cells reach this process, never rows. CONFIDENTIAL."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.rows.column_kinds import WIDEST_DECIMAL, Kind, kind_of, kinds_of
 from dpnb_columnar.rows.database_address import Dialect
 
-# MERGED FROM dpnb_columnar/counting/engines/spark.py: What Spark's columns hold: types of its tables as the domain
-# sees them, and types to read Parquet columns as.
+VIEW = "dpnb_rows"
+"""Name of the rows within the session, which nobody else uses."""
+
+NUMBERS = ("class", "code", "count")
+"""Columns of the query's result beside ``place``, which is 0 for the classes, 1 for the first attribute, and so on."""
 
 TABLE_TYPES: Mapping[str, pl.DataType] = {
     "byte": pl.Int8(),
@@ -38,31 +41,124 @@ TABLE_TYPES: Mapping[str, pl.DataType] = {
     "binary": pl.Binary(),
     "void": pl.Null(),
 }
-"""Types that have no parameters, by Spark's names."""
+"""Polars' type for each of Spark's types without parameters, by Spark's name."""
+
+DAMAGED = ("FAILED_READ_FILE", "Parquet", "FileNotFound", "EOFException", "ChecksumException", "SchemaColumnConvert")
+"""Parts of the names and conditions of Spark's errors where a file cannot be read."""
 
 
-def table_type(type_: Any) -> pl.DataType:
-    """The type of a table's column as Polars calls it; Unknown for one that no domain is read from."""
-    from pyspark.sql.types import CharType, DecimalType, StringType, VarcharType
+@dataclass(frozen=True, slots=True)
+class SparkSource:
+    """Rows whose columns fit a domain, for Spark to count.
 
-    if isinstance(type_, StringType | CharType | VarcharType):  # of whatever collation
-        return pl.String()
-    if isinstance(type_, DecimalType):
-        return pl.Decimal(type_.precision, type_.scale)
-    return TABLE_TYPES.get(type_.typeName(), pl.Unknown())
+    Attributes:
+        session: The ``pyspark.sql.SparkSession`` to count in.
+        rows: A ``pyspark.sql.DataFrame`` of the domain's columns. Confidential; not computed yet.
+        kinds: The kind of each column.
+        name: Name of the rows in messages.
+        parts: Digests of the files; empty for a table.
+    """
+
+    session: Any
+    rows: Any
+    kinds: Mapping[str, Kind]
+    name: str
+    parts: frozenset[str]
 
 
-def file_schema(types: Mapping[str, pl.DataType], name: str) -> Any:
-    """The schema to read Parquet files as: the widest type of each column's kind, as files may hold it in several.
+def open_files(session: Any, files: Sequence[SparkFile], domain: Domain) -> SparkSource:
+    """Check that every file has the domain's columns, of types that the domain can be read from. No row is read.
 
-    Dates are read as their number of days, whatever calendar a file says that it was written in; see ``selected``.
+    Args:
+        session: The ``pyspark.sql.SparkSession`` to count in.
+        files: At least one file.
+        domain: The domain to read.
+
+    Raises:
+        DataError: if a file lacks a column, if a column's type does not fit or differs from the first file's, or if
+            Spark passes over a file because of its name.
+    """
+    first, *others = files
+    types = check_columns(first.schema, domain, first.name)
+    for file in others:
+        check_alike(types, first.name, check_columns(file.schema, domain, file.name), file.name)
+    name = ", ".join(file.name for file in files[:3]) + (" ..." if len(files) > 3 else "")
+    kinds = kinds_of(types)
+    with _spark_errors(name):
+        # Without the option, folders named key=value would become columns, and some folders would be left out.
+        reader = session.read.schema(_file_schema(types, name)).option("recursiveFileLookup", "true")
+        rows = reader.parquet(*(file.pattern for file in files))
+        if len(rows.inputFiles()) != len(files):
+            raise DataError(f"{name}: Spark passes over files whose names begin with _ or a dot; rename them")
+        parts = frozenset(file.part for file in files if file.part)
+        return SparkSource(session, rows.selectExpr(*_selected(kinds)), kinds, name, parts)
+
+
+def open_table(session: Any, table: str, domain: Domain) -> SparkSource:
+    """Check that a table or view has the domain's columns, of types that the domain can be read from. No row is read.
+
+    Args:
+        session: The ``pyspark.sql.SparkSession`` to count in.
+        table: Its name as Spark writes it, such as ``census.person`` or ``lake.census.person``.
+        domain: The domain to read.
+
+    Raises:
+        UsageError: if the name is not the name of a table.
+        MissingInputError: if there is no such table.
+        DataError: if a column is missing, or its type does not fit.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    written = parse_table(table, Dialect.SPARK).sql(dialect=Dialect.SPARK.value)
+    try:
+        rows = session.table(written)
+        schema = {field.name: _table_type(field.dataType) for field in rows.schema.fields}
+    except (PySparkException, Py4JError):
+        raise MissingInputError(
+            f"table {table}: Spark finds no such table, or may not read it; check --table, and the catalogs in Spark's "
+            "configuration"
+        ) from None
+    kinds = kinds_of(check_columns(schema, domain, f"table {table}"))
+    with _spark_errors(f"table {table}"):
+        return SparkSource(session, rows.select(*map(_quoted, kinds)), kinds, f"table {table}", frozenset())
+
+
+def aggregate(source: SparkSource, domain: Domain) -> Statistics:
+    """Count every cell of the domain over the rows of the source; the counts are those of ``local.aggregate``.
+
+    Raises:
+        DataError: if a file is damaged, or not where Spark's workers see it.
+        UnavailableError: if Spark fails for another reason.
+    """
+    with _spark_errors(source.name):
+        source.rows.createOrReplaceTempView(VIEW)
+        table = source.session.sql(places_query(domain, source.kinds, VIEW)).toArrow()
+    place = table["place"].to_numpy()
+    classes, codes, counts = (table[name].to_numpy().astype(np.int64) for name in NUMBERS)
+    cells = [
+        Cells(name, classes[own], codes[own], counts[own])
+        for position, name in enumerate((None, *(attribute.name for attribute in domain.attributes)))
+        if len(own := np.flatnonzero(place == position))
+    ]
+    try:
+        statistics = assemble(domain, cells, source.parts)
+    except ValueError as error:
+        raise DataError(f"{source.name}: {error}") from None
+    return statistics if source.parts else replace(statistics, parts=cells_part(statistics.cells()))
+
+
+def _file_schema(types: Mapping[str, pl.DataType], name: str) -> Any:
+    """Return the schema to read Parquet files with: the widest type of each column's kind, since files may differ.
+
+    Dates are read as their number of days, whatever calendar a file says that it was written in; see ``_selected``.
 
     Args:
         types: Columns, and their type in some file.
-        name: What messages call the files.
+        name: Name of the files in messages.
 
     Raises:
-        DataError: Spark does not read such a column.
+        DataError: if Spark does not read the type of a column.
     """
     from pyspark.sql.types import (
         BooleanType,
@@ -100,101 +196,36 @@ def file_schema(types: Mapping[str, pl.DataType], name: str) -> Any:
     return StructType([StructField(column, widest(column, type_)) for column, type_ in types.items()])
 
 
-def selected(kinds: Mapping[str, Kind]) -> list[str]:
-    """Expressions that make the domain's columns of those read as ``file_schema``."""
+def _selected(kinds: Mapping[str, Kind]) -> list[str]:
+    """Write the expressions that turn columns read by ``_file_schema`` into the domain's columns."""
     return [
-        f"date_from_unix_date({quoted(column)}) AS {quoted(column)}" if kind is Kind.DATE else quoted(column)
+        f"date_from_unix_date({_quoted(column)}) AS {_quoted(column)}" if kind is Kind.DATE else _quoted(column)
         for column, kind in kinds.items()
     ]
 
 
-def quoted(name: str) -> str:
-    """A column's name in an expression of Spark's."""
+def _table_type(type_: Any) -> pl.DataType:
+    """Return Polars' type for a column of a Spark table; Unknown for a type that no domain is read from."""
+    from pyspark.sql.types import CharType, DecimalType, StringType, VarcharType
+
+    if isinstance(type_, StringType | CharType | VarcharType):  # of whatever collation
+        return pl.String()
+    if isinstance(type_, DecimalType):
+        return pl.Decimal(type_.precision, type_.scale)
+    return TABLE_TYPES.get(type_.typeName(), pl.Unknown())
+
+
+def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-DAMAGED = ("FAILED_READ_FILE", "Parquet", "FileNotFound", "EOFException", "ChecksumException", "SchemaColumnConvert")
-"""In the names of Spark's errors where a file cannot be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class SparkSource:
-    """Rows whose columns fit a domain.
-
-    Attributes:
-        session: The session to count them in.
-        rows: A frame of Spark's with the domain's columns. Confidential; not computed yet.
-        kinds: What each of them holds.
-        name: What messages call the rows.
-        parts: Digests of the files; none for a table.
-    """
-
-    session: Any
-    rows: Any
-    kinds: Mapping[str, Kind]
-    name: str
-    parts: frozenset[str]
-
-
-def open_files(session: Any, files: Sequence[SparkFile], domain: Domain) -> SparkSource:
-    """Check that every file has the domain's columns, of types they can be read from.
-
-    Raises:
-        DataError: A file lacks a column, has one of the wrong type or of another one than the first file, or a name
-            that Spark passes over.
-    """
-    first, *others = files
-    types = check_columns(first.schema, domain, first.name)
-    for file in others:
-        check_alike(types, first.name, check_columns(file.schema, domain, file.name), file.name)
-    name = ", ".join(file.name for file in files[:3]) + (" ..." if len(files) > 3 else "")
-    kinds = kinds_of(types)
-    with reported(name):
-        # Folders named key=value are no columns, and what a folder of Spark's own would leave out is none here.
-        reader = session.read.schema(file_schema(types, name)).option("recursiveFileLookup", "true")
-        rows = reader.parquet(*(file.pattern for file in files))
-        if len(rows.inputFiles()) != len(files):
-            raise DataError(f"{name}: Spark passes over files whose names begin with _ or a dot; rename them")
-        return SparkSource(
-            session, rows.selectExpr(*selected(kinds)), kinds, name, frozenset(file.part for file in files if file.part)
-        )
-
-
-def open_table(session: Any, table: str, domain: Domain) -> SparkSource:
-    """Check that a table or view has the domain's columns, of types they can be read from.
-
-    Args:
-        table: Its name as Spark writes it, such as ``census.person`` or ``lake.census.person``.
-
-    Raises:
-        UsageError: The name is no table's.
-        MissingInputError: There is no such table.
-        DataError: It lacks a column, or has one of the wrong type.
-    """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    written = parse_table(table, Dialect.SPARK).sql(dialect=Dialect.SPARK.value)
-    try:
-        rows = session.table(written)
-        schema = {field.name: table_type(field.dataType) for field in rows.schema.fields}
-    except (PySparkException, Py4JError):
-        raise MissingInputError(
-            f"table {table}: Spark finds no such table, or may not read it; check --table, and the catalogs in Spark's "
-            "configuration"
-        ) from None
-    kinds = kinds_of(check_columns(schema, domain, f"table {table}"))
-    with reported(f"table {table}"):
-        return SparkSource(session, rows.select(*map(quoted, kinds)), kinds, f"table {table}", frozenset())
-
-
 @contextmanager
-def reported(name: str) -> Iterator[None]:
-    """Errors of Spark in our words: its own may quote rows.
+def _spark_errors(name: str) -> Iterator[None]:
+    """Report Spark's errors as errors of this package: Spark's own texts may quote rows.
 
     Raises:
-        DataError: A file cannot be read.
-        UnavailableError: Spark fails for another reason.
+        DataError: if a file cannot be read.
+        UnavailableError: if Spark fails for another reason.
     """
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
@@ -214,11 +245,14 @@ def reported(name: str) -> Iterator[None]:
 
 
 def _causes(error: Any) -> Iterator[str]:
-    """Names of the errors behind one of Spark's, and their conditions: no text of theirs."""
+    """List the class names and the conditions of an error of Spark and of the errors behind it, without their texts."""
     from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
 
-    cause = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     try:
+        if isinstance(error, PySparkException):
+            yield str(error.getCondition())
+        cause = getattr(error, "java_exception", None)
         while cause is not None:
             yield str(cause.getClass().getName())
             if hasattr(cause, "getCondition"):
@@ -226,36 +260,3 @@ def _causes(error: Any) -> Iterator[str]:
             cause = cause.getCause()
     except Py4JError:  # the connection is gone as well
         return
-
-
-# MERGED FROM dpnb_columnar/counting/engines/spark.py: CONFIDENTIAL. Cell counts by Spark: its workers count, and
-# counts of cells reach this process, never rows.
-
-VIEW = "dpnb_rows"
-"""The rows' name within the session, which is ours alone."""
-
-NUMBERS = ("class", "code", "count")
-
-
-def aggregate(source: SparkSource, domain: Domain) -> Statistics:
-    """Count every cell of the domain over the rows of the source: the integers of ``local.aggregate``.
-
-    Raises:
-        DataError: A file is damaged, or is not where Spark's workers see it.
-        UnavailableError: Spark does not come to the end.
-    """
-    with reported(source.name):
-        source.rows.createOrReplaceTempView(VIEW)
-        table = source.session.sql(places_query(domain, source.kinds, VIEW)).toArrow()
-    place = table["place"].to_numpy()
-    classes, codes, counts = (table[name].to_numpy().astype(np.int64) for name in NUMBERS)
-    cells = [
-        Cells(name, classes[own], codes[own], counts[own])
-        for position, name in enumerate((None, *(attribute.name for attribute in domain.attributes)))
-        if len(own := np.flatnonzero(place == position))
-    ]
-    try:
-        statistics = assemble(domain, cells, source.parts)
-    except ValueError as error:
-        raise DataError(f"{source.name}: {error}") from None
-    return statistics if source.parts else replace(statistics, parts=cells_part(statistics.cells()))

@@ -1,6 +1,7 @@
-"""Parquet files as Spark finds them: local ones, and those at addresses that only Spark's file systems open.
+"""List Parquet files for Spark and read their footers: local files, and files at addresses of Spark's file systems.
 
-Only their footers are read here, and understood by the code that reads those of local files.
+A footer is parsed by the code that parses those of local files, so that a file has the same types and digest wherever
+it is.
 """
 
 from __future__ import annotations
@@ -16,19 +17,20 @@ from typing import Any
 
 import polars as pl
 
+from dpnb_columnar.counting.engines.spark_java import hadoop
 from dpnb_columnar.counting.statistics import MAGIC, TRAILER, footer_part
 from dpnb_columnar.domain.metadata import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.parquet import resolve_files
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
-"""How an address begins; a path of Windows has one letter there."""
+"""Beginning of an address; a Windows path has one letter before the colon."""
 
 PATTERN = re.compile(r"([\\{}\[\]*?])")
-"""Letters by which a name would be a pattern to Spark."""
+"""Characters that would make a name a pattern to Spark."""
 
 READERS = 16
-"""Footers that are read at once: each is one or two requests to a store."""
+"""Footers that are read at the same time; each takes one or two requests to an object store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,11 @@ class SparkFile:
     """A Parquet file, by its footer.
 
     Attributes:
-        name: Its path or address, as messages call it.
-        address: The same for Spark.
-        metadata: The domain that it carries, as in its key-value metadata.
-        schema: Its columns and their types.
-        part: What tells it from other files (``aggregation.parts``); None for one without rows.
+        name: Its path or address, for messages.
+        address: Its address in Spark's form.
+        metadata: The entry of its key-value metadata that holds a domain, if there is one.
+        schema: Name and type of each column.
+        part: Its digest (``statistics.footer_part``); None for a file without rows.
     """
 
     name: str
@@ -51,57 +53,58 @@ class SparkFile:
 
     @property
     def local(self) -> Path | None:
-        """The file itself, links followed, if it is one of this machine."""
+        """The path of a file on this machine, links followed; None for any other."""
         scheme, _, rest = self.address.partition(":")
         return Path(rest).resolve() if scheme.lower() == "file" else None
 
     @property
     def pattern(self) -> str:
-        """The pattern that stands for this file alone."""
+        """The pattern that matches this file alone."""
         return PATTERN.sub(r"\\\1", self.address)
 
 
 def is_address(item: str) -> bool:
-    """Whether a path is one of Spark's file systems, such as ``s3a://census/2018``."""
+    """Test whether an input is an address in one of Spark's file systems, such as ``s3a://census/2018``."""
     return ADDRESS.match(item) is not None
 
 
-def opened(session: Any, items: Sequence[str]) -> tuple[SparkFile, ...]:
-    """The files that paths, addresses, patterns and folders stand for, as ``rows.source.resolve`` finds them.
+def read_footers(session: Any, inputs: Sequence[str]) -> tuple[SparkFile, ...]:
+    """List the files that paths, addresses, patterns and folders stand for, as ``rows.parquet.resolve_files`` does.
 
     Args:
-        session: A session of Spark.
-        items: Paths without a scheme are of this machine, whatever Spark's own file system is.
+        session: A ``pyspark.sql.SparkSession``.
+        inputs: Paths, which are of this machine whatever Spark's own file system is, and addresses.
 
     Raises:
-        MissingInputError: There is none, one stands for no file, or cannot be opened.
-        DataError: A file is not Parquet.
+        MissingInputError: if there is no input, or one stands for no file or cannot be opened.
+        DataError: if a file is not Parquet.
     """
-    found: dict[object, tuple[str, Any]] = {}
-    if not items:
+    files: dict[object, tuple[str, Any]] = {}
+    if not inputs:
         resolve_files(())
-    for item in items:
+    for item in inputs:
         for name, path in _listed(session, item):
-            found.setdefault(_identity(path), (name, path))
+            files.setdefault(_identity(path), (name, path))
     readers = ThreadPoolExecutor(READERS)
     try:
-        return tuple(readers.map(lambda each: _opened(session, *each), found.values()))
+        return tuple(readers.map(lambda file: _read_footer(session, *file), files.values()))
     finally:  # a signal does not wait for a store that does not answer
         readers.shutdown(wait=False, cancel_futures=True)
 
 
 def _listed(session: Any, item: str) -> Iterator[tuple[str, Any]]:
-    path = session._jvm.org.apache.hadoop.fs.Path
+    """List the name, and the Hadoop ``Path``, of each file that an input stands for."""
+    path, configuration = hadoop(session)
     if not is_address(item):
         for file in resolve_files([item]):
             yield str(file), path("file", None, str(file.absolute()))
         return
-    with _reported(item):
+    with _file_system_errors(item):
         start = path(item)
-        system = start.getFileSystem(session._jsc.hadoopConfiguration())
-        found = [system.getFileStatus(start)] if system.exists(start) else list(system.globStatus(start) or ())
+        system = start.getFileSystem(configuration)
+        matches = [system.getFileStatus(start)] if system.exists(start) else list(system.globStatus(start) or ())
         files = []
-        for status in found:
+        for status in matches:
             if status.isDirectory():
                 inside = [each for each in system.listStatus(status.getPath()) if each.isFile()]
                 inside = [each for each in inside if each.getPath().getName().endswith(".parquet")]
@@ -115,7 +118,7 @@ def _listed(session: Any, item: str) -> Iterator[tuple[str, Any]]:
 
 
 def _identity(path: Any) -> object:
-    """What is the same for one file, whatever leads to it."""
+    """Return what identifies a file, whatever names and links lead to it."""
     uri = path.toUri()
     if uri.getScheme() == "file":
         try:
@@ -126,9 +129,10 @@ def _identity(path: Any) -> object:
     return path.toString()
 
 
-def _opened(session: Any, name: str, path: Any) -> SparkFile:
-    with _reported(name):
-        system = path.getFileSystem(session._jsc.hadoopConfiguration())
+def _read_footer(session: Any, name: str, path: Any) -> SparkFile:
+    with _file_system_errors(name):
+        _, configuration = hadoop(session)
+        system = path.getFileSystem(configuration)
         size = system.getFileStatus(path).getLen()
         stream = system.open(path)
         try:
@@ -141,14 +145,14 @@ def _opened(session: Any, name: str, path: Any) -> SparkFile:
             footer = bytes(stream.readNBytes(length))
         finally:
             stream.close()
-    return _understood(name, str(path.toString()), size, footer)
+    return _parse_footer(name, str(path.toString()), size, footer)
 
 
-def _understood(name: str, address: str, size: int, footer: bytes) -> SparkFile:
+def _parse_footer(name: str, address: str, size: int, footer: bytes) -> SparkFile:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    alone = MAGIC + footer  # a file of which nothing but the footer is looked at
+    alone = MAGIC + footer  # a file of which nothing but the footer is read
     try:
         schema = pl.scan_parquet(io.BytesIO(alone)).collect_schema()
         metadata = pl.read_parquet_metadata(io.BytesIO(alone))
@@ -160,8 +164,8 @@ def _understood(name: str, address: str, size: int, footer: bytes) -> SparkFile:
 
 
 @contextmanager
-def _reported(name: str) -> Iterator[None]:
-    """Errors of Spark's file systems in our words."""
+def _file_system_errors(name: str) -> Iterator[None]:
+    """Report errors of Spark's file systems as errors of this package."""
     from py4j.protocol import Py4JError
 
     try:

@@ -1,6 +1,6 @@
-"""The session that counts: one of the caller's application, or one that is started here and ended with the count.
+"""Provide the Spark session that counts: one beside the caller's own session, or one started here and ended afterwards.
 
-Nothing that Spark says is passed on: its errors and its log may quote rows.
+Nothing that Spark writes is passed on: its errors and its log may quote rows.
 """
 
 from __future__ import annotations
@@ -8,18 +8,16 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
+from dpnb_columnar.counting.engines.spark_java import end_java, java_is_known, killed_if_late, launch_java, stop
 from dpnb_columnar.errors import UnavailableError, UsageError
-
-# MERGED FROM dpnb_columnar/counting/engines/spark_session.py: Settings of Spark that counting depends on, and those
-# that keep exact counts from being shown.
 
 EXACT: Mapping[str, str] = {
     "spark.sql.caseSensitive": "true",
@@ -29,8 +27,8 @@ EXACT: Mapping[str, str] = {
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.parser.quotedRegexColumnNames": "false",
     "spark.sql.variable.substitute": "false",
-    "spark.sql.runSQLOnFiles": "false",  # a path as the name of a table would go round every check of files
-    "spark.sql.legacy.charVarcharAsString": "true",  # as they are stored, without padding
+    "spark.sql.runSQLOnFiles": "false",  # a path as the name of a table would bypass every check of files
+    "spark.sql.legacy.charVarcharAsString": "true",  # texts as they are stored, without padding
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
     "spark.sql.parquet.binaryAsString": "false",
@@ -40,233 +38,197 @@ EXACT: Mapping[str, str] = {
     "spark.sql.parquet.mergeSchema": "false",
     "spark.sql.optimizer.excludedRules": "",
 }
-"""What the same integers as everywhere else depend on, whatever the cluster's defaults are."""
+"""Settings that the exact counts depend on, whatever the cluster's defaults are."""
 
-UNSEEN: Mapping[str, str] = {
+CONFIDENTIAL: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.eventLog.enabled": "false",
     "spark.log.level": "OFF",
 }
-"""What a session of ours shows to nobody: its web pages and its event log hold numbers of rows."""
+"""Settings that keep a session started here from showing numbers of rows, in its web pages, event log or log."""
 
-UNLESS_SET: Mapping[str, str] = {
+DEFAULTS: Mapping[str, str] = {
+    "spark.master": "local[*]",
     "spark.app.name": "dpnb-columnar",
     "spark.io.encryption.enabled": "true",  # files of a shuffle hold exact counts
-    "spark.executor.defaultJavaOptions": "-XX:-DontCompileHugeMethods",  # a domain of many columns is one
+    "spark.executor.defaultJavaOptions": "-XX:-DontCompileHugeMethods",  # the query of a wide domain is a huge method
 }
-"""What a session of ours has unless the user's configuration of Spark says otherwise."""
+"""Settings of a session started here where the user's configuration of Spark has none."""
 
+STARTED_BY = "spark.dpnb_columnar.started_by"
+"""Setting that tells a context started here from one of the caller's."""
 
-LONGEST_START = 180.0
-"""Seconds until a session that nobody has given us is given up."""
-
-LONGEST_ANSWER = 10.0
-"""Seconds until a master that does not take a connection is given up."""
-
-LONGEST_END = 20.0
-"""Seconds that Spark's process has to leave the cluster and remove its files."""
+LONGEST_CONNECTION = 10.0
+"""Seconds to wait for a master to accept a connection."""
 
 STANDALONE, STANDALONE_PORT = "spark://", 7077
 CONNECT = "sc://"
-ANYWHERE = "local[*]"
-NOTHING_SHOWN = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
 @contextmanager
 def counting_session(master: str | None) -> Iterator[Any]:
-    """A ``pyspark.sql.SparkSession`` with settings of our own, on the caller's cluster.
+    """Provide a ``pyspark.sql.SparkSession`` with the settings of ``EXACT``, on the caller's cluster.
+
+    Where this process has a Spark context already, the session runs in it, beside the caller's sessions, whose settings
+    stay as they are. Otherwise a context is started, and it ends with the block, however that ends.
 
     Args:
-        master: Where to start one, such as ``spark://host:7077``, ``yarn`` or ``local[4]``; None for what Spark's
-            configuration says. A session that this process has already is used, and left as it is.
+        master: Address of the cluster, such as ``spark://host:7077``, ``yarn`` or ``local[4]``; None for the one of
+            Spark's configuration.
 
     Raises:
-        UsageError: The master is none that this works with, or another one than the session's.
-        UnavailableError: pyspark or Java is not installed, or no session can be had.
+        UsageError: if the address is one of Spark Connect, or differs from that of the process's context.
+        UnavailableError: if pyspark or Java is not installed, or if Spark does not start.
     """
+    _check_classic(master)
+    provided = _session_in_known_process if java_is_known() else _session_in_new_process
+    with provided(master) as default:
+        session = default.newSession()
+        for name, value in EXACT.items():
+            session.conf.set(name, value)
+        yield session
+
+
+def _check_classic(master: str | None) -> None:
+    """Check that pyspark is installed and runs Spark itself, not through Spark Connect.
+
+    Raises:
+        UsageError: if the address, or the environment, asks for Spark Connect.
+        UnavailableError: if pyspark is not installed.
+    """
+    connect = UsageError(f"master: Spark Connect ({CONNECT}) is not supported; name a master, or use spark-submit")
     if (master or os.environ.get("SPARK_REMOTE", "")).startswith(CONNECT):
-        raise _no_connect()
-    existing = _existing()
-    if existing is None:
-        _check_address(master)
-        with _started(master) as session:
-            yield _exact(session)
-    elif master in (None, existing.sparkContext.master):
-        yield _exact(existing)
-    else:
-        raise UsageError("master: this process has a session of Spark with another one; leave --master out, or stop it")
-
-
-def _exact(session: Any) -> Any:
-    """A session beside this one, with the settings that the counts depend on."""
-    ours = session.newSession()
-    for name, value in EXACT.items():
-        ours.conf.set(name, value)
-    return ours
-
-
-def _existing() -> Any:
-    """The session that this process has, or None.
-
-    Raises:
-        UsageError: It is one of Spark Connect.
-        UnavailableError: pyspark is not installed.
-    """
+        raise connect
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of the version of pandas, which is not used
-            from pyspark import SparkContext
-            from pyspark.errors import PySparkRuntimeError
-            from pyspark.sql import SparkSession
+            warnings.simplefilter("ignore")  # about the version of pandas, which is not used
             from pyspark.sql.utils import is_remote
     except ImportError:
         raise UnavailableError(
             "counting with Spark needs pyspark; install it with: pip install 'dpnb-columnar[spark]'"
         ) from None
     if is_remote():
-        raise _no_connect()
-    context = SparkContext._active_spark_context
-    if context is None:  # a session may still be known, and was stopped with its context
-        return None
+        raise connect
+
+
+@contextmanager
+def _session_in_known_process(master: str | None) -> Iterator[Any]:
+    """Provide the caller's session in the Java process that pyspark has, or one that ends with the block.
+
+    Raises:
+        UsageError: if the process has a context of another master.
+        UnavailableError: if Spark does not start.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    configuration, token = SparkConf(), uuid4().hex
+    _configure(configuration, configuration.contains, master)
+    with _start_errors(master):
+        context = SparkContext.getOrCreate(configuration.set(STARTED_BY, token))
+    if context.getConf().get(STARTED_BY) == token:
+        started: Any = context
+        try:
+            started = SparkSession(context)
+            yield started
+        finally:
+            stop(started)
+    elif master in (None, context.master):
+        yield _session_of(context)
+    else:
+        raise UsageError("master: this process has a session of Spark with another one; leave --master out, or stop it")
+
+
+def _session_of(context: Any) -> Any:
+    """Return the active session of a context, or else its default session, which is made if need be."""
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    with suppress(PySparkRuntimeError):
+        active = SparkSession.active()
+        if active.sparkContext is context:  # it may be one that was stopped with its context
+            return active
+    return SparkSession(context)
+
+
+@contextmanager
+def _session_in_new_process(master: str | None) -> Iterator[Any]:
+    """Provide a session in a Java process that is started for it, both ended with the block.
+
+    Raises:
+        UnavailableError: if Java or Spark does not start.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    _check_answer(master)
+    gateway = launch_java()
+    started: Any = None
     try:
-        return SparkSession.active()
-    except PySparkRuntimeError:
-        return SparkSession(context)
+        with _start_errors(master), killed_if_late(gateway.proc):
+            configuration = SparkConf()
+            _configure(configuration, gateway.jvm.org.apache.spark.SparkConf().contains, master)
+            started = SparkContext(conf=configuration, gateway=gateway)
+            started = SparkSession(started)
+        yield started
+    finally:
+        if started is not None:
+            stop(started)
+        end_java(gateway)
 
 
-def _no_connect() -> UsageError:
-    return UsageError(f"master: Spark Connect ({CONNECT}) is not supported; name a master, or use spark-submit")
+def _check_answer(master: str | None) -> None:
+    """Refuse the master of a standalone cluster that does not answer: Spark would try for a minute.
 
-
-def _check_address(master: str | None) -> None:
-    """Refuse the master of a standalone cluster that nobody answers at: Spark would try for a minute."""
+    Raises:
+        UnavailableError: if none of the masters accepts a connection.
+    """
     if master is None or not master.startswith(STANDALONE):
         return
     for host in master.removeprefix(STANDALONE).split(","):
         with suppress(OSError, ValueError):
             parts = urlsplit(f"//{host}")
-            with socket.create_connection((parts.hostname or "", parts.port or STANDALONE_PORT), LONGEST_ANSWER):
+            with socket.create_connection((parts.hostname or "", parts.port or STANDALONE_PORT), LONGEST_CONNECTION):
                 return
     raise UnavailableError(f"{master:.200}: nobody answers there; check --master, and that the cluster runs")
 
 
-@contextmanager
-def _started(master: str | None) -> Iterator[Any]:
-    """A session that ends with the block, however that ends, and with it the process that is started for it."""
-    from pyspark import SparkContext
+def _configure(configuration: Any, has_default: Callable[[str], bool], master: str | None) -> None:
+    """Put the settings of a context that is started here into a ``pyspark.SparkConf``.
 
-    known = SparkContext._gateway  # that of spark-submit, or of a session of the caller's that was stopped
-    gateway, session = known or _gateway(), None
-    try:
-        try:
-            with _bounded(gateway.proc), _interrupts_as_before(), warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                session = _session(gateway, master)
-        except Exception:  # whatever it is made of: the connection's errors are of many libraries
-            raise UnavailableError(
-                f"{'' if master is None else f'{master:.200}: '}Spark gives no session; check --master, Spark's "
-                "configuration (spark-defaults.conf in SPARK_CONF_DIR), and that the cluster runs"
-            ) from None
-        yield session
-    finally:
-        if known is None and gateway.proc is not None:
-            _end(gateway)
-        else:
-            made: Any = session or SparkContext._active_spark_context
-            with suppress(Exception):
-                made.stop()
-
-
-def _gateway() -> Any:
-    """A process of Java's to talk to: a new one, or that of ``spark-submit``.
-
-    Raises:
-        UnavailableError: Java cannot be started.
+    Args:
+        configuration: Configuration to change.
+        has_default: Whether Spark's own configuration has a setting.
+        master: Address of the cluster; None for the one of Spark's configuration.
     """
-    from pyspark import java_gateway
-    from pyspark.errors import PySparkRuntimeError
-
-    begun: list[Any] = []
-
-    def launch() -> None:
-        with suppress(PySparkRuntimeError, OSError):
-            begin: Any = java_gateway.launch_gateway
-            begun.append(begin(None, dict(NOTHING_SHOWN)))
-
-    # Apart, since pyspark waits for ever for a process that ends without a word, or never speaks.
-    launching = threading.Thread(target=launch, daemon=True)
-    launching.start()
-    launching.join(LONGEST_START)
-    if not begun:
-        raise UnavailableError(
-            "Spark's Java process does not start; Spark needs Java 17 or later: install it, or set JAVA_HOME"
-        )
-    return begun[0]
-
-
-def _session(gateway: Any, master: str | None) -> Any:
-    from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
-
-    configuration = SparkConf(True, gateway.jvm)
+    configuration.setAll(CONFIDENTIAL.items())
+    configuration.setAll((name, value) for name, value in DEFAULTS.items() if not has_default(name))
     if master is not None:
         configuration.setMaster(master)
-    for name, value in UNSEEN.items():
-        configuration.set(name, value)
-    for name, value in {"spark.master": ANYWHERE, **UNLESS_SET}.items():
-        configuration.setIfMissing(name, value)
-    return SparkSession(SparkContext(conf=configuration, gateway=gateway))
 
 
 @contextmanager
-def _bounded(process: subprocess.Popen[bytes] | None) -> Iterator[None]:
-    """End the process if the block takes too long, whereupon the block fails."""
-    if process is None:
-        yield
-        return
-    timer = threading.Timer(LONGEST_START, process.kill)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
+def _start_errors(master: str | None) -> Iterator[None]:
+    """Report that Spark does not start, quietly and with Ctrl-C handled as before: pyspark sets a handler of its own.
 
-
-@contextmanager
-def _interrupts_as_before() -> Iterator[None]:
-    """Ctrl-C is handled as before: pyspark puts a handler of its own in the place of ours."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handler = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
-
-
-def _end(gateway: Any) -> None:
-    """End the process that was started; what pyspark remembers of it goes as well.
-
-    Told by the end of its input and not by a call, since after a signal the connection is in the middle of one. It then
-    leaves its cluster and removes its files, as it also does should this process be killed.
+    Raises:
+        UnavailableError: if the block fails.
     """
-    from pyspark import SparkContext
-    from pyspark.sql import SparkSession
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
 
-    process = gateway.proc
-    with suppress(OSError):
-        process.stdin.close()
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGINT) if in_main_thread else None
     try:
-        process.wait(LONGEST_END)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    gateway.close()
-    context: Any = SparkContext._active_spark_context
-    with suppress(Exception):
-        context._accumulatorServer.shutdown()
-    SparkContext._active_spark_context = SparkContext._gateway = SparkContext._jvm = None
-    SparkSession._instantiatedSession = SparkSession._activeSession = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except (Py4JError, PySparkException, OSError):
+        raise UnavailableError(
+            f"{'' if master is None else f'{master:.200}: '}Spark gives no session; check --master, Spark's "
+            "configuration (spark-defaults.conf in SPARK_CONF_DIR), and that the cluster runs"
+        ) from None
+    finally:
+        if in_main_thread:
+            signal.signal(signal.SIGINT, handler)

@@ -17,7 +17,7 @@ from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_
 
 from dpnb_columnar.counting.engines import local, spark
 from dpnb_columnar.counting.engines.spark import open_files
-from dpnb_columnar.counting.engines.spark_files import opened
+from dpnb_columnar.counting.engines.spark_files import read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
@@ -30,7 +30,7 @@ SMALLEST = 5e-324
 def by_spark(items: list[str], domain: Domain) -> Statistics:
     """What Spark counts, in the session that there is."""
     with counting_session(None) as session:
-        return spark.aggregate(open_files(session, opened(session, items), domain), domain)
+        return spark.aggregate(open_files(session, read_footers(session, items), domain), domain)
 
 
 def check(paths: list[Path], document: Document) -> Statistics:
@@ -274,7 +274,7 @@ def test_a_file_that_vanishes(session: Any, tmp_path: Path) -> None:
     domain = declared(BOTH)
     files = written(tmp_path, [MIXED, MIXED])
     with counting_session(None) as ours:
-        source = open_files(ours, opened(ours, [str(tmp_path)]), domain)
+        source = open_files(ours, read_footers(ours, [str(tmp_path)]), domain)
         files[1].unlink()
         with pytest.raises(DataError, match="cannot be read to the end"):
             spark.aggregate(source, domain)

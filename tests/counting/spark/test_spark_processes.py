@@ -81,18 +81,20 @@ from dpnb_columnar.counting.engines.spark_session import counting_session
 with counting_session("local[1]") as session:
     conf = session.sparkContext.getConf()
     print(session.sparkContext.uiWebUrl, conf.get("spark.eventLog.enabled"), conf.get("spark.io.encryption.enabled"))
+from pyspark import SparkConf, SparkContext
+print(SparkConf().getAll(), SparkContext._active_spark_context)
 """
 
 
 def test_a_session_of_ours_shows_no_numbers_of_rows(variables: dict[str, str], tmp_path: Path) -> None:
-    """Whatever the cluster's defaults are."""
+    """Whatever the cluster's defaults are. Afterwards pyspark is as before: the caller's next session starts anew."""
     events = tmp_path / "events"
     events.mkdir()
     bad = f"spark.ui.enabled true\nspark.eventLog.enabled true\nspark.eventLog.dir {events}\n"
     configured(Path(variables["SPARK_CONF_DIR"]), DEFAULTS + bad)
     command = [sys.executable, "-W", "ignore", "-c", SHOWN]
     done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=280)
-    assert (done.stdout, done.stderr) == ("None false true\n", "")
+    assert (done.stdout, done.stderr) == ("None false true\n[] None\n", "")
     assert list(events.iterdir()) == []
 
 
@@ -136,8 +138,8 @@ def test_spark_connect_is_refused(variables: dict[str, str]) -> None:
 
 NO_ANSWER = """
 import sys
-from dpnb_columnar.counting.engines import spark_session as session
-session.LONGEST_START = 2
+from dpnb_columnar.counting.engines import spark_java
+spark_java.LONGEST_START = 2
 from dpnb_columnar.cli.main import run
 run(sys.argv[1:])
 """
