@@ -69,7 +69,7 @@ class AttributeReader(Fields):
         if lower is None or upper is None or step is None:
             return None
         attribute = Numeric(name, lower, upper, step, transform, missing_values)
-        if fault := _grid_fault(attribute, place):
+        if fault := grid_fault(attribute, place):
             self.faults.append(fault)
             return None
         return attribute
@@ -128,7 +128,7 @@ class AttributeReader(Fields):
         return in_order(found)
 
 
-def _grid_fault(attribute: Numeric, place: str) -> Fault | None:
+def grid_fault(attribute: Numeric, place: str) -> Fault | None:
     """What is wrong with a numeric attribute's grid, if anything."""
     lower, upper, step = attribute.lower, attribute.upper, attribute.step
     if step <= 0 or (upper - lower) % step != 0:

@@ -1,11 +1,12 @@
-"""Names and texts that come from files, in messages: printable, quoted, on one line, and never too many of them."""
+"""Names and texts from files as messages show them: printable, quoted, on one line, never too many of them."""
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
 from dpnb_columnar.errors import shown
@@ -23,29 +24,44 @@ MOST_NAMED = 20
 """Names that one message lists."""
 
 
+def is_printable(text: str) -> bool:
+    """Whether a text stays on one line and is valid Unicode: others could forge lines of output."""
+    return text.isprintable() or not any(unicodedata.category(letter) in UNPRINTABLE for letter in text)
+
+
 def quoted(key: str) -> str:
-    """A key as TOML writes it, what cannot be printed escaped, and cut where it is longer than any name."""
+    """Format a key as TOML writes it; escape what cannot be printed, and cut what is longer than any name."""
     written = key if re.fullmatch(r"[\w-]+", key) else json.dumps(key, ensure_ascii=not key.isprintable())
     return written if len(written) <= LONGEST_SHOWN else f"{written[:LONGEST_SHOWN]}..."
 
 
-def is_printable(text: str) -> bool:
-    """Whether a text stays on one line, and can be written at all."""
-    return text.isprintable() or not any(unicodedata.category(letter) in UNPRINTABLE for letter in text)
+def listed(values: Sequence[str]) -> str:
+    """Format the first few of a list of values, in quotes."""
+    first = ", ".join(shown(value) for value in values[:5])
+    return f"{first} and {len(values) - 5} more" if len(values) > 5 else first
 
 
 def named(names: Collection[str]) -> str:
-    """Names from a file as a message lists them: without quotes, on one line, and not all where there are many."""
+    """Format the first names of a file, without quotes and on one line."""
     first = ", ".join(_name(name) for name in islice(names, MOST_NAMED))
     return f"{first} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else first
 
 
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Suggest the known name closest to a mistyped one, whatever their case.
+
+    Args:
+        name: The mistyped name.
+        known: Names that exist.
+        otherwise: Text to return where none of them is close.
+    """
+    by_case: dict[str, str] = {}
+    for candidate in known:
+        by_case.setdefault(candidate.casefold(), candidate)
+    close = difflib.get_close_matches(name.casefold(), by_case, n=1)
+    return f"did you mean {_name(by_case[close[0]])}?" if close else otherwise
+
+
 def _name(name: str) -> str:
-    """A name; what cannot be printed escaped, what is longer than any name cut."""
+    """Escape what cannot be printed, and cut what is longer than any name."""
     return name if is_printable(name) and len(name) <= LONGEST_SHOWN else shown(name)
-
-
-def listed(values: Sequence[str]) -> str:
-    """The first few of a list of values, quoted."""
-    first = ", ".join(shown(value) for value in values[:5])
-    return f"{first} and {len(values) - 5} more" if len(values) > 5 else first

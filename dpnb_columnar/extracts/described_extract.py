@@ -1,4 +1,4 @@
-"""An extract together with the codebook that describes it, and its rows read by it."""
+"""An extract together with its codebook: its columns, and its rows read by it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from dpnb_columnar.extracts.codebooks.codebook import Codebook, Variable
 from dpnb_columnar.extracts.delimited import read_delimited, read_header
 from dpnb_columnar.extracts.extract_files import Extract, Progress, opened
 from dpnb_columnar.extracts.fixed_width import read_fixed_width
-from dpnb_columnar.extracts.lines import column_names, homes
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,13 +21,13 @@ DEFAULT_ENCODING = "utf-8"
 
 
 @dataclass(frozen=True)
-class Described:
-    """An extract of which is known what it holds, before a row is read.
+class DescribedExtract:
+    """An extract whose columns are known; no row has been read.
 
     Attributes:
         extract: The extract.
-        codebook: Its codebook; None where a delimited extract has none.
-        names: Its columns, in its order.
+        codebook: Codebook of the extract; None where a delimited extract has none.
+        names: Columns of the extract, in its order.
     """
 
     extract: Extract
@@ -41,23 +40,23 @@ class Described:
         return DEFAULT_ENCODING if self.codebook is None else self.codebook.encoding
 
     def variable(self, name: str) -> Variable | None:
-        """What the codebook declares of a column; None where it does not."""
+        """Return the codebook's declaration of a column; None where there is none."""
         return self._variables.get(name)
 
     @cached_property
     def _variables(self) -> Mapping[str, Variable]:
-        """What the codebook declares, by column."""
+        """Declaration of each column."""
         if self.codebook is None:
             return {}
-        return {name: variable for name, (_, variable) in homes(self.codebook).items()}
+        return {name: variable for name, (_, variable) in self.codebook.column_sources().items()}
 
 
-def describe(extract: Extract, codebook: Codebook | None) -> Described:
-    """Find an extract's columns: in its header if it has one, else in the codebook.
+def describe(extract: Extract, codebook: Codebook | None) -> DescribedExtract:
+    """Find the columns of an extract: in its header if it has one, else in the codebook.
 
     Raises:
-        ConfigurationError: The codebook is missing, or is none of such an extract.
-        DataError: There is no header, or one of another codebook.
+        ConfigurationError: If the codebook is missing, or describes another kind of extract.
+        DataError: If there is no header, or one of another codebook.
     """
     if extract.delimited:
         if codebook is not None and codebook.record_types:
@@ -69,11 +68,11 @@ def describe(extract: Extract, codebook: Codebook | None) -> Described:
             if codebook is None:
                 names = read_header(stream, str(extract), DEFAULT_ENCODING)
             else:
-                names = read_header(stream, str(extract), codebook.encoding, frozenset(column_names(codebook)))
-        return Described(extract, codebook, names)
+                names = read_header(stream, str(extract), codebook.encoding, frozenset(codebook.columns))
+        return DescribedExtract(extract, codebook, names)
     if codebook is None:
         raise ConfigurationError(
-            f"{extract}: fixed-width text says nothing of its columns; put its codebook beside it, as "
+            f"{extract}: fixed-width text does not name its columns; put its codebook beside it, as "
             f"{extract.path.with_suffix('').stem}.xml, or give it with --codebook"
         )
     if any(variable.start is None for variable in codebook.variables):
@@ -81,21 +80,25 @@ def describe(extract: Extract, codebook: Codebook | None) -> Described:
             f"{extract}: {codebook.source} gives no positions in a line; give the codebook of the .dat file with "
             "--codebook"
         )
-    return Described(extract, codebook, column_names(codebook))
+    return DescribedExtract(extract, codebook, codebook.columns)
 
 
 def read_batches(
-    described: Described, schema: pa.Schema, progress: Progress | None = None
+    described: DescribedExtract, schema: pa.Schema, progress: Progress | None = None
 ) -> Generator[pa.RecordBatch]:
-    """The rows of an extract, in its order.
+    """Read the rows of an extract, in its order.
 
     Args:
         described: The extract.
         schema: Columns wanted and their types.
-        progress: Told how much is read.
+        progress: Called with the number of bytes just read from disk.
+
+    Yields:
+        Batches of the schema. Confidential.
 
     Raises:
-        MissingInputError, DataError: The extract cannot be read, or is not as its codebook says.
+        MissingInputError: If the extract cannot be opened.
+        DataError: If the extract is damaged, or not as its codebook says.
     """
     source = str(described.extract)
     with opened(described.extract, progress) as stream:

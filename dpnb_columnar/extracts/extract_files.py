@@ -1,4 +1,4 @@
-"""Extracts as they lie on disk: plain, compressed, or in an archive; opened as one stream of bytes each."""
+"""The files of extracts on disk: plain, compressed, or in an archive; each opened as one stream of bytes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Progress = Callable[[int], None]
 """Called with the number of bytes just read from disk."""
 
 ACS_PERSONS = "psam_p*.csv"
-"""The persons' files inside one of the Census Bureau's archives."""
+"""Names of the persons' files in an archive of the Census Bureau."""
 
 GZIP_MAGIC = b"\x1f\x8b"
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""How archives may be packed: these ask for no memory of a size that the archive names."""
+"""Accepted compression methods: none of them allocates memory of a size that the archive names."""
 
 MOST_MEMBERS = 10_000
-"""Files in an archive."""
+"""Most files in an archive."""
 
 BUFFER = 2**20
 """Bytes read from disk at a time."""
@@ -38,9 +38,9 @@ class Extract:
     """One file of rows.
 
     Attributes:
-        path: The file on disk.
-        member: The file within it, where it is an archive.
-        delimited: Whether its fields are set apart by commas; otherwise they stand at fixed positions.
+        path: File on disk.
+        member: File within an archive; None where ``path`` is not an archive.
+        delimited: Whether the fields are separated by commas; otherwise they have fixed positions.
     """
 
     path: Path
@@ -48,33 +48,35 @@ class Extract:
     delimited: bool
 
     def __str__(self) -> str:
+        """Name the file for messages."""
         return f"{self.path}" if self.member is None else f"{self.path} ({named([self.member])})"
 
 
 def find_extracts(paths: Sequence[Path]) -> tuple[Extract, ...]:
-    """The files of rows that some paths stand for, in their order.
+    """List the files of rows at some paths, in their order.
 
     Raises:
-        UsageError: There is none, one is named twice, or its name does not say what it holds.
-        MissingInputError: One does not exist or cannot be opened.
-        DataError: An archive is damaged or holds no persons.
+        UsageError: If there is no path, a file is given twice, or its name does not say what it holds.
+        MissingInputError: If a file does not exist or cannot be opened.
+        DataError: If an archive is damaged or holds no persons.
     """
     if not paths:
         raise UsageError("no extract; give IPUMS files (.dat, .csv, each also as .gz) or ACS archives (.zip)")
     seen: dict[tuple[int, int], Path] = {}
-    found: list[Extract] = []
+    extracts: list[Extract] = []
     for path in paths:
-        with _reported(path):
+        with _file_errors(path):
             status = path.stat()
             with path.open("rb"):  # a folder, or a file without permission
                 pass
         if seen.setdefault((status.st_dev, status.st_ino), path) is not path:
             raise UsageError(f"{path}: is given twice; each row belongs into the output once")
-        found += _members(path)
-    return tuple(found)
+        extracts += _extracts_at(path)
+    return tuple(extracts)
 
 
-def _members(path: Path) -> Iterator[Extract]:
+def _extracts_at(path: Path) -> Iterator[Extract]:
+    """List the files of rows at one path, by its name."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-1:] == [".gz"]:
         suffixes.pop()
@@ -84,7 +86,7 @@ def _members(path: Path) -> Iterator[Extract]:
         case [".csv"]:
             yield Extract(path, None, True)
         case [".zip"]:
-            for member in _persons(path):
+            for member in _person_files(path):
                 yield Extract(path, member, True)
         case _:
             raise UsageError(
@@ -93,9 +95,9 @@ def _members(path: Path) -> Iterator[Extract]:
             )
 
 
-def _persons(path: Path) -> list[str]:
-    """The persons' files in an archive, seen to be of a kind that can be unpacked."""
-    with _reported(path), zipfile.ZipFile(path) as archive:
+def _person_files(path: Path) -> list[str]:
+    """List the persons' files in an archive, after checking that they can be unpacked."""
+    with _file_errors(path), zipfile.ZipFile(path) as archive:
         if len(archive.filelist) > MOST_MEMBERS:
             raise DataError(f"{path}: holds more than {MOST_MEMBERS} files; unpack it and give the .csv")
         members = sorted(fnmatch.filter(archive.namelist(), ACS_PERSONS))
@@ -105,7 +107,7 @@ def _persons(path: Path) -> list[str]:
             for member in members:
                 archive.open(member).close()
             unknown = any(archive.getinfo(member).compress_type not in METHODS for member in members)
-        except RuntimeError:  # what zipfile says of passwords and of methods it does not know
+        except RuntimeError:  # zipfile raises it for passwords and for methods it does not know
             unknown = True
         if unknown:
             raise DataError(f"{path}: is encrypted or packed in an unknown way; unpack it and give the .csv")
@@ -115,21 +117,25 @@ def _persons(path: Path) -> list[str]:
 
 
 def bytes_on_disk(extracts: Sequence[Extract]) -> int:
-    """Bytes to be read, for a measure of progress."""
+    """Sum the bytes to be read from disk, as the measure of progress."""
     return sum(path.stat().st_size for path in {extract.path for extract in extracts})
 
 
 @contextmanager
 def opened(extract: Extract, progress: Progress | None = None) -> Iterator[IO[bytes]]:
-    """The bytes of an extract, uncompressed. What fails while they are read is told in our words.
+    """Open an extract as uncompressed bytes; errors while they are read are raised as errors of this program.
+
+    Args:
+        extract: The extract.
+        progress: Called with the number of bytes just read from disk.
 
     Raises:
-        MissingInputError: The file cannot be opened.
-        DataError: It is damaged or cut short.
+        MissingInputError: If the file cannot be opened or read.
+        DataError: If the file is damaged or cut short.
     """
     with (
-        _reported(extract.path),
-        _Watched(extract.path, progress) as disk,
+        _file_errors(extract.path),
+        _CountedFile(extract.path, progress) as disk,
         io.BufferedReader(disk, BUFFER) as buffered,
     ):
         if extract.member is not None:
@@ -142,8 +148,8 @@ def opened(extract: Extract, progress: Progress | None = None) -> Iterator[IO[by
             yield buffered
 
 
-class _Watched(io.FileIO):
-    """A file that tells how much is read from it."""
+class _CountedFile(io.FileIO):
+    """A file that reports how many bytes are read from it."""
 
     def __init__(self, path: Path, progress: Progress | None) -> None:
         super().__init__(path)
@@ -157,8 +163,8 @@ class _Watched(io.FileIO):
 
 
 @contextmanager
-def _reported(path: Path) -> Iterator[None]:
-    """What the operating system and the decompressors report, in one line about the file."""
+def _file_errors(path: Path) -> Iterator[None]:
+    """Raise errors of the operating system and the decompressors as one line about the file."""
     try:
         yield
     except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError):

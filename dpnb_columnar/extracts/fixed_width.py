@@ -1,4 +1,4 @@
-"""Fixed-width extracts, rectangular or hierarchical, as Arrow batches: a row for each innermost record."""
+"""Fixed-width extracts, rectangular or hierarchical, as Arrow batches: one row for each innermost record."""
 
 from __future__ import annotations
 
@@ -12,22 +12,144 @@ import pyarrow as pa
 
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import ConfigurationError, DataError
-from dpnb_columnar.extracts.arrow_columns import arrow, column_type
-from dpnb_columnar.extracts.codebooks.codebook import Codebook
-from dpnb_columnar.extracts.lines import Lines, RecordLayout, home, homes, line_width, place, read_lines
-from dpnb_columnar.extracts.writer import ahead
+from dpnb_columnar.extracts.arrow_columns import Table, arrow_array, column_type, decode_column
+from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
+from dpnb_columnar.extracts.decode import BLANK, MalformedFieldError
+from dpnb_columnar.extracts.lines import Lines, read_lines
+from dpnb_columnar.extracts.prefetch import prefetch
 
-# MERGED FROM dpnb_columnar/extracts/fixed_width.py: Lines of several record types: persons with what their
-# household's line says, carried down to them.
+BLOCKS_AHEAD = 4
+"""Blocks of lines decompressed while one is decoded."""
+
+Integers = npt.NDArray[np.int64]
+
+
+def read_fixed_width(
+    stream: IO[bytes], source: str, codebook: Codebook, names: Sequence[str]
+) -> Generator[pa.RecordBatch]:
+    """Read the wanted variables, rows in the order of the file; other variables are not decoded.
+
+    Args:
+        stream: Bytes of the extract, uncompressed.
+        source: Name of the extract, for messages.
+        codebook: Positions of the variables.
+        names: Variables wanted, in the order of the columns.
+
+    Yields:
+        One batch for each block of lines. Confidential.
+
+    Raises:
+        DataError: If a line is not as the codebook says.
+    """
+    sources = codebook.column_sources()
+    wanted = [sources[name] for name in names]
+    schema = pa.schema([(variable.name, column_type(variable)) for _, variable in wanted])
+    layouts = [
+        RecordLayout(
+            source,
+            codebook,
+            record_type,
+            max((variable.span[1] for variable in codebook.variables_of(record_type)), default=0),
+            tuple(variable for owner, variable in wanted if owner == record_type),
+        )
+        for record_type in codebook.record_types or ("",)
+    ]
+    order = [variable.name for layout in layouts for variable in layout.variables]
+    hierarchy = Hierarchy(source, codebook, layouts) if codebook.record_types else None
+    for lines in prefetch(read_lines(stream, source), depth=BLOCKS_AHEAD):
+        if hierarchy is None:
+            (layout,) = layouts
+            rows = np.arange(len(lines.starts))
+            layout.check_lengths(lines, rows)
+            columns = layout.columns(lines.table(layout.width), rows + lines.first)
+        else:
+            columns = hierarchy.rows(lines)
+        by_name = dict(zip(order, columns, strict=True))
+        yield pa.RecordBatch.from_arrays([by_name[name] for name in names], schema=schema)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLayout:
+    """Positions of the wanted variables on the lines of one record type.
+
+    Attributes:
+        source: Name of the extract, for messages.
+        codebook: Codebook of the extract.
+        record_type: The record type; empty in a rectangular extract.
+        width: Characters that a line of this record type has by the codebook.
+        variables: Variables wanted of it, in order.
+    """
+
+    source: str
+    codebook: Codebook
+    record_type: str
+    width: int
+    variables: tuple[Variable, ...]
+
+    def check_lengths(self, lines: Lines, rows: Integers) -> None:
+        """Refuse lines that are shorter than the codebook says, or longer and not blank there.
+
+        Args:
+            lines: Lines of the extract.
+            rows: Positions of those of this record type, shape (rows,).
+
+        Raises:
+            DataError: If there is such a line; the text names the first.
+        """
+        lengths = lines.lengths[rows]
+        wrong = lengths < self.width
+        if (lengths > self.width).any():  # some programs pad all lines to one length
+            written = np.concatenate([[0], np.cumsum(lines.data != BLANK)])
+            starts = lines.starts[rows]
+            wrong |= written[starts + lengths] > written[np.minimum(starts + self.width, starts + lengths)]
+        if wrong.any():
+            row = int(rows[wrong.argmax()])
+            record = f" of record type {self.record_type}" if self.record_type else ""
+            raise DataError(
+                f"{self.source}, line {lines.first + row}: has {lines.lengths[row]} characters, and a line{record} has "
+                f"{self.width} by {self.codebook.source}; the codebook is of another extract, or the file is damaged: "
+                "get both again, or name the right one with --codebook"
+            )
+
+    def columns(self, table: Table, numbers: Integers) -> list[pa.Array]:
+        """Decode the wanted variables of some lines.
+
+        Args:
+            table: Characters of the lines, shape (lines, at least ``width``), uint8. Confidential.
+            numbers: Number of each line in the extract, from 1, for messages; shape (lines,).
+
+        Returns:
+            One array of shape (lines,) for each of ``variables``. Confidential.
+
+        Raises:
+            DataError: If a field is not as the codebook says.
+        """
+        columns = []
+        for variable in self.variables:
+            start, end = variable.span
+            try:
+                columns.append(decode_column(table[:, start:end], variable, self.codebook.encoding))
+            except MalformedFieldError as malformed:
+                raise self._malformed(variable, int(numbers[malformed.row])) from None
+        return columns
+
+    def _malformed(self, variable: Variable, line: int) -> DataError:
+        start, end = variable.span
+        wanted = f"{self.codebook.encoding} text" if variable.form is Form.TEXT else "a number or blanks"
+        return DataError(
+            f"{self.source}, line {line}: {variable.name}, characters {start + 1} to {end}, is not {wanted}; the "
+            f"line is damaged, or {self.codebook.source} is the codebook of another extract: get both again, or name "
+            "the right one with --codebook"
+        )
 
 
 @dataclass(slots=True)
-class _Latest:
+class _LatestRecord:
     """The last line of an outer record type in the lines read so far. Confidential.
 
     Attributes:
-        number: Its number in the file; 0 before there is one.
-        characters: What stands in it, shape (1, width) or, before there is one, (0, width).
+        number: Number of the line in the file; 0 before there is one.
+        characters: Characters of the line, shape (1, width) or, before there is one, (0, width); uint8.
     """
 
     number: int
@@ -36,50 +158,56 @@ class _Latest:
 
 @dataclass(slots=True)
 class Hierarchy:
-    """Reads the lines of a hierarchical extract in their order, and remembers the record each further line is part of.
+    """Reader of a hierarchical extract: the line of a household is carried down to the persons that follow it.
+
+    Blocks of lines are read in their order; the last line of each outer record type is remembered from block to block.
 
     Attributes:
-        source: The extract, for messages.
-        codebook: Names the record types, outermost first.
+        source: Name of the extract, for messages.
+        codebook: Codebook with the record types, outermost first.
         layouts: One for each record type, in that order.
     """
 
     source: str
     codebook: Codebook
     layouts: Sequence[RecordLayout]
-    _latest: list[_Latest] = field(init=False)
-    _place: tuple[int, int] = field(init=False)
+    _latest: list[_LatestRecord] = field(init=False)
+    _record_type_span: tuple[int, int] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._latest = [_Latest(0, np.empty((0, layout.width), np.uint8)) for layout in self.layouts[:-1]]
-        self._place = place(home(self.codebook, str(self.codebook.record_type_variable))[1])
+        """Start before the first line."""
+        self._latest = [_LatestRecord(0, np.empty((0, layout.width), np.uint8)) for layout in self.layouts[:-1]]
+        self._record_type_span = self.codebook.column_sources()[str(self.codebook.record_type_variable)][1].span
 
     def rows(self, lines: Lines) -> list[pa.Array]:
-        """The columns of all layouts, one row for each line of the innermost record type.
+        """Decode the columns of all layouts, one row for each line of the innermost record type.
 
         Raises:
-            DataError: A line is of no record type, does not fit its layout, or comes before the line it is part of.
+            DataError: If a line is of no record type, does not fit its layout, or precedes the record it belongs to.
         """
-        kinds = self._kinds(lines)
-        positions = [np.flatnonzero(kinds == kind) for kind in range(len(self.layouts))]
-        for layout, found in zip(self.layouts, positions, strict=True):
-            layout.check_lengths(lines, found)
+        record_types = self._record_types(lines)
+        positions = [np.flatnonzero(record_types == index) for index in range(len(self.layouts))]
+        for layout, its_lines in zip(self.layouts, positions, strict=True):
+            layout.check_lengths(lines, its_lines)
         *outer, inner = self.layouts
         rows = positions[-1]
         columns: list[pa.Array] = []
-        above = np.zeros(len(rows), np.int64)
-        for layout, latest, found in zip(outer, self._latest, positions, strict=False):
-            numbers, carried = self._with_latest(layout, latest, lines, found)
-            owners = np.searchsorted(found, rows) + (len(numbers) - len(found)) - 1
-            above = self._check_owned(layout, lines, rows, np.concatenate([[0], numbers])[owners + 1], above)
-            columns += [column.take(arrow(owners, pa.int64())) for column in layout.columns(carried, numbers)]
+        enclosing = np.zeros(len(rows), np.int64)
+        for layout, latest, its_lines in zip(outer, self._latest, positions, strict=False):
+            numbers, characters = self._after_latest(layout, latest, lines, its_lines)
+            # Each row belongs to the last line of the outer type before it; position -1 stands for none.
+            owners = np.searchsorted(its_lines, rows) + (len(numbers) - len(its_lines)) - 1
+            owner_numbers = np.concatenate([[0], numbers])[owners + 1]
+            self._check_owned(layout, lines, rows, owner_numbers, enclosing)
+            columns += [column.take(arrow_array(owners, pa.int64())) for column in layout.columns(characters, numbers)]
             if len(numbers):
-                latest.number, latest.characters = int(numbers[-1]), carried[-1:].copy()
+                latest.number, latest.characters = int(numbers[-1]), characters[-1:].copy()
+            enclosing = owner_numbers
         return columns + inner.columns(lines.table(inner.width, rows), rows + lines.first)
 
-    def _kinds(self, lines: Lines) -> npt.NDArray[np.int64]:
-        """Position of each line's record type among the codebook's, shape (lines,)."""
-        start, end = self._place
+    def _record_types(self, lines: Lines) -> npt.NDArray[np.int64]:
+        """Index of each line's record type among the codebook's, shape (lines,)."""
+        start, end = self._record_type_span
         short = lines.lengths < end
         if short.any():
             line = lines.first + int(short.argmax())
@@ -87,102 +215,52 @@ class Hierarchy:
                 f"{self.source}, line {line}: ends before its record type, at characters {start + 1} to {end}; the "
                 "file is damaged: get it again"
             )
-        told = lines.table(end)[:, start:]
-        kinds = np.full(len(lines.starts), -1)
-        for kind, layout in enumerate(self.layouts):
+        fields = lines.table(end)[:, start:]
+        indices = np.full(len(lines.starts), -1)
+        for index, layout in enumerate(self.layouts):
             spelled = layout.record_type.encode(self.codebook.encoding).ljust(end - start)
             if len(spelled) > end - start:
                 raise ConfigurationError(
                     f"{self.codebook.source}: record type {layout.record_type} is longer than "
                     f"{self.codebook.record_type_variable}, which holds it; correct the codebook"
                 )
-            kinds[(told == np.frombuffer(spelled, np.uint8)).all(axis=1)] = kind
-        if (kinds < 0).any():
-            line = lines.first + int((kinds < 0).argmax())
+            indices[(fields == np.frombuffer(spelled, np.uint8)).all(axis=1)] = index
+        if (indices < 0).any():
+            line = lines.first + int((indices < 0).argmax())
             raise DataError(
                 f"{self.source}, line {line}: has no record type of {self.codebook.source}, which has "
                 f"{named(self.codebook.record_types)}, at characters {start + 1} to {end}; name the codebook of "
                 "this extract with --codebook, or get the file again"
             )
-        return kinds
+        return indices
 
-    def _with_latest(
-        self, layout: RecordLayout, latest: _Latest, lines: Lines, found: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-        """Numbers and characters of an outer type's lines, after the last one of what was read before, if any."""
+    def _after_latest(
+        self, layout: RecordLayout, latest: _LatestRecord, lines: Lines, its_lines: Integers
+    ) -> tuple[Integers, npt.NDArray[np.uint8]]:
+        """Numbers and characters of an outer type's lines, after its last line of the blocks before, if any."""
         before = [latest.number] if latest.number else []
-        numbers = np.concatenate([np.array(before, np.int64), found + lines.first])
-        return numbers, np.concatenate([latest.characters, lines.table(layout.width, found)])
+        numbers = np.concatenate([np.array(before, np.int64), its_lines + lines.first])
+        return numbers, np.concatenate([latest.characters, lines.table(layout.width, its_lines)])
 
     def _check_owned(
-        self,
-        layout: RecordLayout,
-        lines: Lines,
-        rows: npt.NDArray[np.int64],
-        owners: npt.NDArray[np.int64],
-        above: npt.NDArray[np.int64],
-    ) -> npt.NDArray[np.int64]:
-        """Refuse a row without a line of this outer type since the line of the type around it.
+        self, layout: RecordLayout, lines: Lines, rows: Integers, owners: Integers, enclosing: Integers
+    ) -> None:
+        """Refuse a row without a line of an outer type since the line of the type around that.
 
         Args:
-            layout: The outer type's.
-            lines: Where the rows are from.
-            rows: Positions of the innermost type's lines.
-            owners: Number of the last line of the outer type before each row, 0 if none.
-            above: The same for the type around it.
+            layout: Layout of the outer type.
+            lines: Lines of the extract.
+            rows: Positions of the innermost type's lines, shape (rows,).
+            owners: Number of the last line of the outer type before each row, 0 if none; shape (rows,).
+            enclosing: The same for the record type around the outer type.
 
-        Returns:
-            ``owners``.
+        Raises:
+            DataError: If there is such a row; the text names the first.
         """
-        orphan = owners <= above
+        orphan = owners <= enclosing
         if orphan.any():
             line = lines.first + int(rows[orphan.argmax()])
             raise DataError(
                 f"{self.source}, line {line}: record type {self.layouts[-1].record_type} without a record of type "
                 f"{layout.record_type} before it, which it is part of; the file is damaged or cut: get it again"
             )
-        return owners
-
-
-LINES_AHEAD = 4
-"""Blocks of lines decompressed while one is decoded."""
-
-
-def read_fixed_width(
-    stream: IO[bytes], source: str, codebook: Codebook, names: Sequence[str]
-) -> Generator[pa.RecordBatch]:
-    """Read the wanted variables, rows in the order of the file; other variables are not looked at.
-
-    Args:
-        stream: The extract's bytes, uncompressed.
-        source: Its name, for messages.
-        codebook: Where its variables stand.
-        names: Variables wanted, in the order of the columns.
-
-    Raises:
-        DataError: A line is not as the codebook says.
-    """
-    known = homes(codebook)
-    found = [known[name] for name in names]
-    schema = pa.schema([(name, column_type(variable)) for name, (_, variable) in zip(names, found, strict=True)])
-    layouts = [
-        RecordLayout(
-            source,
-            codebook,
-            record_type,
-            line_width([v for v in codebook.variables if not record_type or record_type in v.record_types]),
-            tuple(variable for owner, variable in found if owner == record_type),
-        )
-        for record_type in codebook.record_types or ("",)
-    ]
-    hierarchy = Hierarchy(source, codebook, layouts) if codebook.record_types else None
-    for lines in ahead(read_lines(stream, source), depth=LINES_AHEAD):
-        if hierarchy is None:
-            (layout,) = layouts
-            rows = np.arange(len(lines.starts))
-            layout.check_lengths(lines, rows)
-            columns = layout.columns(lines.table(layout.width), rows + lines.first)
-        else:
-            columns = hierarchy.rows(lines)
-        named = {v.name: c for (v, c) in zip((v for layout in layouts for v in layout.variables), columns, strict=True)}
-        yield pa.RecordBatch.from_arrays([named[name] for name in names], schema=schema)

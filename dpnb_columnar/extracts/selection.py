@@ -1,62 +1,33 @@
-"""Which columns and which rows of an extract are wanted."""
+"""The selection of columns and rows of an extract."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
-from dpnb_columnar.domain.names import named
+from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.errors import UsageError, shown
-from dpnb_columnar.extracts.codebooks.facts import adult_roles
+from dpnb_columnar.extracts.codebooks.facts import adult_like
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from dpnb_columnar.rows.column_kinds import Kind
 
-# MERGED FROM dpnb_columnar/extracts/selection.py: Thirteen attributes like those of the Adult data set, by name
-# (``facts/adult_like.toml``).
-
-
-def adult_like(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Choose an extract's Adult-like variables, by the lists of the collection that fill most roles.
-
-    Args:
-        names: Variables or attributes that there are.
-
-    Returns:
-        The names chosen, at most one for each role, in the order of the roles; and the roles for which there is none.
-    """
-    there = set(names)
-    roles = adult_roles()
-    by_collection = [
-        {role: _first(lists.get(collection, ()), there) for role, lists in roles.items()}
-        for collection in dict.fromkeys(collection for lists in roles.values() for collection in lists)
-    ]
-    chosen = max(by_collection, key=lambda choice: sum(name is not None for name in choice.values()))
-    taken = tuple(name for name in chosen.values() if name is not None)
-    return taken, tuple(role for role, name in chosen.items() if name is None)
-
-
-def _first(candidates: Iterable[str], there: set[str]) -> str | None:
-    return next((name for name in candidates if name in there), None)
-
-
 ADULT_LIKE = "adult-like"
-"""Stands for the columns that play the parts of the Adult data set's."""
+"""Stands for the columns in the roles of the Adult data set's attributes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is wanted of an extract.
+    """Columns and rows wanted of an extract.
 
     Attributes:
         columns: Columns to write, in order.
-        condition: Which rows to write; None for all.
-        absent_roles: Parts of the Adult data set that no column plays; none where these were not asked for.
+        condition: Condition on the rows to write; None for all.
+        absent_roles: Roles of the Adult data set that no column has; empty without ``adult-like``.
     """
 
     columns: tuple[str, ...]
@@ -65,26 +36,26 @@ class Selection:
 
     @property
     def read(self) -> tuple[str, ...]:
-        """Columns to read: those to write and those that the condition looks at."""
+        """Columns to read: those to write and those in the condition."""
         return tuple(dict.fromkeys(self.columns + (self.condition.columns if self.condition else ())))
 
 
 def select(available: Sequence[str], columns: str | None, where: str | None) -> Selection:
-    """Understand what was asked for.
+    """Parse the options that select columns and rows.
 
     Args:
         available: Names of the extract's columns.
-        columns: Names set apart by commas, ``adult-like`` among them or alone; all if None.
+        columns: Names separated by commas, ``adult-like`` among them or alone; all if None.
         where: Condition on a row; every row if None.
 
     Raises:
-        UsageError: A column does not exist or is named twice, or the condition cannot be understood.
+        UsageError: If a column does not exist or is named twice, or the condition cannot be parsed.
     """
     roles: tuple[str, ...] = ()
     if columns is None:
         wanted = tuple(available)
     else:
-        wanted, roles = _named(columns, available)
+        wanted, roles = _parse_columns(columns, available)
     if where is None:
         return Selection(wanted, None, roles)
     try:
@@ -96,10 +67,14 @@ def select(available: Sequence[str], columns: str | None, where: str | None) -> 
 
 
 def check_condition(condition: Condition, schema: pa.Schema) -> None:
-    """Refuse comparisons that no value of a column can be part of.
+    """Refuse comparisons of a column with a constant that its type cannot hold.
+
+    Args:
+        condition: The condition.
+        schema: Types of its columns.
 
     Raises:
-        UsageError: With every such comparison.
+        UsageError: If there is such a comparison; the text names all of them.
     """
     from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, value_keys
 
@@ -113,12 +88,15 @@ def check_condition(condition: Condition, schema: pa.Schema) -> None:
 
 
 def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: pa.Schema) -> Generator[pa.RecordBatch]:
-    """Of each batch the columns to write, and the rows for which the condition holds.
+    """Select the columns to write of each batch, and the rows for which the condition holds.
 
     Args:
-        batches: With all columns that are read.
-        selection: What is wanted.
+        batches: Batches with all columns that are read. Confidential.
+        selection: Columns and rows wanted.
         schema: Types of the columns that are read.
+
+    Yields:
+        Batches of the columns to write. Confidential.
     """
     if selection.condition is None:
         yield from batches
@@ -127,14 +105,15 @@ def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: p
 
     from dpnb_columnar.rows.row_rules import condition_holds
 
-    test = condition_holds(selection.condition.root, _kinds(schema)).fill_null(False).alias("kept")
+    test = condition_holds(selection.condition.root, _kinds(schema)).fill_null(False).alias("selected")
     for batch in batches:
         frame = pl.DataFrame(pl.from_arrow(batch.select(list(selection.condition.columns))))
-        kept = frame.select(test).to_series().to_arrow()
-        yield batch.select(list(selection.columns)).filter(kept)
+        selected = frame.select(test).to_series().to_arrow()
+        yield batch.select(list(selection.columns)).filter(selected)
 
 
 def _kinds(schema: pa.Schema) -> dict[str, Kind]:
+    """Kind of each column, by which conditions compare it."""
     import polars as pl
 
     from dpnb_columnar.rows.column_kinds import kind_of
@@ -143,8 +122,12 @@ def _kinds(schema: pa.Schema) -> dict[str, Kind]:
     return {name: kind for name, type_ in frame.schema.items() if (kind := kind_of(type_)) is not None}
 
 
-def _named(columns: str, available: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The columns that a list of names stands for, and the parts of the Adult data set that none plays."""
+def _parse_columns(columns: str, available: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Parse a list of columns.
+
+    Returns:
+        The columns, and the roles of the Adult data set that none of them has.
+    """
     names = [name.strip() for name in columns.split(",")]
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
         raise UsageError(f"--columns: {', '.join(twice)} is named twice")
@@ -161,6 +144,5 @@ def _named(columns: str, available: Sequence[str]) -> tuple[tuple[str, ...], tup
 def _check_known(option: str, names: Sequence[str], available: Sequence[str]) -> None:
     for name in names:
         if name not in available:
-            close = difflib.get_close_matches(name, available, n=1)
-            hint = f"is it {close[0]}?" if close else f"it has {named(available)}"
-            raise UsageError(f"{option}: the extract has no column {name!r}; {hint}")
+            hint = did_you_mean(name, available, f"it has {named(available)}")
+            raise UsageError(f"{option}: the extract has no column {shown(name)}; {hint}")

@@ -144,9 +144,9 @@ def test_undeclared_columns_beside_declared_ones(folder: Path, run: Run) -> None
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--columns", "AGES"], 64, "--columns: the extract has no column 'AGES'; is it AGE?"),
+        (["--columns", "AGES"], 64, "--columns: the extract has no column 'AGES'; did you mean AGE?"),
         (["--columns", "AGE,AGE"], 64, "AGE is named twice"),
-        (["--where", "AG > 1"], 64, "--where: the extract has no column 'AG'; is it AGE?"),
+        (["--where", "AG > 1"], 64, "--where: the extract has no column 'AG'; did you mean AGE?"),
         (["--where", "AGE >"], 64, "--where: "),
         (["--where", "AGE = 'x'"], 64, "--where: AGE is integer and cannot be compared with 'x'"),
         (["--where", "TOWN > 1"], 64, "--where: TOWN is text and cannot be compared with 1; write"),
@@ -169,7 +169,7 @@ def test_inputs_that_are_refused(folder: Path, run: Run) -> None:
 
     assert "gone.dat: cannot be read: No such file or directory" in refusal(66, "gone.dat")
     write_extract(folder / "town.dat", None, PEOPLE[:1])
-    assert "town.dat: fixed-width text says nothing of its columns; put its codebook" in refusal(78, "town.dat")
+    assert "town.dat: fixed-width text does not name its columns; put its codebook" in refusal(78, "town.dat")
     assert "is given twice" in refusal(64, "town.dat", str(folder / "town.dat"))
     (folder / "town.txt").write_text("x")
     assert "town.txt: its name does not say what it holds" in refusal(64, "town.txt")

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.extracts import delimited
-from dpnb_columnar.extracts.convert import settle
 from dpnb_columnar.extracts.decode import MalformedFieldError
-from dpnb_columnar.extracts.delimited import read_delimited, read_header, read_text, typed
+from dpnb_columnar.extracts.delimited import convert_texts, read_delimited, read_header, read_text
+from dpnb_columnar.extracts.output_schema import settle_types
 
 SCHEMA = pa.schema([("A", pa.int8()), ("B", pa.float64()), ("C", pa.string())])
 
@@ -126,7 +126,7 @@ def settled(values: Sequence[str], block: int = 2**20) -> pa.DataType:
     content = "A,B\n" + "".join(f"{value},0\n" for value in values)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(delimited, "BLOCK_BYTES", block)
-        return settle(read_text(io.BytesIO(content.encode()), "town.csv", ["A"], "utf-8"), ["A"])["A"]
+        return settle_types(read_text(io.BytesIO(content.encode()), "town.csv", ["A"], "utf-8"), ["A"])["A"]
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,8 @@ def test_whole_numbers_are_kept_or_refused(texts: list[str | None], bits: int) -
     fits = [value is None or -(2 ** (bits - 1)) <= value < 2 ** (bits - 1) for value in values]
     strings, type_ = pa.array(texts, pa.string()), getattr(pa, f"int{bits}")()
     if all(fits):
-        assert typed(strings, type_).to_pylist() == values
+        assert convert_texts(strings, type_).to_pylist() == values
     else:
         with pytest.raises(MalformedFieldError) as caught:
-            typed(strings, type_)
+            convert_texts(strings, type_)
         assert caught.value.row == fits.index(False)

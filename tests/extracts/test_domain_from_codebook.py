@@ -12,9 +12,8 @@ from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extracts.codebooks import numeric_attribute
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
-from dpnb_columnar.extracts.codebooks.facts import adult_roles
+from dpnb_columnar.extracts.codebooks.facts import adult_like, adult_roles
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
-from dpnb_columnar.extracts.selection import adult_like
 
 USA, CPS, CENSUS = "usa.ipums.org", "cps.ipums.org", "census.gov"
 

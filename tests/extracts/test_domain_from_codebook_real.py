@@ -16,9 +16,9 @@ from support.real_data import FOLDER
 
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.catalogue import read_catalogue
+from dpnb_columnar.extracts.codebooks.facts import adult_like
 from dpnb_columnar.extracts.codebooks.read import read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
-from dpnb_columnar.extracts.selection import adult_like
 from dpnb_columnar.runtime.resources import resource
 
 SHIPPED = [

@@ -13,10 +13,11 @@ import pytest
 from support.extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE, write_extract
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.extracts import lines, writer
+from dpnb_columnar.extracts import convert as conversion
+from dpnb_columnar.extracts import lines
 from dpnb_columnar.extracts.convert import convert, plan_conversion
 from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts, opened
-from dpnb_columnar.extracts.writer import ahead
+from dpnb_columnar.extracts.prefetch import prefetch
 
 
 @pytest.mark.parametrize("name", ["town.dat", "town.dat.gz"])
@@ -40,7 +41,7 @@ def test_compression_is_known_by_the_content_and_members_follow_each_other(tmp_p
 
 def test_row_groups_are_of_the_size_set_and_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "BLOCK_BYTES", 1000)
-    monkeypatch.setattr(writer, "GROUP_ROWS", 500)
+    monkeypatch.setattr(conversion, "GROUP_ROWS", 500)
     numbered = [f"{number:04}{line[4:]}" for number, line in enumerate(PEOPLE * 500)]
     extracts = find_extracts([write_extract(tmp_path / "town.dat", TOWNSPEOPLE, numbered)])
     output = tmp_path / "out.parquet"
@@ -52,9 +53,9 @@ def test_row_groups_are_of_the_size_set_and_keep_their_order(tmp_path: Path, mon
 
 
 def test_wide_rows_make_shorter_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer, "GROUP_BYTES", 800)
+    monkeypatch.setattr(conversion, "GROUP_BYTES", 800)
     batch = pa.RecordBatch.from_pydict({"A": pa.array(range(60), pa.int64())})
-    groups = list(writer.row_groups([batch] * 5, batch.schema))
+    groups = list(conversion.row_groups([batch] * 5, batch.schema))
     assert [group.num_rows for group in groups] == [120, 120, 60]
 
 
@@ -84,7 +85,7 @@ def numbers(threads: set[int], closed: list[bool]) -> Generator[int]:
 def test_work_ahead_keeps_order_and_tells_errors_in_their_place() -> None:
     threads: set[int] = set()
     closed: list[bool] = []
-    made = ahead(numbers(threads, closed), depth=2)
+    made = prefetch(numbers(threads, closed), depth=2)
     assert [next(made) for _ in range(5)] == [1, 2, 3, 4, 5]
     with pytest.raises(DataError, match="at the end"):
         next(made)
@@ -95,7 +96,7 @@ def test_work_ahead_keeps_order_and_tells_errors_in_their_place() -> None:
 def test_work_ahead_ends_when_nobody_waits_for_it() -> None:
     closed: list[bool] = []
     before = threading.active_count()
-    made = ahead(numbers(set(), closed), depth=2)
+    made = prefetch(numbers(set(), closed), depth=2)
     assert next(made) == 1
     made.close()
     assert closed == [True]

@@ -17,14 +17,13 @@ from support.extracts import HOUSEHOLD_ROWS, HOUSEHOLDS, HOUSES, PEOPLE, ROWS, T
 from dpnb_columnar.extracts import lines
 from dpnb_columnar.extracts.arrow_columns import column_type
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
-from dpnb_columnar.extracts.decode import MalformedFieldError, decimal_numbers, digits, whole_numbers
+from dpnb_columnar.extracts.decode import MalformedFieldError, decimal_numbers, read_digits, whole_numbers
 from dpnb_columnar.extracts.fixed_width import read_fixed_width
-from dpnb_columnar.extracts.lines import column_names
 
 
 def read(content: bytes, book: Codebook, names: list[str] | None = None) -> list[dict[str, object]]:
     """All rows, as dictionaries."""
-    wanted = list(column_names(book)) if names is None else names
+    wanted = list(book.columns) if names is None else names
     batches = list(read_fixed_width(io.BytesIO(content), "town.dat", book, wanted))
     for batch in batches:
         batch.validate(full=True)
@@ -104,7 +103,7 @@ def extracts(draw: st.DrawFn) -> tuple[Codebook, list[str]]:
 @given(extracts(), st.sampled_from(["\n", "\r\n"]), st.integers(1, 200))
 def test_any_extract_in_blocks_of_any_size(extract: tuple[Codebook, list[str]], end: str, size: int) -> None:
     book, written = extract
-    names = list(column_names(book))
+    names = list(book.columns)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lines, "BLOCK_BYTES", size)
         assert read(end.join(written).encode(book.encoding), book) == rows_of(book, written, names)
@@ -116,7 +115,7 @@ def test_implied_decimals_are_those_of_the_decimal_text(numbers: list[str], deci
     texts = [("-" if minus else "") + text.zfill(width - minus) for text in numbers]
     characters = np.frombuffer("".join(texts).encode(), np.uint8).reshape(-1, width).T
     expected = [float(Decimal(text).scaleb(-decimals)) for text in texts]
-    assert decimal_numbers(digits(np.ascontiguousarray(characters)), decimals).tolist() == expected
+    assert decimal_numbers(read_digits(np.ascontiguousarray(characters)), decimals).tolist() == expected
 
 
 @given(st.lists(st.text("0159+- \x00/:a", min_size=5, max_size=5), min_size=1))
@@ -125,10 +124,10 @@ def test_a_field_is_a_number_a_blank_or_malformed(texts: list[str]) -> None:
     sound = [re.fullmatch(r" *[+-]?[0-9]+ *| *", text) for text in texts]
     if not all(sound):
         with pytest.raises(MalformedFieldError) as caught:
-            digits(characters)
+            read_digits(characters)
         assert caught.value.row == sound.index(None)
         return
-    spelled = digits(characters)
+    spelled = read_digits(characters)
     missing = [False] * len(texts) if spelled.missing is None else spelled.missing.tolist()
     assert missing == [not text.strip() for text in texts]
     assert whole_numbers(spelled, np.int32).tolist() == [int(text) if text.strip() else 0 for text in texts]

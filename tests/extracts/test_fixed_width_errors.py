@@ -14,14 +14,13 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.extracts import lines
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form
 from dpnb_columnar.extracts.fixed_width import read_fixed_width
-from dpnb_columnar.extracts.lines import column_names
 
 
 def refusal(written: list[str], book: Codebook) -> str:
     """The message for an extract of these lines."""
     content = "\n".join(written).encode(book.encoding)
     with pytest.raises(DataError) as caught:
-        list(read_fixed_width(io.BytesIO(content), "town.dat", book, column_names(book)))
+        list(read_fixed_width(io.BytesIO(content), "town.dat", book, book.columns))
     return str(caught.value)
 
 

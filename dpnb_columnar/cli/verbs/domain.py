@@ -178,7 +178,7 @@ def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) ->
     named = [] if attributes is None else listed(attributes)
     if ADULT_LIKE not in named:
         return restricted(domain, None if attributes is None else named, drop)
-    from dpnb_columnar.extracts.selection import adult_like
+    from dpnb_columnar.extracts.codebooks.facts import adult_like
 
     chosen, absent = adult_like([attribute.name for attribute in domain.attributes])
     if not chosen:

@@ -1,1 +1,1 @@
-"""What publishers say of their extracts: codebooks in their several forms, and the domains made from them."""
+"""Codebooks of publishers in their several forms, and the domains made from them."""

@@ -1,4 +1,4 @@
-"""What a codebook says about an extract: its variables, where they stand, and what their codes mean. Public facts."""
+"""The content of a codebook: the variables of an extract, their positions, and what their codes mean. Public facts."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Code:
 
     Attributes:
         value: The code as the codebook writes it, such as ``01``; empty for a blank, which is null in the data.
-        label: What it means.
-        last: Last code of a range that begins at ``value``; empty where it is one code.
+        label: What the code means.
+        last: Last code of a range that begins at ``value``; empty for a single code.
     """
 
     value: str
@@ -40,15 +40,15 @@ class Variable:
     """One variable of an extract.
 
     Attributes:
-        name: Its name, and its column's.
+        name: Name of the variable and of its column.
         form: What its characters spell.
         measure: Whether its codes are amounts or names.
         start: Offset of its first character in a line, from 0; None in a delimited file.
         width: Number of characters, at least 1; None where the codebook does not say.
-        decimals: Implied decimals: the last digits that stand behind a decimal point not written. 0 for text.
-        record_types: Record types whose lines hold it; empty in a rectangular extract.
+        decimals: Implied decimals: how many of the last digits stand behind a decimal point not written. 0 for text.
+        record_types: Record types whose lines hold the variable; empty in a rectangular extract.
         label: One line for people.
-        concept: Group it belongs to, such as ``Technical Variables -- HOUSEHOLD``; empty where there is none.
+        concept: Group of the variable, such as ``Technical Variables -- HOUSEHOLD``; empty where there is none.
         universe: Who was asked, as the codebook says; empty where it does not.
         codes: Labelled codes, in the codebook's order; none for a plain number.
     """
@@ -65,19 +65,30 @@ class Variable:
     universe: str = ""
     codes: tuple[Code, ...] = ()
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """Offsets in the line of the first character and of the one after the last.
+
+        Raises:
+            ValueError: If the codebook gives no position.
+        """
+        if self.start is None or self.width is None:
+            raise ValueError(f"{self.name} has no position in the line")
+        return self.start, self.start + self.width
+
 
 @dataclass(frozen=True, slots=True)
 class Codebook:
     """Everything a codebook declares about one extract.
 
     Attributes:
-        source: The codebook's file, for messages.
+        source: File of the codebook, for messages.
         name: Name of the data set, such as ``cps_00421``.
-        collection: Who publishes it, such as ``cps.ipums.org``; empty where it does not say.
-        record_types: Record types of a hierarchical extract, outermost first, such as ``("H", "P")``; empty where it is
-            rectangular.
-        record_type_variable: The variable that tells a line's record type; None where the extract is rectangular.
-        variables: In the codebook's order. A variable that stands at different places on different record types appears
+        collection: Publisher of the data set, such as ``cps.ipums.org``; empty where the codebook does not say.
+        record_types: Record types of a hierarchical extract, outermost first, such as ``("H", "P")``; empty for a
+            rectangular one.
+        record_type_variable: Variable that holds a line's record type; None for a rectangular extract.
+        variables: Variables in the codebook's order. One that has different positions on different record types appears
             once for each.
         encoding: Character encoding of the data, such as ``iso-8859-1``.
     """
@@ -89,3 +100,23 @@ class Codebook:
     record_type_variable: str | None
     variables: tuple[Variable, ...]
     encoding: str = "utf-8"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the extract, in the codebook's order; a name on several record types is one column."""
+        return tuple(dict.fromkeys(variable.name for variable in self.variables))
+
+    def variables_of(self, record_type: str) -> tuple[Variable, ...]:
+        """Variables on the lines of a record type; all of them for the empty record type of a rectangular extract."""
+        return tuple(v for v in self.variables if not record_type or record_type in v.record_types)
+
+    def column_sources(self) -> dict[str, tuple[str, Variable]]:
+        """Per column, the record type whose lines it is read from, and its variable there.
+
+        The record type is empty in a rectangular extract. Of a name that several record types have, the innermost
+        counts: it is what the row's own line says.
+        """
+        sources = {variable.name: ("", variable) for variable in reversed(self.variables)}
+        for record_type in self.record_types:
+            sources |= {v.name: (record_type, v) for v in reversed(self.variables) if record_type in v.record_types}
+        return sources

@@ -1,4 +1,4 @@
-"""The project's own form of codebook: a TOML file that says where the variables of a fixed-width extract stand.
+"""Layouts, this program's own form of codebook: TOML files with the positions of a fixed-width extract's variables.
 
 ::
 
@@ -36,8 +36,9 @@ from typing import Any
 from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.fields import Fields
 from dpnb_columnar.errors import ConfigurationError, shown
-from dpnb_columnar.extracts.codebooks.checks import ENCODINGS, LONGEST_LABEL, checked, inconsistent, text_of
+from dpnb_columnar.extracts.codebooks.checks import ENCODINGS, LONGEST_LABEL, checked, inconsistent
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
+from dpnb_columnar.extracts.codebooks.content import read_content
 
 KEYS = ("name", "collection", "encoding", "record_types", "record_type_variable", "variable")
 VARIABLE_KEYS = (
@@ -52,22 +53,22 @@ def read_layout_file(path: Path) -> Codebook:
         path: The TOML file, which may be compressed with gzip.
 
     Raises:
-        MissingInputError: The file cannot be read.
-        ConfigurationError: It is no layout, or what it says fits no extract.
+        MissingInputError: If the file cannot be read.
+        ConfigurationError: If the file is no layout, or no extract can be as it says.
     """
     try:
-        document = parse_toml(text_of(path))
+        document = parse_toml(read_content(path))
     except ValueError as error:
         raise ConfigurationError(f"{path}: not a TOML file: {error}") from None
-    reader = _Reader()
+    reader = _LayoutReader()
     codebook = reader.codebook(document, path)
     if reader.faults:
         raise inconsistent(str(path), reader.faults)
     return checked(codebook)
 
 
-class _Reader(Fields):
-    """Reads one layout."""
+class _LayoutReader(Fields):
+    """Reader of one layout."""
 
     def codebook(self, document: Mapping[str, Any], path: Path) -> Codebook:
         self.table(document, "layout", KEYS)
@@ -111,7 +112,7 @@ class _Reader(Fields):
         )
 
     def columns(self, value: object, place: str) -> tuple[int | None, int | None]:
-        """Offset and width of a variable."""
+        """Read the first and last column of a variable as its offset and width."""
         match value:
             case None:
                 return None, None

@@ -1,4 +1,4 @@
-"""The numeric attribute that a variable of amounts makes: bounds, step and codes that are no amount."""
+"""The numeric attribute of a variable of amounts: bounds, step, and codes that mean a missing value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpnb_columnar.domain.attribute_reader import LARGEST_EXACT_INTEGER
+from dpnb_columnar.domain.attribute_reader import grid_fault
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Numeric
 from dpnb_columnar.domain.fields import LARGEST_DECLARATION
 from dpnb_columnar.domain.numbers import number_text
@@ -20,36 +20,40 @@ LEADING_NUMBER = re.compile(r"(\d{1,18})(?!\d)(?!\s*-\s*\d)", re.ASCII)
 """A number at the beginning of a label, unless it begins an interval such as ``1-13 weeks``."""
 
 WIDEST = 18
-"""Digits of the widest variable whose width can give bounds."""
+"""Most digits of a variable whose bounds may follow from its width."""
 
 MOSTLY = Fraction(3, 4)
+"""Share of a list of codes whose labels must begin with the code itself, for the list to be one of amounts."""
 
 FEWEST_AMOUNTS = 10
-"""Values of a list that is one of amounts; shorter ones tell more as categories, and keep "not in universe" as one."""
+"""Fewest values of a list of amounts; a shorter list says more as categories, "not in universe" among them."""
 
 
 def spells_numbers(variable: Variable) -> bool:
-    """Whether a list of codes is one of amounts: most labels begin with the very number, as in ``2 = 2 children``.
+    """Whether a list of codes is one of amounts: most labels begin with the code itself, as in ``2 = 2 children``.
 
-    ``0 = Less than 1 year old`` and ``99 = Unknown`` may stand beside them; of the values, of which there are at least
-    ten, three in four must.
+    At least ten codes must be values, and three in four of those labelled so: ``0 = Less than 1 year old`` and
+    ``99 = Unknown`` may be among them.
     """
     if variable.form is not Form.NUMBER or variable.decimals:
         return False
     values = [code for code in variable.codes if code.value and meaning_of(code) is Meaning.VALUE]
-    return len(values) >= FEWEST_AMOUNTS and sum(map(_spells, values)) >= MOSTLY * len(values)
+    return len(values) >= FEWEST_AMOUNTS and sum(map(_spells_itself, values)) >= MOSTLY * len(values)
 
 
-def amount(variable: Variable, fact: AmountFact) -> Numeric | str:
-    """The numeric attribute that a variable makes, or why it makes none.
+def numeric_attribute(variable: Variable, fact: AmountFact) -> Numeric | str:
+    """Build the numeric attribute of a variable.
 
     * The step is one unit of the last implied decimal.
     * Where codes are ranges, or spell their numbers, the bounds are the lowest and the highest of them that are
-      amounts. Elsewhere they follow from the width: 0 to as many nines as it has, and down to as many nines as stand
+      amounts. Elsewhere they follow from the width: 0 to as many nines as it has, and down to as many nines as fit
       behind a minus sign if amounts can be negative, by the fact or by a negative code that is an amount.
-    * Bounds of the fact come before either.
-    * Codes that mean "not in universe" or "unknown" are missing values: they are no amounts. A code with a decimal
-      point is the amount itself, one without is written as in the data, implied decimals included.
+    * Bounds of the fact take precedence over either.
+    * Codes that mean "not in universe" or "unknown" are missing values. A code with a decimal point is the amount
+      itself; one without is written as in the data, implied decimals included.
+
+    Returns:
+        The attribute, or the reason why there is none.
     """
     unit = Fraction(1, 10**variable.decimals)
     codes = [code for code in variable.codes if code.value]
@@ -81,16 +85,17 @@ def amount(variable: Variable, fact: AmountFact) -> Numeric | str:
 
 
 def _checked(attribute: Numeric) -> Numeric | str:
-    lower, upper, step = attribute.lower, attribute.upper, attribute.step
-    if lower >= upper:
+    """Return the attribute, or the reason why a domain cannot have it."""
+    if attribute.lower >= attribute.upper:
         return "it has one value only"
-    if (upper - lower) / step > MAXIMUM_CELLS or max(abs(lower), abs(upper)) > step * LARGEST_EXACT_INTEGER:
-        values = f"{number_text(lower)} to {number_text(upper)}"
+    if grid_fault(attribute, attribute.name) is not None:
+        values = f"{number_text(attribute.lower)} to {number_text(attribute.upper)}"
         return f"its values, {values}, are more than a grid can hold ({MAXIMUM_CELLS} cells)"
     return attribute
 
 
-def _spells(code: Code) -> bool:
+def _spells_itself(code: Code) -> bool:
+    """Whether the label of a code begins with the code."""
     leading = LEADING_NUMBER.match(code.label.strip())
     return bool(leading and WHOLE.fullmatch(code.value) and not code.last and int(code.value) == int(leading[1]))
 
@@ -104,16 +109,17 @@ def _last(code: Code, unit: Fraction) -> Fraction:
 
 
 def _number(written: str, unit: Fraction) -> Fraction:
+    """The amount that a code stands for."""
     return Fraction(written) if "." in written else Fraction(int(written)) * unit
 
 
 def _size(code: Code, unit: Fraction) -> int:
-    """How many numbers a code or a range of codes is."""
+    """Count the numbers of a code or a range of codes."""
     return int((_last(code, unit) - _first(code, unit)) / unit) + 1
 
 
 def _members(code: Code, unit: Fraction) -> Iterator[Fraction]:
-    """Every number of a code or a range of codes."""
+    """List the numbers of a code or a range of codes."""
     first = _first(code, unit)
     for position in range(_size(code, unit)):
         yield first + position * unit

@@ -9,7 +9,7 @@
 
 ``C`` marks codes and ``N`` amounts; codes that are all whole numbers are numbers here as well (``01`` becomes 1 in the
 data). ``b`` stands for a blank. A variable of the housing and of the person file appears twice, and is kept once. The
-data is delimited, so no variable has a place.
+data is delimited, so no variable has a position.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpnb_columnar.errors import ConfigurationError, Fault, shown
-from dpnb_columnar.extracts.codebooks.checks import LONGEST_LABEL, checked, inconsistent, text_of
+from dpnb_columnar.extracts.codebooks.checks import LONGEST_LABEL, checked, inconsistent
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
+from dpnb_columnar.extracts.codebooks.content import read_content
 
 COLLECTION = "census.gov"
 BLANK = re.compile("b+")
@@ -33,13 +34,13 @@ def read_pums_dictionary(path: Path) -> Codebook:
     """Read a PUMS data dictionary.
 
     Raises:
-        MissingInputError: The file cannot be read.
-        ConfigurationError: It is no data dictionary, or contradicts itself.
+        MissingInputError: If the file cannot be read.
+        ConfigurationError: If the file is no data dictionary, or contradicts itself.
     """
     variables: dict[str, Variable] = {}
     codes: dict[str, list[Code]] = {}
     faults = []
-    reader = csv.reader(io.StringIO(text_of(path), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(read_content(path), newline=""), strict=True)
     last = ""
     try:
         for record in reader:

@@ -1,4 +1,4 @@
-"""Finds and reads a codebook, whichever form it has."""
+"""The search for a codebook, and its reading, whichever form it has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COMPRESSED = ".gz"
 
 
 def packaged_layouts() -> tuple[str, ...]:
-    """Names of the layouts that come with the project."""
+    """List the names of the layouts that come with the project."""
     return tuple(sorted(path.stem for path in LAYOUTS.glob("*.toml")))
 
 
@@ -26,8 +26,8 @@ def read_codebook(path: Path | str) -> Codebook:
             (``.gz``); or the name of a packaged layout, ``ipums1940``. A file of that name comes first.
 
     Raises:
-        MissingInputError: The file is not there, or cannot be read.
-        ConfigurationError: It is no codebook, or what it says fits no extract.
+        MissingInputError: If the file does not exist, or cannot be read.
+        ConfigurationError: If the file is no codebook, or no extract can be as it says.
     """
     file = Path(path)
     if str(path) in packaged_layouts() and not file.is_file():
@@ -56,7 +56,7 @@ def read_codebook(path: Path | str) -> Codebook:
 
 
 def codebook_beside(extract: Path) -> Path | None:
-    """The DDI codebook that lies beside an extract, or None.
+    """Find the DDI codebook in the folder of an extract; None where there is none.
 
     ``cps_00421.dat.gz`` goes with ``cps_00421.xml`` or ``cps_00421.ddi.xml``, either of them also compressed.
     """

@@ -1,9 +1,9 @@
-"""Public facts about collections of microdata, kept as data beside this module (``*.toml``)."""
+"""Public facts about collections of microdata, as data in the ``*.toml`` files of this folder."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -18,13 +18,13 @@ from dpnb_columnar.extracts.codebooks.codebook import Variable
 
 @dataclass(frozen=True, slots=True)
 class TechnicalRule:
-    """Which variables describe the record, not the person (``technical.toml``).
+    """A rule for variables that describe the record, not the person (``technical.toml``).
 
     Attributes:
         reason: What such a variable is, for people.
-        collections: Collections it holds for; every one, where none is named.
-        names, labels, concepts: Patterns; a variable fits if one of them fits.
-        unlisted: Whether it holds only for variables without a list of codes.
+        collections: Collections the rule holds for; all if empty.
+        names, labels, concepts: Patterns; a variable matches if one of them matches.
+        unlisted: Whether the rule holds only for variables without a list of codes.
     """
 
     reason: str
@@ -34,24 +34,26 @@ class TechnicalRule:
     concepts: tuple[str, ...] = ()
     unlisted: bool = False
 
-    def fits(self, variable: Variable, collection: str) -> bool:
-        """Whether this variable of this collection is such a one."""
+    def matches(self, variable: Variable, collection: str) -> bool:
+        """Whether a variable of a collection describes the record by this rule."""
         if (self.collections and collection not in self.collections) or (self.unlisted and variable.codes):
             return False
         return (
-            _fits(variable.name.upper(), self.names)
-            or _fits(variable.label.lower(), self.labels)
-            or _fits(variable.concept, self.concepts)
+            _matches_any(variable.name.upper(), self.names)
+            or _matches_any(variable.label.lower(), self.labels)
+            or _matches_any(variable.concept, self.concepts)
         )
 
 
 @dataclass(frozen=True, slots=True)
 class AmountFact:
-    """What is known of an amount beside its codebook (``amounts.toml``), in the variable's unit.
+    """Facts about an amount that its codebook does not state (``amounts.toml``), in the variable's unit.
 
     Attributes:
-        negative: Whether it can be below zero.
-        lower, upper: Bounds; None where the codebook's hold.
+        collections: Collections the facts hold for.
+        names: Patterns of the names of variables they hold for.
+        negative: Whether the amount can be below zero.
+        lower, upper: Bounds; None where those of the codebook hold.
         missing_values: Codes that mean "not in universe" or "missing".
         missing_at_top: How many of the highest codes of the variable's width mean that.
     """
@@ -66,22 +68,48 @@ class AmountFact:
 
 
 def technical_reason(variable: Variable, collection: str) -> str | None:
-    """Why a variable describes the record and not the person; None where it does not."""
-    return next((rule.reason for rule in _technical_rules() if rule.fits(variable, collection)), None)
+    """Return why a variable describes the record and not the person; None where it describes the person."""
+    return next((rule.reason for rule in _technical_rules() if rule.matches(variable, collection)), None)
 
 
 def amount_fact(variable: Variable, collection: str) -> AmountFact:
-    """The first fact about this amount; an empty one where nothing is known."""
+    """Return the first facts about an amount; empty ones where nothing is known."""
     for fact in _amount_facts():
-        if collection in fact.collections and _fits(variable.name.upper(), fact.names):
+        if collection in fact.collections and _matches_any(variable.name.upper(), fact.names):
             return fact
     return AmountFact()
 
 
 @cache
 def adult_roles() -> dict[str, dict[str, tuple[str, ...]]]:
-    """The thirteen roles of Adult-like attributes; by collection, the variables that can take each, best first."""
+    """Read the thirteen roles of the Adult data set; by collection, the variables for each role, best first."""
     return {role: _as_tuples(collections) for role, collections in _read("adult_like").items()}
+
+
+def adult_like(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Choose an extract's variables for the roles of the Adult data set (``adult_like.toml``).
+
+    The lists of the collection that fill most roles are used.
+
+    Args:
+        names: Variables or attributes that exist.
+
+    Returns:
+        The names chosen, at most one for each role, in the order of the roles; and the roles for which there is none.
+    """
+    existing = set(names)
+    roles = adult_roles()
+    by_collection = [
+        {role: _first_of(lists.get(collection, ()), existing) for role, lists in roles.items()}
+        for collection in dict.fromkeys(collection for lists in roles.values() for collection in lists)
+    ]
+    chosen = max(by_collection, key=lambda choice: sum(name is not None for name in choice.values()))
+    names_chosen = tuple(name for name in chosen.values() if name is not None)
+    return names_chosen, tuple(role for role, name in chosen.items() if name is None)
+
+
+def _first_of(candidates: Iterable[str], existing: set[str]) -> str | None:
+    return next((name for name in candidates if name in existing), None)
 
 
 @cache
@@ -103,7 +131,7 @@ def _as_tuples(table: dict[str, Any]) -> dict[str, Any]:
     return {key: tuple(value) if isinstance(value, list) else value for key, value in table.items()}
 
 
-def _fits(text: str, patterns: Sequence[str]) -> bool:
+def _matches_any(text: str, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(text, pattern) for pattern in patterns)
 
 
