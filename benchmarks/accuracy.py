@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dpnb_columnar.budget import Budget, parse_epsilon
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.mechanisms.release import MECHANISMS
+from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.study.cross_validation import accuracies, read_folds
 
 
@@ -29,10 +29,8 @@ def main() -> None:
     for mechanism in MECHANISMS:
         cells = []
         for epsilon in epsilons:
-            budget = Budget(parse_epsilon(epsilon))
-            means = [
-                statistics.fmean(accuracies(part, budget, mechanism, seed=seed)) for seed, part in enumerate(folds)
-            ]
+            planned = plan(domain, Budget(parse_epsilon(epsilon)), mechanism)
+            means = [statistics.fmean(accuracies(part, planned, seed)) for seed, part in enumerate(folds)]
             cells.append(f"{statistics.fmean(means):.4f} ± {statistics.pstdev(means):.4f}")
         print(f"{mechanism:20}" + "".join(f"{cell:>18}" for cell in cells))
 

@@ -19,6 +19,7 @@ from dpnb_columnar.budget import Budget, parse_epsilon, parse_weights
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import adaptive_histogram, histogram, postprocessing, smooth_noise, tuning
+from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.study.coded_rows import code_rows
 from dpnb_columnar.study.cross_validation import Fold, accuracies, split
@@ -141,7 +142,8 @@ def accuracy(parts: Sequence[Sequence[Fold]], trial: Trial, mechanism: str, epsi
     with ExitStack() as changes:
         for module, name, value in trial.changed:
             changes.enter_context(patch.object(module, name, value))
-        means = [statistics.fmean(accuracies(part, budget, mechanism, seed=seed)) for seed, part in enumerate(parts)]
+        planned = plan(parts[0][0].training.domain, budget, mechanism)
+        means = [statistics.fmean(accuracies(part, planned, seed)) for seed, part in enumerate(parts)]
     return statistics.fmean(means)
 
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import TypeAlias
 
+from dpnb_columnar import training
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows
-from dpnb_columnar.counting.engines.local import aggregate_frame
-from dpnb_columnar.counting.find_domain import FoundDomain, find_domain
-from dpnb_columnar.counting.inputs import Count, Engine, Input, opened_input
+from dpnb_columnar.counting.inputs import Counted, Engine, FrameInput, Input, opened_input
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_domain
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.ledger.payment import Payment, payment_for
-from dpnb_columnar.mechanisms.release import plan
-from dpnb_columnar.mechanisms.release import release as release_statistics
+from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.rows.frames import Frame, is_frame
@@ -53,7 +50,7 @@ def aggregate(
         dpnb_columnar.errors.Error: As the command line; the class tells the exit code.
     """
     with _opened(data, engine) as rows:
-        return rows.open(_declared(rows, domain, dataset, label))()
+        return rows.check(_declared(rows, domain, dataset, label)).count()
 
 
 def release(
@@ -87,9 +84,8 @@ def release(
     Raises:
         dpnb_columnar.errors.Error: As the command line.
     """
-    budget = budget_of(epsilon, delta, neighbours, rows)
-    payment = _payment(ledger, account, None, statistics.domain, (), budget, mechanism, noise)
-    return _paid(payment, lambda: statistics, budget, mechanism, noise)
+    planned = plan(statistics.domain, budget_of(epsilon, delta, neighbours, rows), mechanism, noise)
+    return training.train(planned, Counted(statistics), _payment(planned, (), ledger, account, None))
 
 
 def train(
@@ -120,11 +116,9 @@ def train(
     Whatever is wrong with the release is found before a row is read.
     """
     budget = budget_of(epsilon, delta, neighbours, rows)
-    with _opened(data, engine) as found:
-        declared = _declared(found, domain, dataset, label)
-        plan(declared, budget, mechanism, noise)
-        payment = _payment(ledger, account, run_id, declared, found.names, budget, mechanism, noise)
-        return _paid(payment, lambda: found.open(declared)(), budget, mechanism, noise)
+    with _opened(data, engine) as opened:
+        planned = plan(_declared(opened, domain, dataset, label), budget, mechanism, noise)
+        return training.train(planned, opened, _payment(planned, opened.names, ledger, account, run_id))
 
 
 def load_model(path: str | PathLike[str]) -> Model:
@@ -137,16 +131,17 @@ def load_model(path: str | PathLike[str]) -> Model:
 
 
 def _payment(
+    plan: ReleasePlan,
+    data: Sequence[str],
     ledger: str | PathLike[str] | None,
     account: str | None,
     run_id: str | None,
-    domain: Domain,
-    data: Sequence[str],
-    budget: Budget,
-    mechanism: str,
-    noise: str | None,
 ) -> Payment | None:
-    """What pays for a release, if anything does."""
+    """Make the payment of a release; None where nobody accounts.
+
+    Raises:
+        UsageError: if arguments do not go together, or as ``payment_for``.
+    """
     if ledger is None:
         if account is not None or run_id is not None:
             raise UsageError("account and run_id are for a ledger; name its file with ledger")
@@ -156,35 +151,7 @@ def _payment(
             "run_id: what is held in memory has no name by which a ledger could tell it from other data; leave run_id "
             "out, or give files"
         )
-    return payment_for(Path(ledger), domain, data, budget, mechanism, noise, account, run_id)
-
-
-def _paid(
-    payment: Payment | None, count: Callable[[], Statistics], budget: Budget, mechanism: str, noise: str | None
-) -> Model:
-    """Count and release; only what this run has released before, if it has."""
-    if payment is None:
-        return release_statistics(count(), budget, mechanism, noise)
-    return payment.admitted() or payment.release(count(), budget, mechanism, noise)
-
-
-@dataclass(frozen=True, slots=True)
-class _FrameRows:
-    """Rows that this program holds, as an input."""
-
-    frame: Frame
-    files: Sequence[Path] = ()
-    names: Sequence[str] = ()
-
-    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
-        """Their domain: the entry's, since a frame carries none."""
-        if dataset is None:
-            raise UsageError("a frame carries no domain; give domain=, such as dpnb_columnar.domain.read_domain makes")
-        return find_domain((), dataset, label)
-
-    def open(self, domain: Domain) -> Count:
-        """What counts them; it checks their columns."""
-        return lambda: aggregate_frame(self.frame, domain)
+    return payment_for(plan, Path(ledger), data, account, run_id)
 
 
 @contextmanager
@@ -195,7 +162,7 @@ def _opened(data: Data, engine: str) -> Iterator[Input]:
     if is_frame(data):
         if engine != Engine.LOCAL:
             raise UsageError(f"engine: {engine} counts files; a frame is counted here, so leave engine out")
-        yield _FrameRows(data)
+        yield FrameInput(data)
         return
     paths = [data] if isinstance(data, str | PathLike) else data
     with opened_input(Engine(engine), [str(path) for path in paths], None, None) as rows:

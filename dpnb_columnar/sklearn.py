@@ -23,16 +23,17 @@ except ModuleNotFoundError as error:
     ) from error
 
 from dpnb_columnar.api import budget_of
-from dpnb_columnar.counting.engines.local import aggregate_frame
+from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error
 from dpnb_columnar.estimator.columns import array_of, distinct, frame_of, labels_of, plain, series_of, table_of
 from dpnb_columnar.estimator.declared import declared_domain, labelled_by_y
-from dpnb_columnar.mechanisms.release import plan, release
+from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, probability_column
-from dpnb_columnar.noise import ExactSampler, SeededBits, SystemBits
+from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.training import train
 
 logger = logging.getLogger(__name__)
 
@@ -129,12 +130,11 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             names = self._column_names = self._names()
             domain, classes = self._declared(names, labels)
             budget = budget_of(self.epsilon, self.delta, self.neighbours)
-            plan(domain, budget, self.mechanism, self.noise)
+            planned = plan(domain, budget, self.mechanism, self.noise)
             (column,) = domain.label.columns
             frame = frame_of(table, names, domain, series_of(labels, column))
-            bits = SystemBits() if self.random_state is None else SeededBits(_seed(self.random_state))
-            statistics = aggregate_frame(frame, domain)
-            self.model_ = release(statistics, budget, self.mechanism, self.noise, ExactSampler(bits))
+            draw = None if self.random_state is None else ExactSampler(SeededBits(_seed(self.random_state)))
+            self.model_ = train(planned, FrameInput(frame), draw=draw)
         order = np.argsort(classes, kind="stable")
         self.classes_ = classes[order]
         self._class_names = [domain.classes[position] for position in order]

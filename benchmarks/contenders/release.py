@@ -19,6 +19,7 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.domain import read_domain
+from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.model_document import to_document, to_json
 
@@ -30,7 +31,7 @@ LOADING = {
 
 def released(statistics: Statistics, epsilon: Fraction) -> str:
     """The text of a model."""
-    return to_json(to_document(release(statistics, Budget(epsilon))))
+    return to_json(to_document(release(statistics, plan(statistics.domain, Budget(epsilon)))))
 
 
 def three_rows() -> Statistics:

@@ -15,7 +15,8 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.release import MECHANISMS, plan, release
+from dpnb_columnar.mechanisms.plan import MECHANISMS, ReleasePlan, plan
+from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.likelihood import cell_terms, normal_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
@@ -84,40 +85,37 @@ def rehearse(population: Population, budget: Budget, rows: int) -> dict[str, Out
         Per mechanism; one that the budget is too small for is left out.
     """
     stage = _Stage(population, budget, rows)
-    return {
-        name: stage.outcome(name)
-        for name, mechanism in MECHANISMS.items()
-        if mechanism.private and _possible(population, budget, name)
-    }
+    plans = [_plan_if_possible(population, budget, name) for name, mechanism in MECHANISMS.items() if mechanism.private]
+    return {planned.mechanism.name: stage.outcome(planned) for planned in plans if planned is not None}
 
 
-def _possible(population: Population, budget: Budget, mechanism: str) -> bool:
+def _plan_if_possible(population: Population, budget: Budget, mechanism: str) -> ReleasePlan | None:
+    """Plan a release; None where the budget is too small for the mechanism."""
     try:
-        plan(population.domain, budget, mechanism)
+        return plan(population.domain, budget, mechanism)
     except UsageError:
-        return False
-    return True
+        return None
 
 
 class _Stage:
     """A population, ready for releases."""
 
     def __init__(self, population: Population, budget: Budget, rows: int) -> None:
-        self._population, self._budget = population, budget
+        self._population = population
         self._statistics = expected_statistics(population, rows)
         self._sample = sample(population)
         self._masses = {
             name: np.bincount(self._sample.places[name], minlength=len(distribution.codes)) / self._sample.size
             for name, distribution in population.distributions.items()
         }
-        exact = release(self._statistics, budget, NOT_PRIVATE, draw=_draw(0))
+        exact = release(self._statistics, plan(population.domain, budget, NOT_PRIVATE), _draw(0))
         self._exact = {parameters.attribute: parameters for parameters in exact.attributes}
         self._exact_terms = self._terms(exact)
         self._ceiling = _accuracy(exact, self._exact_terms, self._sample)
 
-    def outcome(self, mechanism: str) -> Outcome:
-        """What comes of a few releases."""
-        models = [release(self._statistics, self._budget, mechanism, draw=_draw(seed)) for seed in range(DRAWS)]
+    def outcome(self, plan: ReleasePlan) -> Outcome:
+        """Measure a few releases."""
+        models = [release(self._statistics, plan, _draw(seed)) for seed in range(DRAWS)]
         terms = [self._terms(model) for model in models]
         accuracy = averages.fmean(
             _accuracy(model, found, self._sample) for model, found in zip(models, terms, strict=True)

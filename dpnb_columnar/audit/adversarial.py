@@ -9,7 +9,7 @@ from typing import Any
 
 from dpnb_columnar.audit.databases import Database, Population
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.mechanisms.moments import MOMENTS
+from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.sensitivity import RunLengthColumn
 
 

@@ -22,7 +22,7 @@ from dpnb_columnar.audit.findings import Configuration, Finding
 from dpnb_columnar.audit.recording import Answers, Drawn, Record, record
 from dpnb_columnar.audit.statistical import numbers
 from dpnb_columnar.domain import Domain, Numeric
-from dpnb_columnar.mechanisms.moments import GRID_BITS
+from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.noise import ExactSampler, NoiseFamily
@@ -206,9 +206,8 @@ def check_released(domain: Domain, records: Sequence[Record], error: float) -> l
 
 def check_reachable(configuration: Configuration, population: Population, pair: Adversarial) -> list[Finding]:
     """Whether the points around both locations of every draw can be released for both neighbours."""
-    records = [
-        record(configuration, population.statistics(database), Answers((9, 12), 0)) for database in (pair.one, pair.two)
-    ]
+    plan = configuration.plan(population.domain)
+    records = [record(plan, population.statistics(database), Answers((9, 12), 0)) for database in (pair.one, pair.two)]
     for place, draws in enumerate(zip(*(found.draws for found in records), strict=False)):
         for point in _window(draws):
             missing = [drawn for drawn in draws if drawn.scale > 0 and not reachable(drawn, point)]
@@ -222,8 +221,8 @@ def check_reachable(configuration: Configuration, population: Population, pair: 
 
 def check_repeats(configuration: Configuration, population: Population, pair: Adversarial) -> list[Finding]:
     """Whether releases that are given no source of noise draw anew each time, and say so."""
-    statistics = population.statistics(pair.two)
-    models = [found for _ in range(AGAIN) if (found := record(configuration, statistics, None).model) is not None]
+    plan, statistics = configuration.plan(population.domain), population.statistics(pair.two)
+    models = [found for _ in range(AGAIN) if (found := record(plan, statistics, None).model) is not None]
     if models and all(numbers(model) == numbers(models[0]) for model in models):
         return [Finding(REPEATS, pair.name, f"{len(models)} releases are the same")]
     if not all(model.guarantee.private for model in models):

@@ -88,7 +88,7 @@ class Comparison:
     """Gathers what pairs of neighbours differ in, and judges all of it at once."""
 
     def __init__(self, configuration: Configuration, population: Population) -> None:
-        self.configuration = configuration
+        self.plan = configuration.plan(population.domain)
         self.population = population
         self.pairs = 0
         self.findings: dict[str, Finding] = {}
@@ -102,7 +102,7 @@ class Comparison:
         databases = {database: self.population.statistics(database) for database in members}
         for seed, sizes in enumerate(group.sizes):
             records = {
-                database: record(self.configuration, statistics, Answers(sizes, seed))
+                database: record(self.plan, statistics, Answers(sizes, seed))
                 for database, statistics in databases.items()
             }
             for pair in group.pairs:
@@ -181,7 +181,7 @@ def compare(
 def claim_of(configuration: Configuration, population: Population) -> Claim:
     """What a model of this configuration promises; where there is no such model, what it was to promise."""
     nobody: Database = (0,) * len(population.rows)
-    model = record(configuration, population.statistics(nobody), Answers((9, 9), 0)).model
+    model = record(configuration.plan(population.domain), population.statistics(nobody), Answers((9, 9), 0)).model
     stated = model.guarantee if model is not None else configuration.budget
     epsilon, delta = stated.epsilon, stated.delta
     if epsilon is None or delta is None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpnb_columnar.budget import Budget, Neighbours, Pure
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.release import MECHANISMS, mechanism_named
+from dpnb_columnar.mechanisms.plan import MECHANISMS, ReleasePlan, mechanism_named, plan
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 
 # MERGED FROM dpnb_columnar/audit/findings.py: What is audited: every private mechanism, under each neighbouring
@@ -26,11 +27,15 @@ that take a family are audited with their default, and ``paper`` also where its 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One way to call ``release``."""
+    """A way to plan a release, whatever the domain."""
 
     mechanism: str
     noise: str | None
     budget: Budget
+
+    def plan(self, domain: Domain) -> ReleasePlan:
+        """Plan the release in a domain."""
+        return plan(domain, self.budget, self.mechanism, self.noise)
 
     def __str__(self) -> str:
         return ", ".join(filter(None, [self.mechanism, self.noise, str(self.budget.neighbours)]))

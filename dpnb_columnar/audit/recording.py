@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from random import Random
 
-from dpnb_columnar.audit.findings import Configuration
 from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
@@ -82,14 +82,14 @@ class Record:
     failure: str = ""
 
 
-def record(configuration: Configuration, statistics: Statistics, sampler: Answers | Witness | None) -> Record:
+def record(plan: ReleasePlan, statistics: Statistics, sampler: Answers | Witness | None) -> Record:
     """Release a model and note what happened. An exception is an outcome as well: who sees it, learns from it.
 
     Without a sampler the release has its own, and nobody sees what it draws.
     """
     model, failure = None, ""
     try:
-        model = release(statistics, configuration.budget, configuration.mechanism, configuration.noise, sampler)
+        model = release(statistics, plan, sampler)
     except Exception as error:
         failure = type(error).__name__
     return Record(() if sampler is None else tuple(sampler.draws), model, failure)

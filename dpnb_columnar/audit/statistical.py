@@ -155,12 +155,12 @@ def _released(
     configuration: Configuration, population: Population, database: Database, releases: int, kept: int
 ) -> tuple[Sample, list[Record]]:
     """Release one database many times; the first records are kept."""
-    statistics = population.statistics(database)
+    plan, statistics = configuration.plan(population.domain), population.statistics(database)
     records: list[Record] = []
     rows: list[dict[str, float]] = []
     shapes: list[str] = []
     for number in range(releases):
-        found = record(configuration, statistics, Witness())
+        found = record(plan, statistics, Witness())
         held = {} if found.model is None else numbers(found.model)
         rows.append(held)
         shapes.append(found.failure or ", ".join(held))

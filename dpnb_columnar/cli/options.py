@@ -16,6 +16,7 @@ from dpnb_columnar.errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.mechanisms.plan import ReleasePlan
 
 # MERGED FROM dpnb_columnar/cli/options.py: Options of the verbs that count rows: which engine counts, and where it
 # finds them.
@@ -236,7 +237,9 @@ def tell_rule(delta: str, rows: DeclaredNumber | None) -> None:
         say(f"delta {delta.strip()}, n = {rows.rows} from {rows.origin}")
 
 
-def released_under(spent: Budget, mechanism: str) -> str:
-    """One line on what a release costs."""
-    delta = f", delta {number_text(spent.delta)}" if spent.delta else ""
-    return f"epsilon {number_text(spent.epsilon)}{delta} ({spent.neighbours} neighbours), mechanism {mechanism}"
+def released_under(plan: ReleasePlan) -> str:
+    """Say in one line what a release costs."""
+    budget = plan.budget
+    delta = f", delta {number_text(budget.delta)}" if budget.delta else ""
+    relation, mechanism = budget.neighbours, plan.mechanism.name
+    return f"epsilon {number_text(budget.epsilon)}{delta} ({relation} neighbours), mechanism {mechanism}"

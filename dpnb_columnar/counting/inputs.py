@@ -1,4 +1,4 @@
-"""Rows to count, wherever they are, and the engine that counts them: what ``train`` and ``aggregate`` have in common.
+"""Rows to count, wherever they are: check them without opening one, then count them.
 
 One place where an engine is chosen. Whatever it is, the statistics are the same integers.
 """
@@ -6,7 +6,7 @@ One place where an engine is chosen. Whatever it is, the statistics are the same
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
+    from dpnb_columnar.counting.engines.spark import SparkSource
     from dpnb_columnar.counting.engines.spark_files import SparkFile
     from dpnb_columnar.counting.find_domain import FoundDomain
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
-
-Count = Callable[[], "Statistics"]
+    from dpnb_columnar.rows.frames import Frame
+    from dpnb_columnar.rows.parquet import ParquetSource
 
 PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^@]*:[^@]*@")
 """In an address. What merely looks like one is refused as well."""
@@ -35,40 +36,104 @@ class Engine(StrEnum):
     SPARK = "spark"
 
 
-class Input(Protocol):
-    """Rows to count."""
+class CheckedRows(Protocol):
+    """Rows that have every column of a domain."""
+
+    def count(self) -> Statistics:
+        """Count every cell of the domain. Confidential."""
+
+
+class Rows(Protocol):
+    """Rows that can be counted in a domain."""
+
+    def check(self, domain: Domain) -> CheckedRows:
+        """Check that the rows have the domain's columns, in types that the domain can be read from. Opens no row."""
+
+
+class Input(Rows, Protocol):
+    """Rows that a user names."""
 
     @property
     def files(self) -> Sequence[Path]:
-        """The files of this machine among them, which no output must replace."""
+        """Those of this machine's files that are read; no output may replace them."""
 
     @property
     def names(self) -> Sequence[str]:
-        """What a ledger calls them."""
+        """Names of the rows in a ledger."""
 
     def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
-        """Their domain, as ``rows.domains.find_domain`` finds it."""
+        """Find the domain of the rows; see ``counting.find_domain``."""
 
-    def open(self, domain: Domain) -> Count:
-        """Check that they have the domain's columns, opening no row, and give what counts them."""
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Counted:
+    """Rows that have been counted before. Confidential."""
+
+    statistics: Statistics
+
+    def check(self, domain: Domain) -> Counted:
+        return self
+
+    def count(self) -> Statistics:
+        return self.statistics
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class FrameInput:
+    """A frame as rows to count; it has no file, and no name by which a ledger could tell it from another."""
+
+    frame: Frame
+    files: Sequence[Path] = ()
+    names: Sequence[str] = ()
+
+    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+        """Take the domain of a catalogue entry, since a frame carries none.
+
+        Raises:
+            UsageError: if no entry is named.
+        """
+        from dpnb_columnar.counting.find_domain import find_domain
+
+        if dataset is None:
+            raise UsageError("a frame carries no domain; give domain=, such as dpnb_columnar.domain.read_domain makes")
+        return find_domain((), dataset, label)
+
+    def check(self, domain: Domain) -> CheckedFrame:
+        from dpnb_columnar.rows.frames import open_frame
+
+        open_frame(self.frame, domain)
+        return CheckedFrame(self.frame, domain)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckedFrame:
+    """A frame that has every column of a domain."""
+
+    frame: Frame
+    domain: Domain
+
+    def count(self) -> Statistics:
+        from dpnb_columnar.counting.engines.local import aggregate_frame
+
+        return aggregate_frame(self.frame, self.domain)
 
 
 @contextmanager
 def opened_input(
     engine: Engine, data: Sequence[str] | None, table: str | None, master: str | None, checkpoint: Path | None = None
 ) -> Iterator[Input]:
-    """The rows that the options name. What an engine starts is ended with the block.
+    """Open the rows that options name. What an engine starts is ended with the block.
 
     Args:
-        engine: What is to count them.
-        data: Paths, patterns or, for Spark, addresses; None where none was typed.
-        table: In the place of these, a table of Spark's.
+        engine: The engine that counts.
+        data: Paths, patterns or, for Spark, addresses; None where none is given.
+        table: A table of Spark's in the place of ``data``.
         master: Where Spark runs; None for what its configuration says.
         checkpoint: Folder of the local engine's checkpoints, if any.
 
     Raises:
-        UsageError: Options that do not go together.
-        MissingInputError: There is no such file.
+        UsageError: if options do not go together.
+        MissingInputError: if there is no such file.
     """
     if engine is Engine.LOCAL and (master is not None or table is not None):
         raise UsageError(
@@ -110,21 +175,33 @@ class LocalFiles:
 
         return find_domain(self.files, dataset, label)
 
-    def open(self, domain: Domain) -> Count:
-        from dpnb_columnar.counting.engines.local import aggregate
+    def check(self, domain: Domain) -> CheckedFiles:
         from dpnb_columnar.rows.parquet import open_parquet
 
-        source, folder = open_parquet(self.files, domain), self.checkpoint
-        if folder is None:
-            return lambda: aggregate(source, domain)
+        return CheckedFiles(open_parquet(self.files, domain), domain, self.checkpoint)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFiles:
+    """Parquet files that have every column of a domain."""
+
+    source: ParquetSource
+    domain: Domain
+    checkpoint: Path | None
+
+    def count(self) -> Statistics:
+        if self.checkpoint is None:
+            from dpnb_columnar.counting.engines.local import aggregate
+
+            return aggregate(self.source, self.domain)
         from dpnb_columnar.counting.checkpoints import aggregate_by_file
 
-        return lambda: aggregate_by_file(source, domain, folder)
+        return aggregate_by_file(self.source, self.domain, self.checkpoint)
 
 
 @dataclass(frozen=True)
 class _Session:
-    """A session of Spark that begins when it is first asked for."""
+    """A session of Spark that begins when it is first used."""
 
     stack: ExitStack
     master: str | None
@@ -168,11 +245,10 @@ class SparkFiles:
         opened = {} if dataset else {file.name: file for file in self._opened}
         return find_domain([*opened], dataset, label, lambda name: opened[name].metadata)
 
-    def open(self, domain: Domain) -> Count:
-        from dpnb_columnar.counting.engines.spark import aggregate, open_files
+    def check(self, domain: Domain) -> CheckedSparkRows:
+        from dpnb_columnar.counting.engines.spark import open_files
 
-        source = open_files(self.session.spark, self._opened, domain)
-        return lambda: aggregate(source, domain)
+        return CheckedSparkRows(open_files(self.session.spark, self._opened, domain), domain)
 
     @cached_property
     def _opened(self) -> tuple[SparkFile, ...]:
@@ -200,8 +276,20 @@ class SparkTable:
             raise UsageError(f"table {self.table}: carries no domain; name an entry of datasets.toml with --dataset")
         return find_domain([], dataset, label)
 
-    def open(self, domain: Domain) -> Count:
-        from dpnb_columnar.counting.engines.spark import aggregate, open_table
+    def check(self, domain: Domain) -> CheckedSparkRows:
+        from dpnb_columnar.counting.engines.spark import open_table
 
-        source = open_table(self.session.spark, self.table, domain)
-        return lambda: aggregate(source, domain)
+        return CheckedSparkRows(open_table(self.session.spark, self.table, domain), domain)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSparkRows:
+    """Files or a table that Spark has opened, with every column of a domain."""
+
+    source: SparkSource
+    domain: Domain
+
+    def count(self) -> Statistics:
+        from dpnb_columnar.counting.engines.spark import aggregate
+
+        return aggregate(self.source, self.domain)

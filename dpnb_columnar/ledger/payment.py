@@ -1,4 +1,4 @@
-"""A release that a ledger pays for: the spend is durable before noise is drawn, and the model before anybody sees it.
+"""What pays for a release: the spend is durable before noise is drawn, and the model before anybody sees it.
 
 Proof that a run which is cut short and begun again costs what it was charged once: docs/privacy.md, section 8.
 """
@@ -8,21 +8,20 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpnb_columnar.budget import Budget, total
-from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain import digest
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BusyError, DataError, UsageError
-from dpnb_columnar.ledger import Charge, Ledger, check_dataset, check_run, fresh_run
+from dpnb_columnar.ledger import Charge, Ledger, Run, check_dataset, check_run, fresh_run
 from dpnb_columnar.runtime.locks import output_lock
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.statistics import Statistics
+    from dpnb_columnar.mechanisms.plan import ReleasePlan
     from dpnb_columnar.model.model import Model
 
 PATIENCE = 60.0
@@ -30,8 +29,37 @@ PATIENCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
+class ChargedRun:
+    """A run whose spend is durable, so that its noise may be drawn.
+
+    Attributes:
+        ledger: The open ledger.
+        run: The run, with the document that it has released, if any.
+    """
+
+    ledger: Ledger
+    run: Run
+
+    @property
+    def released(self) -> Model | None:
+        """The model that an earlier attempt of the run released."""
+        return None if self.run.document is None else self._model(self.run.document)
+
+    def keep(self, model: Model) -> Model:
+        """Write a model to the ledger, and return the model that the run has released: the first that was written."""
+        from dpnb_columnar.model.model_document import to_document, to_json
+
+        return self._model(self.ledger.keep(self.run.charge.run, to_json(to_document(model))))
+
+    def _model(self, document: str) -> Model:
+        from dpnb_columnar.model.model import from_document
+
+        return from_document(json.loads(document), f"{self.ledger.path}: run {self.run.charge.run}")
+
+
+@dataclass(frozen=True, slots=True)
 class Payment:
-    """What one run is charged for, and where.
+    """The charge of one run, and the ledger that it goes to.
 
     Attributes:
         ledger: The ledger's file.
@@ -41,51 +69,45 @@ class Payment:
     ledger: Path
     charge: Charge
 
-    def admitted(self) -> Model | None:
+    def admit(self) -> Model | None:
         """Ask the ledger whether it admits the release, before any row is opened.
 
         Returns:
             The model, if this run has released it already.
 
         Raises:
-            BudgetError: It does not; with the limit, what is spent and what remains.
-            UsageError: The run id was used with other inputs.
-            dpnb_columnar.errors.Error: The ledger cannot be read, or has no such account.
+            BudgetError: if the limit does not admit the release; with what is spent and what remains.
+            UsageError: if the run id was used with other inputs.
+            dpnb_columnar.errors.Error: if the ledger cannot be read, or has no such account.
         """
         with Ledger(self.ledger) as ledger:
-            known = ledger.refuse_if_unaffordable(self.charge)
-        if known is None or known.document is None:
+            run = ledger.refuse_if_unaffordable(self.charge)
+        if run is None or run.document is None:
             return None
         with self._alone():
             pass  # an attempt that was killed after its model was kept has left its lock: it goes with ours
-        return self._model(known.document)
+        return ChargedRun(ledger, run).released
 
-    def release(self, statistics: Statistics, budget: Budget, mechanism: str, noise: str | None) -> Model:
-        """Spend, then release, then keep. Of several attempts of one run only one does this at a time.
+    @contextmanager
+    def spend(self, parts: Collection[str]) -> Iterator[ChargedRun]:
+        """Spend the charge. Of several attempts of one run only one is inside the block at a time.
 
         Args:
-            statistics: Exact counts. Confidential.
+            parts: Digests of the files that were counted. Confidential.
 
         Raises:
-            BudgetError: Another run has spent meanwhile what this one needs.
-            DataError: The account is bound to other files than these.
-            BusyError: Another attempt of this run does not come to an end.
+            BudgetError: if another run has spent meanwhile what this one needs.
+            DataError: if the account is bound to other files than these.
+            BusyError: if another attempt of this run does not come to an end.
         """
-        from dpnb_columnar.mechanisms.release import release
-        from dpnb_columnar.model.model_document import to_document, to_json
-
         with self._alone(), Ledger(self.ledger) as ledger:
             bound = ledger.account(self.charge.dataset).parts
-            if bound is not None and not statistics.parts <= bound:
+            if bound is not None and not bound.issuperset(parts):
                 raise DataError(
                     f"{self.ledger}: data set {self.charge.dataset} is bound to other files than these; "
                     "name the files it was opened for, or open an account for these"
                 )
-            document = ledger.spend(self.charge).document
-            if document is None:
-                model = release(statistics, budget, mechanism, noise)
-                document = ledger.keep(self.charge.run, to_json(to_document(model)))
-        return self._model(document)
+            yield ChargedRun(ledger, ledger.spend(self.charge))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -95,7 +117,7 @@ class Payment:
         drawn (docs/privacy.md, Lemma 8.3).
 
         Raises:
-            BusyError: Another one has not come to an end in a minute.
+            BusyError: if another attempt does not come to an end in a minute.
         """
         file = self.ledger.resolve()
         name = file.with_name(f"{file.name}.{hashlib.sha256(self.charge.run.encode()).hexdigest()[:16]}")
@@ -111,61 +133,47 @@ class Payment:
                     time.sleep(0.05)
             yield
 
-    def _model(self, document: str) -> Model:
-        from dpnb_columnar.model.model import from_document
-
-        return from_document(json.loads(document), f"{self.ledger}: run {self.charge.run}")
-
 
 def payment_for(
-    ledger: Path,
-    domain: Domain,
-    data: Sequence[str],
-    budget: Budget,
-    mechanism: str,
-    noise: str | None,
-    account: str | None = None,
-    run: str | None = None,
+    plan: ReleasePlan, ledger: Path, data: Sequence[str], account: str | None = None, run: str | None = None
 ) -> Payment:
-    """What a release costs, and who pays: public facts.
+    """Make the payment of a planned release. All of it is public.
 
     Args:
+        plan: The release.
+        ledger: The ledger's file.
         data: Names of the files or tables that are counted.
         account: Data set of the ledger that is charged; None for the domain's name.
         run: Run id; None for a new one.
 
     Raises:
-        UsageError: The mechanism protects nobody, so that no budget pays for it; or as ``plan``.
+        UsageError: if the mechanism protects nobody, so that no budget pays for it, or if a name cannot be one.
     """
-    from dpnb_columnar.mechanisms.release import mechanism_named, noise_named, plan
-
-    chosen = mechanism_named(mechanism)
-    if not chosen.private:
-        raise UsageError(f"mechanism: {mechanism} protects nobody, so no budget pays for it; leave the ledger out")
-    loss = total(plan(domain, budget, mechanism, noise))
-    family = noise_named(chosen, noise) if chosen.smooth else None
-    inputs = _inputs(domain, data, budget, mechanism, family)
+    mechanism = plan.mechanism
+    if not mechanism.private:
+        raise UsageError(f"mechanism: {mechanism.name} protects nobody, so no budget pays for it; leave the ledger out")
     charge = Charge(
-        domain.name if account is None else check_dataset(account),
+        plan.domain.name if account is None else check_dataset(account),
         fresh_run() if run is None else check_run(run),
-        loss,
-        budget.neighbours,
-        mechanism,
-        family,
-        inputs,
+        plan.total,
+        plan.budget.neighbours,
+        mechanism.name,
+        plan.noise,
+        _inputs(plan, data),
     )
     return Payment(ledger, charge)
 
 
-def _inputs(domain: Domain, data: Sequence[str], budget: Budget, mechanism: str, noise: str | None) -> dict[str, Any]:
-    """What must be the same when a run is begun again: names and declared facts, never anything computed from rows."""
+def _inputs(plan: ReleasePlan, data: Sequence[str]) -> dict[str, Any]:
+    """List what must be the same when a run is begun again: names and declared facts, nothing computed from rows."""
+    budget = plan.budget
     return {
         "data": sorted(data),
-        "domain": digest(domain),
+        "domain": digest(plan.domain),
         "epsilon": number_text(budget.epsilon),
         "delta": number_text(budget.delta),
         "neighbours": str(budget.neighbours),
         "weights": None if budget.weights is None else str(budget.weights),
-        "mechanism": mechanism,
-        "noise": noise,
+        "mechanism": plan.mechanism.name,
+        "noise": plan.noise,
     }

@@ -13,16 +13,16 @@ from fractions import Fraction
 
 from dpnb_columnar.budget import Request, Weights
 from dpnb_columnar.domain import Categorical, Domain, Numeric
-from dpnb_columnar.mechanisms.histogram import MOST_OUTER_BINS, bins, declared_edges, placed_edges, release_histogram
-from dpnb_columnar.mechanisms.mechanism import Release
-from dpnb_columnar.mechanisms.moments import Job, Prepared, moment_noise, on_scale, pooled, prepare, sample_size
+from dpnb_columnar.mechanisms.histogram import MOST_OUTER_BINS, bins, declared_edges, noisy_histogram, placed_edges
+from dpnb_columnar.mechanisms.mechanism import QueryContext
 from dpnb_columnar.mechanisms.queries import (
     PrivateCounts,
     categorical_requests,
     class_counts_request,
     counts_request,
-    release_table,
+    noisy_table,
 )
+from dpnb_columnar.mechanisms.smooth_moments import Job, Prepared, moment_noise, on_scale, pooled, prepare, sample_size
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.mechanisms.tuning import MOST_BINS, trim, trimmed_normal_variance
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
@@ -57,40 +57,40 @@ class AdaptiveHistogram(PrivateCounts):
             requests.append(counts_request(attribute.name, domain, most, weights.numeric * (1 - PLACING)))
         return [*requests, *categorical_requests(domain, weights.categorical)]
 
-    def attributes(self, release: Release) -> list[AttributeParameters]:
-        prepared = iter(prepare(list(_jobs(release))))
+    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
+        prepared = iter(prepare(list(_jobs(context))))
         return [
-            release_table(release, attribute)
+            noisy_table(context, attribute)
             if isinstance(attribute, Categorical)
-            else _release(release, attribute, prepared)
-            for attribute in release.statistics.domain.attributes
+            else _place_and_count(context, attribute, prepared)
+            for attribute in context.statistics.domain.attributes
         ]
 
 
-def _jobs(release: Release) -> Iterator[Job]:
+def _jobs(context: QueryContext) -> Iterator[Job]:
     """Mean and variance of every attribute, all classes together."""
-    size = _size(release)
-    for attribute in release.statistics.domain.numeric:
-        column = pooled([on_scale(attribute, column) for column in release.statistics.columns[attribute.name]])
+    size = _size(context)
+    for attribute in context.statistics.domain.numeric:
+        column = pooled([on_scale(attribute, column) for column in context.statistics.columns[attribute.name]])
         for query in QUERIES:
-            yield Job(query, column, size, size, attribute.scale.cells, release.shares[query, attribute.name])
+            yield Job(query, column, size, size, attribute.scale.cells, context.shares[query, attribute.name])
 
 
-def _size(release: Release) -> int:
-    return sample_size(sum(max(size, 0) for size in release.sizes))
+def _size(context: QueryContext) -> int:
+    return sample_size(sum(max(size, 0) for size in context.sizes))
 
 
-def _release(release: Release, attribute: Numeric, prepared: Iterator[Prepared]) -> Histogram:
+def _place_and_count(context: QueryContext, attribute: Numeric, prepared: Iterator[Prepared]) -> Histogram:
     """Place the bins of one attribute, then count them."""
     cells = attribute.scale.cells
-    mean, variance = (next(prepared).drawn(release.draw) for _ in QUERIES)
-    size, noise = _size(release), moment_noise(release.shares[QUERIES[-1], attribute.name])
+    mean, variance = (next(prepared).drawn(context.draw) for _ in QUERIES)
+    size, noise = _size(context), moment_noise(context.shares[QUERIES[-1], attribute.name])
     spread = float(min(max(variance, Fraction(0)), Fraction(cells**2))) / trimmed_normal_variance(
         trim(size, noise) / size
     )
-    count = bins(release, attribute)
+    count = bins(context, attribute)
     if spread > SMALLEST_VARIANCE:
         edges = placed_edges(cells, count, float(min(max(mean, Fraction(0)), Fraction(cells))), math.sqrt(spread))
     else:
         edges = declared_edges(attribute, count)
-    return release_histogram(release, attribute, edges)
+    return noisy_histogram(context, attribute, edges)

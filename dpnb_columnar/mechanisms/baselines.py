@@ -8,10 +8,10 @@ from dpnb_columnar.budget import Request, Share, Weights
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain
 from dpnb_columnar.mechanisms import postprocessing
-from dpnb_columnar.mechanisms.mechanism import Release
-from dpnb_columnar.mechanisms.moments import on_scale
+from dpnb_columnar.mechanisms.mechanism import QueryContext
 from dpnb_columnar.mechanisms.postprocessing import truncated_table
 from dpnb_columnar.mechanisms.queries import PrivateCounts, class_counts_request
+from dpnb_columnar.mechanisms.smooth_moments import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
 from dpnb_columnar.noise import Sampler
@@ -31,7 +31,7 @@ class Majority(PrivateCounts):
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
         return [class_counts_request(domain, weights)]
 
-    def attributes(self, release: Release) -> list[AttributeParameters]:
+    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         return []
 
 
@@ -51,8 +51,8 @@ class Plain:
     def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
         return postprocessing.class_counts([int(count) for count in statistics.class_counts])
 
-    def attributes(self, release: Release) -> list[AttributeParameters]:
-        statistics = release.statistics
+    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
+        statistics = context.statistics
         found: list[AttributeParameters] = []
         for attribute in statistics.domain.attributes:
             if isinstance(attribute, Categorical):
@@ -64,5 +64,5 @@ class Plain:
             middle = Fraction(attribute.scale.cells, 2)
             means = [trimmed_mean(column, 0) if column.size else middle for column in columns]
             variances = [trimmed_variance(column, 0) if column.size else Fraction(0) for column in columns]
-            found.append(postprocessing.normal(attribute, means, variances, [1.0] * len(columns), release.sizes))
+            found.append(postprocessing.normal(attribute, means, variances, [1.0] * len(columns), context.sizes))
         return found

@@ -8,9 +8,9 @@ import numpy as np
 
 from dpnb_columnar.budget import Share
 from dpnb_columnar.domain import Domain, Numeric
-from dpnb_columnar.mechanisms.laplace import CONSTANT_MOMENTS
-from dpnb_columnar.mechanisms.moments import MOMENTS, moment_noise, sample_size
+from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
 from dpnb_columnar.mechanisms.queries import SENSITIVITY, constant, constant_noise
+from dpnb_columnar.mechanisms.smooth_moments import MOMENTS, moment_noise, sample_size
 from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.sensitivity import RunLengthColumn, searched_beta

@@ -11,8 +11,7 @@ import numpy as np
 from dpnb_columnar.budget import Request, Weights
 from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
 from dpnb_columnar.mechanisms import postprocessing
-from dpnb_columnar.mechanisms.mechanism import Release
-from dpnb_columnar.mechanisms.moments import on_scale
+from dpnb_columnar.mechanisms.mechanism import QueryContext
 from dpnb_columnar.mechanisms.queries import (
     COUNTS,
     PrivateCounts,
@@ -20,8 +19,9 @@ from dpnb_columnar.mechanisms.queries import (
     class_counts_request,
     counts_request,
     noisy_counts,
-    release_table,
+    noisy_table,
 )
+from dpnb_columnar.mechanisms.smooth_moments import on_scale
 from dpnb_columnar.mechanisms.tuning import MOST_BINS, histogram_bins, prior_count, rate
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
 
@@ -110,33 +110,33 @@ class BinCounts(PrivateCounts):
         ]
         return [class_counts_request(domain, weights), *numeric, *categorical_requests(domain, weights.categorical)]
 
-    def attributes(self, release: Release) -> list[AttributeParameters]:
+    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         return [
-            release_table(release, attribute)
+            noisy_table(context, attribute)
             if isinstance(attribute, Categorical)
-            else release_histogram(release, attribute, declared_edges(attribute, bins(release, attribute)))
-            for attribute in release.statistics.domain.attributes
+            else noisy_histogram(context, attribute, declared_edges(attribute, bins(context, attribute)))
+            for attribute in context.statistics.domain.attributes
         ]
 
 
-def bins(release: Release, attribute: Numeric) -> int:
+def bins(context: QueryContext, attribute: Numeric) -> int:
     """How many bins the attribute's share is good for."""
-    return histogram_bins(sum(max(size, 0) for size in release.sizes), _epsilon(release, attribute))
+    return histogram_bins(sum(max(size, 0) for size in context.sizes), _epsilon(context, attribute))
 
 
-def release_histogram(release: Release, attribute: Numeric, edges: Sequence[int]) -> Histogram:
+def noisy_histogram(context: QueryContext, attribute: Numeric, edges: Sequence[int]) -> Histogram:
     """Counts of public bins. One row changes one bin of one class by 1, as in a contingency table."""
-    share = release.shares[COUNTS, attribute.name]
+    share = context.shares[COUNTS, attribute.name]
     released = []
-    for column in release.statistics.columns[attribute.name]:
+    for column in context.statistics.columns[attribute.name]:
         scaled = on_scale(attribute, column)
         places = np.searchsorted(edges, scaled.codes, side="right") - 1
         counts = np.zeros(len(edges) - 1, dtype=np.int64)
         np.add.at(counts, places, scaled.counts)
-        released.append(noisy_counts(counts, share, release.draw))
-    prior = prior_count(_epsilon(release, attribute))
-    return postprocessing.histogram(attribute, edges, released, release.sizes, prior)
+        released.append(noisy_counts(counts, share, context.draw))
+    prior = prior_count(_epsilon(context, attribute))
+    return postprocessing.histogram(attribute, edges, released, context.sizes, prior)
 
 
-def _epsilon(release: Release, attribute: Numeric) -> Fraction:
-    return Fraction(rate(release.shares[COUNTS, attribute.name].row_loss))
+def _epsilon(context: QueryContext, attribute: Numeric) -> Fraction:
+    return Fraction(rate(context.shares[COUNTS, attribute.name].row_loss))

@@ -1,4 +1,4 @@
-"""What a mechanism is: the queries it makes, and the parameters it makes of their answers."""
+"""The interface of a mechanism: the queries it makes, and the model parameters it makes of their answers."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from dpnb_columnar.noise import Sampler
 CLASS_COUNTS = "class counts"
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
-    """What a mechanism is given to release the attributes.
+@dataclass(frozen=True, slots=True, repr=False)
+class QueryContext:
+    """Confidential statistics, with the shares and the sampler that every query on them must use.
 
     Attributes:
         statistics: Exact counts. Confidential.
         sizes: Released class counts, public.
-        shares: Shares by query and attribute.
-        draw: Where all noise comes from.
+        shares: Shares of the budget by query and attribute. Public.
+        draw: Sampler of all noise.
     """
 
     statistics: Statistics
@@ -33,10 +33,10 @@ class Release:
 
 
 class Mechanism(Protocol):
-    """One way to release a model.
+    """A way to make a model's parameters from noisy answers to queries.
 
-    Claim of a private mechanism: ``attributes`` spends what the shares of its ``requests`` say and no more, under the
-    add-remove relation, each share's ``row_loss`` being the loss of its query.
+    Claim of a private mechanism: ``classes`` and ``attributes`` together spend what the shares of its ``requests`` say
+    and no more, under the add-remove relation, each share's ``row_loss`` being the loss of its query.
     """
 
     @property
@@ -52,21 +52,33 @@ class Mechanism(Protocol):
 
     @property
     def smooth(self) -> bool:
-        """Whether it takes a noise family for smooth sensitivity."""
+        """Whether it draws noise for smooth sensitivity, so that a noise family may be chosen."""
 
     @property
     def default_noise(self) -> str:
-        """The family it takes if none is named."""
+        """Noise family for smooth sensitivity where none is chosen."""
 
     @property
     def weights(self) -> Weights:
-        """Its own division of the budget."""
+        """Division of the budget where none is chosen."""
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
-        """The queries it makes, the class counts first."""
+        """List the queries, the class counts first.
+
+        Args:
+            domain: The declared domain.
+            weights: Division of the budget.
+            noise: Noise family for smooth sensitivity.
+        """
 
     def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
-        """Release the class counts."""
+        """Make noisy class counts and priors.
 
-    def attributes(self, release: Release) -> list[AttributeParameters]:
-        """Release the attributes."""
+        Args:
+            statistics: Exact counts. Confidential.
+            share: Share of the budget for the class counts.
+            draw: Sampler of the noise.
+        """
+
+    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
+        """Make the noisy parameters of every attribute that the mechanism models."""

@@ -10,7 +10,7 @@ from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain
 from dpnb_columnar.mechanisms import postprocessing
-from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, Release
+from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise
 from dpnb_columnar.mechanisms.tuning import prior_count, rate
 from dpnb_columnar.model.parameters import ClassCounts, Table
@@ -82,13 +82,13 @@ def categorical_requests(domain: Domain, weight: Fraction) -> list[Request]:
     return [counts_request(attribute.name, domain, attribute.size, weight) for attribute in domain.categorical]
 
 
-def release_table(release: Release, attribute: Categorical) -> Table:
+def noisy_table(context: QueryContext, attribute: Categorical) -> Table:
     """The contingency table of a categorical attribute with the classes."""
-    prior = prior_count(Fraction(rate(release.shares[COUNTS, attribute.name].row_loss)))
-    return postprocessing.table(attribute, table_counts(release, attribute), release.sizes, prior)
+    prior = prior_count(Fraction(rate(context.shares[COUNTS, attribute.name].row_loss)))
+    return postprocessing.table(attribute, table_counts(context, attribute), context.sizes, prior)
 
 
-def table_counts(release: Release, attribute: Categorical) -> list[list[int]]:
+def table_counts(context: QueryContext, attribute: Categorical) -> list[list[int]]:
     """Released counts of a contingency table, per class: every cell, empty or not."""
-    share = release.shares[COUNTS, attribute.name]
-    return [noisy_counts(row, share, release.draw) for row in release.statistics.tables[attribute.name]]
+    share = context.shares[COUNTS, attribute.name]
+    return [noisy_counts(row, share, context.draw) for row in context.statistics.tables[attribute.name]]

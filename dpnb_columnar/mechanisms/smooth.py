@@ -13,16 +13,16 @@ from dpnb_columnar.budget import Pure, Request, Weights
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.mechanisms import postprocessing
-from dpnb_columnar.mechanisms.mechanism import Release
-from dpnb_columnar.mechanisms.moments import Job, Prepared, class_sizes, moment_noise, on_scale, prepare
+from dpnb_columnar.mechanisms.mechanism import QueryContext
 from dpnb_columnar.mechanisms.postprocessing import reported, truncated_normal, truncated_table
 from dpnb_columnar.mechanisms.queries import (
     PrivateCounts,
     categorical_requests,
     class_counts_request,
-    release_table,
+    noisy_table,
     table_counts,
 )
+from dpnb_columnar.mechanisms.smooth_moments import Job, Prepared, class_sizes, moment_noise, on_scale, prepare
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.mechanisms.tuning import pooled_rows, trim, trimmed_normal_variance
 from dpnb_columnar.model.parameters import AttributeParameters, Normal, Table
@@ -65,19 +65,19 @@ class Smooth(PrivateCounts):
         """The query for the class counts."""
         return class_counts_request(domain, weights)
 
-    def attributes(self, release: Release) -> list[AttributeParameters]:
-        sizes = class_sizes(release)
-        prepared = iter(prepare(list(self._jobs(release, sizes))))
+    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
+        sizes = class_sizes(context)
+        prepared = iter(prepare(list(self._jobs(context, sizes))))
         return [
-            self.table(release, attribute)
+            self.table(context, attribute)
             if isinstance(attribute, Categorical)
-            else self._release(release, attribute, sizes, prepared)
-            for attribute in release.statistics.domain.attributes
+            else self._noisy_normal(context, attribute, sizes, prepared)
+            for attribute in context.statistics.domain.attributes
         ]
 
-    def table(self, release: Release, attribute: Categorical) -> Table:
+    def table(self, context: QueryContext, attribute: Categorical) -> Table:
         """The contingency table of a categorical attribute."""
-        return release_table(release, attribute)
+        return noisy_table(context, attribute)
 
     def normal(
         self,
@@ -99,19 +99,21 @@ class Smooth(PrivateCounts):
         weight = pooled_rows(noise.loss)
         return postprocessing.normal(attribute, means, spreads, corrections(sizes, noise), sizes, weight)
 
-    def _jobs(self, release: Release, sizes: list[int]) -> Iterator[Job]:
+    def _jobs(self, context: QueryContext, sizes: list[int]) -> Iterator[Job]:
         """Every moment in the order of its draw: by attribute, query and class."""
-        for attribute in release.statistics.domain.numeric:
-            columns = [on_scale(attribute, column) for column in release.statistics.columns[attribute.name]]
+        for attribute in context.statistics.domain.numeric:
+            columns = [on_scale(attribute, column) for column in context.statistics.columns[attribute.name]]
             for query in self.queries:
-                share = release.shares[query, attribute.name]
+                share = context.shares[query, attribute.name]
                 for column, size in zip(columns, sizes, strict=True):
                     yield Job(query, column, size, min(sizes), attribute.scale.cells, share)
 
-    def _release(self, release: Release, attribute: Numeric, sizes: list[int], prepared: Iterator[Prepared]) -> Normal:
+    def _noisy_normal(
+        self, context: QueryContext, attribute: Numeric, sizes: list[int], prepared: Iterator[Prepared]
+    ) -> Normal:
         """Draw the noise of one attribute, and make parameters of what comes out."""
-        means, spreads = ([next(prepared).drawn(release.draw) for _ in sizes] for _ in self.queries)
-        noise = moment_noise(release.shares[self.queries[-1], attribute.name])
+        means, spreads = ([next(prepared).drawn(context.draw) for _ in sizes] for _ in self.queries)
+        noise = moment_noise(context.shares[self.queries[-1], attribute.name])
         return self.normal(attribute, means, spreads, noise, sizes)
 
 
@@ -142,8 +144,8 @@ class Paper(Smooth):
         pure = smooth_family(noise).kind is Pure
         return class_counts_request(domain, weights, noise if pure else self.default_noise)
 
-    def table(self, release: Release, attribute: Categorical) -> Table:
-        return truncated_table(attribute, table_counts(release, attribute))
+    def table(self, context: QueryContext, attribute: Categorical) -> Table:
+        return truncated_table(attribute, table_counts(context, attribute))
 
     def normal(
         self,

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.mechanisms.moments import on_scale
+from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.smooth_moments import on_scale
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.noise import ExactSampler, SeededBits
@@ -80,7 +81,8 @@ def run_unit(unit: Unit, data: Located) -> list[Row]:
         draw = ExactSampler(SeededBits(unit.seed(epsilon, fold)))
         budget = unit.budget(epsilon, data.rows)
         start = time.perf_counter()
-        model = release(training.statistics, budget, unit.method.mechanism, unit.method.noise, draw)
+        planned = plan(training.statistics.domain, budget, unit.method.mechanism, unit.method.noise)
+        model = release(training.statistics, planned, draw)
         seconds = time.perf_counter() - start
         errors, correct = moment_errors(model, training.moments), held_out.correct(model)
         rows.append(

@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Domain, Numeric
+from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.likelihood import bin_starts
 from dpnb_columnar.model.model import Model
@@ -196,13 +196,11 @@ def read_folds(files: Sequence[Path], domain: Domain, folds: int = 10, seed: int
     return split(code_rows(files, domain), domain, folds, seed).under(domain)
 
 
-def accuracies(
-    folds: Sequence[Fold], budget: Budget, mechanism: str, noise: str | None = None, seed: int = 0
-) -> list[float]:
+def accuracies(folds: Sequence[Fold], plan: ReleasePlan, seed: int = 0) -> list[float]:
     """Compute the accuracy on each fold of a model released from the others, its noise drawn from a seed."""
     values = []
     for number, fold in enumerate(folds):
         draw = ExactSampler(SeededBits(seed * len(folds) + number))
-        model = release(fold.training, budget, mechanism, noise, draw)
+        model = release(fold.training, plan, draw)
         values.append(fold.held_out.correct(model) / fold.held_out.size)
     return values

@@ -13,7 +13,7 @@ from itertools import product
 
 from dpnb_columnar.budget import Budget, parse_delta, parse_epsilon, parse_weights
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.release import mechanism_named, noise_named
+from dpnb_columnar.mechanisms.plan import mechanism_named, noise_named
 from dpnb_columnar.study import data_sets
 from dpnb_columnar.study.data_sets import DataSet
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from dpnb_columnar.mechanisms.release import MECHANISMS
+from dpnb_columnar.mechanisms.plan import MECHANISMS
 from dpnb_columnar.report.styles import MAJORITY, NONE, legend_order
 from dpnb_columnar.study.averages import METHOD, WITHIN, accuracies, level, listed, names, of_method, pure
 from dpnb_columnar.study.evaluation_figures import best, reached, smooth_method

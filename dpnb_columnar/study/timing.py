@@ -20,8 +20,9 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines.local import aggregate
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.mechanisms.moments import on_scale
-from dpnb_columnar.mechanisms.release import plan, release
+from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
+from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.smooth_moments import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE, trim
 from dpnb_columnar.noise import ExactSampler, SeededBits
@@ -84,24 +85,24 @@ def _timed(file: Path, method: str) -> tuple[float, float]:
     statistics = aggregate(open_parquet([file], domain), domain)
     counted = time.perf_counter()
     if method == DIRECT:
-        direct_sensitivities(statistics, BUDGET)
+        direct_sensitivities(statistics, plan(domain, BUDGET))
     else:
-        release(statistics, BUDGET, method, None, ExactSampler(SeededBits(SEED)))
+        release(statistics, plan(domain, BUDGET, method), ExactSampler(SeededBits(SEED)))
     end = time.perf_counter()
     return end - start, end - counted
 
 
-def direct_sensitivities(statistics: Statistics, budget: Budget) -> dict[tuple[str, str], list[float]]:
+def direct_sensitivities(statistics: Statistics, plan: ReleasePlan) -> dict[tuple[str, str], list[float]]:
     """Search for all sensitivities that a release by ``smooth`` needs, were the class counts released without noise.
 
     Args:
         statistics: Exact counts. Confidential.
-        budget: What the release may spend.
+        plan: A release by ``smooth``.
 
     Returns:
         Per query and numeric attribute, one sensitivity per class, in codes or squared codes. Confidential.
     """
-    shares = {(share.query, share.attribute): share for share in plan(statistics.domain, budget, "smooth")}
+    shares = {(share.query, share.attribute): share for share in plan.shares}
     by_query = {}
     for attribute in statistics.domain.numeric:
         cells = attribute.scale.cells

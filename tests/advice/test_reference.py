@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.people import people_domain
+from support.releases import plan_and_release
 
 from dpnb_columnar.advice.population import SAMPLE_ROWS, expected_statistics, population, sample, whole
 from dpnb_columnar.advice.rehearsal import log_likelihoods
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Domain, Numeric, read_domain
 from dpnb_columnar.domain.catalogue import entries
-from dpnb_columnar.mechanisms.release import MECHANISMS, release
+from dpnb_columnar.mechanisms.plan import MECHANISMS
 from dpnb_columnar.model.predict import score
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
@@ -155,7 +156,7 @@ def test_likelihoods_are_those_of_prediction(mechanism: str) -> None:
 
     made = people_domain()
     statistics = expected_statistics(population(made, 1), 5000)
-    model = release(statistics, Budget(Fraction(3)), mechanism, draw=ExactSampler(SeededBits(5)))
+    model = plan_and_release(statistics, Budget(Fraction(3)), mechanism, draw=ExactSampler(SeededBits(5)))
     generator = np.random.default_rng(3)
     codes = {
         attribute.name: generator.integers(0, (attribute.cells + 1) if isinstance(attribute, Numeric) else 2, 500)

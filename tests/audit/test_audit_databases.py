@@ -22,7 +22,7 @@ from dpnb_columnar.audit.databases import (
 from dpnb_columnar.audit.findings import configurations
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.release import MECHANISMS
+from dpnb_columnar.mechanisms.plan import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 
 

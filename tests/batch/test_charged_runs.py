@@ -122,7 +122,7 @@ def test_a_run_that_would_pass_the_limit_opens_no_row(
 
 @pytest.mark.parametrize(
     ("place", "drawn_again"),
-    [("dpnb_columnar.mechanisms.release.release", True), ("dpnb_columnar.cli.releasing.save_model", False)],
+    [("dpnb_columnar.training.release", True), ("dpnb_columnar.cli.model_output.save_model", False)],
 )
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, SystemExit(143), OSError("secret 42")], ids=repr)
 def test_a_run_that_was_cut_short_is_finished_without_a_second_charge(
@@ -232,7 +232,7 @@ def test_attempts_of_one_run_draw_one_after_the_other(
         time.sleep(1)
         return release(*arguments)
 
-    monkeypatch.setattr("dpnb_columnar.mechanisms.release.release", slowly)
+    monkeypatch.setattr("dpnb_columnar.training.release", slowly)
     first = dpnb.train(people_file, epsilon="0.6", ledger=ledger, run_id=ID)
     for thread in attempts:
         thread.join()

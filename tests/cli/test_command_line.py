@@ -17,7 +17,7 @@ from support.running import Run, parser_of
 
 import dpnb_columnar
 from dpnb_columnar.cli import main
-from dpnb_columnar.mechanisms.release import MECHANISMS
+from dpnb_columnar.mechanisms.plan import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.model import load_model
 
@@ -138,7 +138,7 @@ def test_unforeseen_failure_ends_with_70_and_keeps_its_text_to_itself(
     def fail(*_: object, **__: object) -> None:
         raise failure
 
-    monkeypatch.setattr("dpnb_columnar.cli.releasing.release", fail)
+    monkeypatch.setattr("dpnb_columnar.training.release", fail)
     ended = run("train", people_file, expected=70)
     assert type(failure).__name__ in ended.err
     assert "42" not in ended.err + ended.out
@@ -149,7 +149,7 @@ def test_curator_can_ask_for_the_traceback(people_file: Path, run: Run, monkeypa
     def fail(*_: object, **__: object) -> None:
         raise ValueError(SECRET)
 
-    monkeypatch.setattr("dpnb_columnar.cli.releasing.release", fail)
+    monkeypatch.setattr("dpnb_columnar.training.release", fail)
     assert "DPNB_TRACEBACK=confidential" in run("train", people_file, expected=70).err
     monkeypatch.setenv("DPNB_TRACEBACK", "confidential")
     with pytest.raises(ValueError, match=SECRET):
@@ -160,7 +160,7 @@ def test_interrupted_command_ends_with_130(people_file: Path, run: Run, monkeypa
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpnb_columnar.cli.releasing.save_model", interrupt)
+    monkeypatch.setattr("dpnb_columnar.cli.model_output.save_model", interrupt)
     run("train", people_file, expected=130)
 
 
@@ -211,7 +211,7 @@ NO_ROOM = "dpnb-columnar: standard output cannot be written: No space left on de
 COMMANDS = ("train people.parquet", "train people.parquet --log-format json", "train --help", "--version")
 BREAKING = """
 import os
-import dpnb_columnar.counting.engines.local as counting, dpnb_columnar.cli.releasing as releasing
+import dpnb_columnar.counting.engines.local as counting, dpnb_columnar.cli.model_output as model_output
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.errors import BusyError
 def fill():
@@ -266,7 +266,8 @@ def test_a_failure_is_one_line_where_standard_output_breaks_meanwhile(
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_the_model_stands_where_the_last_lines_cannot_be_written(form: str, people_file: Path) -> None:
     ended = run_that_breaks(
-        "save = releasing.save_model\nreleasing.save_model = lambda *args, **named: (save(*args, **named), fill())",
+        "save = model_output.save_model\n"
+        "model_output.save_model = lambda *args, **named: (save(*args, **named), fill())",
         form,
     )
     assert ended.returncode == 73

@@ -7,12 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.mechanisms.histogram import declared_edges
-from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.parameters import Histogram
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 
@@ -34,7 +34,7 @@ def statistics(declared: Domain, centres: tuple[int, int] = (400, 480)) -> Stati
 
 
 def histogram(mechanism: str, upper: int, epsilon: Fraction = Fraction(1), seed: int = 3) -> Histogram:
-    model = release(statistics(domain(upper)), Budget(epsilon), mechanism, draw=ExactSampler(SeededBits(seed)))
+    model = plan_and_release(statistics(domain(upper)), Budget(epsilon), mechanism, draw=ExactSampler(SeededBits(seed)))
     (found,) = model.attributes
     assert isinstance(found, Histogram)
     return found
@@ -80,7 +80,9 @@ class Answers:
 
 def edges(mean: Fraction, variance: Fraction) -> list[int]:
     declared = domain(1_000)
-    model = release(statistics(declared), Budget(Fraction(1)), "adaptive-histogram", draw=Answers(mean, variance))
+    model = plan_and_release(
+        statistics(declared), Budget(Fraction(1)), "adaptive-histogram", draw=Answers(mean, variance)
+    )
     (found,) = model.attributes
     assert isinstance(found, Histogram)
     return list(found.edges)

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.mechanisms import PRIVATE
+from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget, Loss, Neighbours, Pure, Weights, total
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.mechanisms.queries import COUNTS
-from dpnb_columnar.mechanisms.release import MECHANISMS, plan, release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, Table
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
@@ -75,7 +76,7 @@ def released(
             recorded.append(Drawn(location, scale, noise))
             return Fraction(size)
 
-    return release(statistics(data), budget, mechanism, noise, Recorder()), recorded
+    return plan_and_release(statistics(data), budget, mechanism, noise, Recorder()), recorded
 
 
 def loss(one: Drawn, two: Drawn) -> Fraction:
@@ -131,7 +132,7 @@ def test_the_composition_table_adds_up_and_is_what_is_drawn(
     mechanism: str, relation: Neighbours, weights: Weights | None
 ) -> None:
     budget = Budget(Fraction("0.3"), relation, weights)
-    planned = plan(DOMAIN, budget, mechanism)
+    planned = plan(DOMAIN, budget, mechanism).shares
     model, used = released([(0, 1, 2, 0)] * 9, budget, mechanism)
     shares = model.guarantee.composition
     assert total(shares) == total(planned) == Pure(Fraction(3, 10))
@@ -150,7 +151,7 @@ def test_the_composition_table_adds_up_and_is_what_is_drawn(
 
 def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
     for name in PRIVATE:
-        model = release(statistics([]), Budget(Fraction(1)), name, draw=ExactSampler(SeededBits(4)))
+        model = plan_and_release(statistics([]), Budget(Fraction(1)), name, draw=ExactSampler(SeededBits(4)))
         assert len(model.classes.released) == 3
         for parameters in model.attributes:
             if isinstance(parameters, Table | Histogram):
@@ -163,10 +164,10 @@ def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
 
 def test_the_systems_generator_is_the_default_and_differs_each_time() -> None:
     data = statistics([(0, 1, 2, 0)] * 50)
-    first, second = (release(data, Budget(Fraction(1))) for _ in range(2))
+    first, second = (plan_and_release(data, Budget(Fraction(1))) for _ in range(2))
     assert first.guarantee.private
     assert first.attributes != second.attributes
-    seeded = release(data, Budget(Fraction(1)), draw=ExactSampler(SeededBits(1)))
+    seeded = plan_and_release(data, Budget(Fraction(1)), draw=ExactSampler(SeededBits(1)))
     assert not seeded.guarantee.private
     assert seeded.guarantee.seeded
 
@@ -178,8 +179,8 @@ def test_released_values_approach_the_statistics_as_epsilon_grows() -> None:
     x = np.clip(np.round(generator.normal(2 + klass, 0.8)), 0, 6).astype(int)
     money, k = generator.integers(0, 51, size), generator.integers(0, 3, size)
     data = statistics([tuple(map(int, row)) for row in zip(klass, x, money, k, strict=True)])  # type: ignore[misc]
-    model = release(data, Budget(Fraction(1000)), draw=ExactSampler(SeededBits(1)))
-    plain = release(data, Budget(Fraction(1)), "none")
+    model = plan_and_release(data, Budget(Fraction(1000)), draw=ExactSampler(SeededBits(1)))
+    plain = plan_and_release(data, Budget(Fraction(1)), "none")
     for private, exact in zip(model.attributes, plain.attributes, strict=True):
         if isinstance(private, Normal) and isinstance(exact, Normal):
             assert private.mean == pytest.approx(exact.mean, abs=0.02)
@@ -190,7 +191,7 @@ def test_released_values_approach_the_statistics_as_epsilon_grows() -> None:
 
 
 def test_a_model_without_privacy_says_so() -> None:
-    model = release(statistics([(0, 1, 2, 0)] * 9), Budget(Fraction(1)), "none")
+    model = plan_and_release(statistics([(0, 1, 2, 0)] * 9), Budget(Fraction(1)), "none")
     assert model.guarantee.epsilon is None
     assert not model.guarantee.private
     assert model.guarantee.composition == ()
@@ -206,7 +207,7 @@ def test_a_model_without_privacy_says_so() -> None:
 )
 def test_unknown_names_are_refused(arguments: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        release(statistics([]), Budget(Fraction(1)), **arguments)  # type: ignore[arg-type]
+        plan_and_release(statistics([]), Budget(Fraction(1)), **arguments)  # type: ignore[arg-type]
 
 
 def test_a_budget_too_small_for_its_queries_is_refused() -> None:

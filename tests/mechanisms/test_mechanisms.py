@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 from support.exact_sensitivity import runs_of
 from support.people import PEOPLE, people, people_domain, write_people
+from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
@@ -19,10 +20,10 @@ from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, 
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms import moments
+from dpnb_columnar.mechanisms import smooth_moments
 from dpnb_columnar.mechanisms.expected_error import expected_error
-from dpnb_columnar.mechanisms.moments import Job, pooled, release_moments, sample_size
-from dpnb_columnar.mechanisms.release import MECHANISMS, plan, release
+from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
+from dpnb_columnar.mechanisms.smooth_moments import Job, pooled, release_moments, sample_size
 from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.model.parameters import Normal, Table
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
@@ -73,7 +74,7 @@ def test_the_composition_table_of_a_mechanism(mechanism: str) -> None:
     """Two numeric attributes at two shares each, one categorical and the class counts at one: sixths."""
     spread, noise = SPREAD[mechanism], NOISE[mechanism]
     counts = "cauchy" if mechanism == "paper" else "laplace"
-    shares = plan(people_domain(), Budget(Fraction(6), Neighbours.REPLACE_ONE), mechanism)
+    shares = plan(people_domain(), Budget(Fraction(6), Neighbours.REPLACE_ONE), mechanism).shares
     assert [(share.query, share.attribute, share.values, share.noise) for share in shares] == [
         ("class counts", None, 2, counts),
         ("mean", "age", 2, noise),
@@ -88,7 +89,9 @@ def test_the_composition_table_of_a_mechanism(mechanism: str) -> None:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_the_class_counts_come_first(mechanism: str) -> None:
-    assert [share.query for share in plan(people_domain(), Budget(Fraction(1)), mechanism)].index("class counts") == 0
+    assert [share.query for share in plan(people_domain(), Budget(Fraction(1)), mechanism).shares].index(
+        "class counts"
+    ) == 0
 
 
 @pytest.mark.parametrize(
@@ -104,7 +107,7 @@ def test_the_class_counts_come_first(mechanism: str) -> None:
 )
 def test_the_papers_class_counts_never_spend_a_delta(noise: str | None, counts: str) -> None:
     delta = Fraction(0) if noise in (None, "cauchy", "polyplace") else Fraction(1, 10**6)
-    first, *others = plan(people_domain(), Budget(Fraction(1), delta=delta), "paper", noise)
+    first, *others = plan(people_domain(), Budget(Fraction(1), delta=delta), "paper", noise).shares
     assert first.noise == counts
     assert isinstance(first.row_loss, Pure)
     assert {type(share.row_loss) for share in others if share.query in ("mean", "variance")} == {
@@ -115,7 +118,7 @@ def test_the_papers_class_counts_never_spend_a_delta(noise: str | None, counts: 
 def test_the_papers_noise_is_what_it_prints(statistics: Statistics) -> None:
     """Cauchy noise of scale sqrt(2) S/epsilon' for moments and class counts, Laplace noise for tables."""
     told, epsilon = Told(), Fraction(1, 6)
-    release(statistics, Budget(Fraction(1)), "paper", draw=told)
+    plan_and_release(statistics, Budget(Fraction(1)), "paper", draw=told)
     assert len(told.asked) == 2 + 8 + 4
     for place, (_, scale, noise) in enumerate(told.asked):
         if place < 10:
@@ -128,11 +131,11 @@ def test_the_papers_noise_is_what_it_prints(statistics: Statistics) -> None:
 
 
 def test_a_mechanism_has_a_noise_of_its_own_and_takes_others(statistics: Statistics) -> None:
-    assert release(statistics, Budget(Fraction(1)), "paper").guarantee.noise == "cauchy"
-    assert release(statistics, Budget(Fraction(1)), "paper", "student-3").guarantee.noise == "student-3"
-    assert release(statistics, Budget(Fraction(1)), "trimmed-mean").guarantee.noise == "polyplace"
+    assert plan_and_release(statistics, Budget(Fraction(1)), "paper").guarantee.noise == "cauchy"
+    assert plan_and_release(statistics, Budget(Fraction(1)), "paper", "student-3").guarantee.noise == "student-3"
+    assert plan_and_release(statistics, Budget(Fraction(1)), "trimmed-mean").guarantee.noise == "polyplace"
     for mechanism in ("global", "global-variance"):
-        assert release(statistics, Budget(Fraction(1)), mechanism).guarantee.noise is None
+        assert plan_and_release(statistics, Budget(Fraction(1)), mechanism).guarantee.noise is None
         with pytest.raises(UsageError, match="takes no noise family"):
             plan(people_domain(), Budget(Fraction(1)), mechanism, "laplace")
 
@@ -146,7 +149,7 @@ def test_untrimmed_moments_are_of_samples_of_public_size(
     mechanism: str, sizes: tuple[int, int], statistics: Statistics
 ) -> None:
     told = Told(dict(enumerate(map(Fraction, sizes))))
-    release(statistics, Budget(Fraction(1)), mechanism, draw=told)
+    plan_and_release(statistics, Budget(Fraction(1)), mechanism, draw=told)
     asked = iter(told.asked[2:10])
     for attribute in statistics.domain.numeric:
         cells = attribute.scale.cells
@@ -168,7 +171,7 @@ def test_untrimmed_moments_are_of_samples_of_public_size(
 def test_squares_and_means_without_noise_give_the_trimmed_variance(statistics: Statistics) -> None:
     """The same window is cut of both columns, so what ``trimmed-mean`` makes of them is what ``smooth`` releases."""
     with_squares, direct = (
-        release(statistics, Budget(Fraction(1)), name, draw=Told()) for name in ("trimmed-mean", "smooth")
+        plan_and_release(statistics, Budget(Fraction(1)), name, draw=Told()) for name in ("trimmed-mean", "smooth")
     )
     for one, two in zip(with_squares.attributes, direct.attributes, strict=True):
         if isinstance(one, Normal) and isinstance(two, Normal):
@@ -198,7 +201,9 @@ def test_squares_beyond_the_largest_code_are_rounded_to_a_public_unit(tmp_path: 
     frame.write_parquet(tmp_path / "wide.parquet")
     counted = dpnb.aggregate(tmp_path / "wide.parquet", domain=domain)
     assert squares_shift(domain.numeric[0].scale.cells) == 8
-    told, direct = (release(counted, Budget(Fraction(8)), name, draw=Told()) for name in ("trimmed-mean", "smooth"))
+    told, direct = (
+        plan_and_release(counted, Budget(Fraction(8)), name, draw=Told()) for name in ("trimmed-mean", "smooth")
+    )
     one, two = told.attributes[0], direct.attributes[0]
     assert isinstance(one, Normal)
     assert isinstance(two, Normal)
@@ -210,7 +215,7 @@ def test_squares_beyond_the_largest_code_are_rounded_to_a_public_unit(tmp_path: 
 
 def spoiled(statistics: Statistics, mechanism: str, answers: dict[int, Fraction]) -> list[Normal]:
     """Parameters of ``age`` and ``hours``; draws 2 and 3 are means of ``age``, 4 and 5 its spread, by class."""
-    model = release(statistics, Budget(Fraction(100)), mechanism, draw=Told(answers))
+    model = plan_and_release(statistics, Budget(Fraction(100)), mechanism, draw=Told(answers))
     return [parameters for parameters in model.attributes if isinstance(parameters, Normal)]
 
 
@@ -253,10 +258,10 @@ def test_the_paper_truncates_at_zero_and_does_nothing_else(statistics: Statistic
     assert age.released_variance == (-1, 1e9)
     assert usual.released_variance is not None
     assert usual.deviation == pytest.approx(np.sqrt(usual.released_variance)), "no correction for what was trimmed"
-    empty = release(statistics, Budget(Fraction(1)), "paper", draw=Told({0: Fraction(-500), 1: Fraction(29)}))
+    empty = plan_and_release(statistics, Budget(Fraction(1)), "paper", draw=Told({0: Fraction(-500), 1: Fraction(29)}))
     assert empty.classes.released == (-500, 29)
     assert empty.classes.probability == (1 / 31, 30 / 31)
-    noisy = release(statistics, Budget(Fraction(1)), "paper", draw=Told({10: Fraction(-7), 11: Fraction(5)}))
+    noisy = plan_and_release(statistics, Budget(Fraction(1)), "paper", draw=Told({10: Fraction(-7), 11: Fraction(5)}))
     table = noisy.attributes[-1]
     assert isinstance(table, Table)
     assert table.released[0] == (-7, 5)
@@ -295,7 +300,7 @@ def test_the_outlook_of_a_constant_sensitivity_is_exact() -> None:
     domain, tail = people_domain(), -math.log(0.05)
     for mechanism, spread in (("global", math.sqrt(99) * 100 / 100), ("global-variance", 99 * 100**2 / 100**2)):
         counts, mean, other, *_ = (
-            expected_error(domain, share, 100) for share in plan(domain, Budget(Fraction(6)), mechanism)
+            expected_error(domain, share, 100) for share in plan(domain, Budget(Fraction(6)), mechanism).shares
         )
         assert counts == pytest.approx(tail)
         assert mean == pytest.approx(tail * 100 / 100)
@@ -309,7 +314,7 @@ def test_the_outlook_is_in_the_attributes_unit(mechanism: str) -> None:
     def errors(step: str, upper: str) -> list[float]:
         document = {"label": PEOPLE["label"], "attributes": {"x": {"lower": 0, "upper": upper, "step": step}}}
         domain: Domain = read_domain("units", document, "test")
-        return [expected_error(domain, share, 10**5) for share in plan(domain, Budget(Fraction(1)), mechanism)]
+        return [expected_error(domain, share, 10**5) for share in plan(domain, Budget(Fraction(1)), mechanism).shares]
 
     for cells in (200, 10**6):
         _, mean, spread = errors("1", str(cells))
@@ -329,7 +334,7 @@ def test_pooled_columns_are_all_classes_together() -> None:
 
 def test_moments_of_any_columns_are_released_in_order(statistics: Statistics) -> None:
     """One column of all classes together, as well as one per class."""
-    shares = plan(people_domain(), Budget(Fraction(6)), "smooth")
+    shares = plan(people_domain(), Budget(Fraction(6)), "smooth").shares
     columns = statistics.columns["age"]
     jobs = [
         Job("mean", pooled(columns), 1000, 1000, 100, shares[1]),
@@ -350,6 +355,6 @@ def test_columns_searched_side_by_side_give_the_same_model(
     mechanism: str, statistics: Statistics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     budget = Budget(Fraction(1))
-    in_turn = release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3)))
-    monkeypatch.setattr(moments, "FEW_RUNS", 0)
-    assert release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3))) == in_turn
+    in_turn = plan_and_release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3)))
+    monkeypatch.setattr(smooth_moments, "FEW_RUNS", 0)
+    assert plan_and_release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3))) == in_turn

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 from support.people import PEOPLE, people
 from support.recorded_draws import Drawn, Forced, counted, draws, total_loss, worst_loss
+from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget, Neighbours, Pure, Share
-from dpnb_columnar.mechanisms.release import release
 
 
 def neighbouring_draws(path: Path, mechanism: str, budget: Budget) -> tuple[list[Drawn], list[Drawn], list[Share]]:
@@ -23,7 +23,7 @@ def neighbouring_draws(path: Path, mechanism: str, budget: Budget) -> tuple[list
     frame = people(60).with_columns(income=pl.lit("low"))
     other = frame.with_columns(income=pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("high")).otherwise("income"))
     first, second = (counted(path, rows, PEOPLE) for rows in (frame, other))
-    told = release(first, budget, mechanism, draw=Forced(500)).guarantee.composition
+    told = plan_and_release(first, budget, mechanism, draw=Forced(500)).guarantee.composition
     shares = [share for share in told for _ in range(share.values)]
     return draws(first, budget, mechanism), draws(second, budget, mechanism), shares
 

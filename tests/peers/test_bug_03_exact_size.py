@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.people import PEOPLE, TYPES, people
 from support.recorded_draws import MECHANISMS, Forced, counted
+from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
@@ -25,7 +26,6 @@ from dpnb_columnar.budget import Budget, Share
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms import postprocessing, queries
 from dpnb_columnar.mechanisms.queries import noisy_counts
-from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.parameters import ClassCounts
 from dpnb_columnar.noise import Sampler
@@ -51,7 +51,7 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> list[Statistics]:
 
 def models(counts: list[Statistics], mechanism: str, answer: int) -> list[dict[str, Any]]:
     """Documents of their models, every draw answered alike."""
-    return [to_document(release(one, Budget(Fraction(1)), mechanism, draw=Forced(answer))) for one in counts]
+    return [to_document(plan_and_release(one, Budget(Fraction(1)), mechanism, draw=Forced(answer))) for one in counts]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

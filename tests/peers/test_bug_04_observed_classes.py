@@ -15,11 +15,11 @@ import polars as pl
 import pytest
 from support.people import TYPES, people, people_domain, write_people
 from support.recorded_draws import MECHANISMS, Forced, counted, draws
+from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.model_document import to_document
 
 SURVEY: Mapping[str, Any] = {
@@ -67,7 +67,7 @@ def test_bug_04_a_model_has_the_declared_classes_and_categories(mechanism: str, 
     shapes = []
     for frame in ROWS.values():
         statistics = counted(tmp_path / "people.parquet", frame, SURVEY)
-        shapes.append(shape(to_document(release(statistics, Budget(Fraction(1)), mechanism, draw=Forced(9)))))
+        shapes.append(shape(to_document(plan_and_release(statistics, Budget(Fraction(1)), mechanism, draw=Forced(9)))))
     assert all(found == shapes[0] for found in shapes)
 
 

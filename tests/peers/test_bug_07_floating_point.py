@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 from support.people import people, people_domain, write_people
 from support.recorded_draws import counted, draws, every_noise, loss_of
+from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Pure
-from dpnb_columnar.mechanisms.moments import GRID_BITS
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family, smooth_noise
 from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.model.parameters import Normal
@@ -116,7 +116,7 @@ def off_the_grid(path: Path, sampler: Sampler, noise: str | None = None) -> floa
     delta = Fraction(0) if noise is None or smooth_family(noise).kind is Pure else Fraction(1, 10**6)
     released: list[float] = []
     for _ in range(2):
-        model = release(statistics, Budget(Fraction(1), delta=delta), "smooth", noise, sampler)
+        model = plan_and_release(statistics, Budget(Fraction(1), delta=delta), "smooth", noise, sampler)
         for parameters in model.attributes:
             assert isinstance(parameters, Normal)
             released += [*parameters.released_mean, *parameters.released_spread[1]]

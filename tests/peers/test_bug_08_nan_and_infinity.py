@@ -21,12 +21,12 @@ import pytest
 from support.mechanisms import PRIVATE
 from support.people import DECLARATION, PEOPLE, people, write_people
 from support.recorded_draws import by_every_engine
+from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.release import release
 
 ROWS, EVERY = 300, 4
 INFINITY, NAN = math.inf, math.nan
@@ -126,7 +126,7 @@ def test_bug_08_a_nan_budget_releases_nothing(mechanism: str, people_file: Path)
     """Past every door that reads numbers, noise itself refuses to be made from NaN."""
     nan: Any = NAN
     with pytest.raises((ValueError, UsageError), match="epsilon"):
-        release(dpnb.aggregate(people_file), Budget(nan), mechanism)
+        plan_and_release(dpnb.aggregate(people_file), Budget(nan), mechanism)
 
 
 @pytest.mark.parametrize("mechanism", PRIVATE)

@@ -22,7 +22,7 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Neighbours, Pure, Weights, total
-from dpnb_columnar.mechanisms.release import plan
+from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.noise import Laplace
 
 WEIGHTS = st.fractions(Fraction(1, 100), 100)
@@ -53,7 +53,7 @@ def calibrated(neighbours: Neighbours, epsilon: str, weights: str | None) -> lis
     """Per query, what its neighbours cost, from what its noise is calibrated to."""
     divided = None if weights is None else Weights(*map(Fraction, weights.split(":")))
     found = []
-    for share in plan(people_domain(), Budget(Fraction(epsilon), neighbours, divided)):
+    for share in plan(people_domain(), Budget(Fraction(epsilon), neighbours, divided)).shares:
         assert isinstance(share.row_loss, Pure)
         found.append((share.row_loss.epsilon * neighbours.rows, share.row_loss.epsilon))
     return found
@@ -65,7 +65,7 @@ def calibrated(neighbours: Neighbours, epsilon: str, weights: str | None) -> lis
 def test_bug_09_any_weights_use_up_any_epsilon(
     mechanism: str, epsilon: Fraction, numeric: Fraction, categorical: Fraction, counts: Fraction
 ) -> None:
-    shares = plan(people_domain(), Budget(epsilon, weights=Weights(numeric, categorical, counts)), mechanism)
+    shares = plan(people_domain(), Budget(epsilon, weights=Weights(numeric, categorical, counts)), mechanism).shares
     assert total(shares) == Pure(epsilon)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from support.mechanisms import PRIVATE
 from support.people import DECLARATION, people, people_domain, write_people
+from support.releases import plan_and_release
 from support.running import Run, parser_of
 
 import dpnb_columnar as dpnb
@@ -66,7 +67,7 @@ def test_bug_10_no_two_models_of_the_same_rows_are_alike(mechanism: str, people_
 def test_bug_10_the_same_comparison_finds_a_default_seed(people_file: Path, run: Run) -> None:
     assert repeats(trained(run, people_file, "--seed", 42))
     statistics, budget = dpnb.aggregate(people_file), Budget(Fraction(1))
-    assert repeats(lambda: released(release(statistics, budget, draw=ExactSampler(SeededBits(42)))))
+    assert repeats(lambda: released(plan_and_release(statistics, budget, draw=ExactSampler(SeededBits(42)))))
 
 
 TRAIN_TWICE = """

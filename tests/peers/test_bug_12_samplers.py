@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.recorded_draws import every_noise, survival_at
+from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget, Pure
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import read_domain
-from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, Sampler, SystemBits
 
@@ -72,7 +72,9 @@ COUNTED = statistics_of_classes(500, [0, 1, 41, 1000, 10**9])
 
 def errors_of_counts(epsilon: Fraction, sampler: Sampler | None = None) -> Any:
     """Released minus exact class counts of 12 releases. Shape (6_000,), int64."""
-    released = [release(COUNTED, Budget(epsilon), "majority", draw=sampler).classes.released for _ in range(12)]
+    released = [
+        plan_and_release(COUNTED, Budget(epsilon), "majority", draw=sampler).classes.released for _ in range(12)
+    ]
     return (np.array(released) - COUNTED.class_counts).ravel()
 
 
@@ -172,7 +174,7 @@ def moments_of(noise: str) -> tuple[NoiseFamily, Any]:
     noted = Noted(ExactSampler(SystemBits()))
     delta = Fraction(0) if smooth_family(noise).kind is Pure else Fraction(1, 10**6)
     statistics = statistics_of_classes(120, [0, 1, 12, 40])
-    release(statistics, Budget(Fraction(1), delta=delta), "smooth", noise, noted)
+    plan_and_release(statistics, Budget(Fraction(1), delta=delta), "smooth", noise, noted)
     ((family, drawn),) = noted.drawn.items()
     return family, np.array(drawn)
 

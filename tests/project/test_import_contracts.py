@@ -96,7 +96,8 @@ def test_release_loads_no_engine() -> None:
     program = f"""
 import numpy as np
 from dpnb_columnar.{PRIVATE_SIDE}.statistics import Cells, assemble
-from dpnb_columnar.mechanisms.release import MECHANISMS, release
+from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
+from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.budget import Budget, parse_epsilon
 from dpnb_columnar.domain import read_domain
 
@@ -108,7 +109,7 @@ domain = read_domain("test", document, "test")
 classes, codes, counts = np.array([0, 1]), np.array([0, 0]), np.array([50, 70])
 statistics = assemble(domain, [Cells(name, classes, codes, counts) for name in (None, "x", "k")])
 for mechanism in MECHANISMS:
-    release(statistics, Budget(parse_epsilon("1")), mechanism)
+    release(statistics, plan(domain, Budget(parse_epsilon("1")), mechanism))
 """
     modules = loaded(program)
     assert "dpnb_columnar.mechanisms.smooth" in modules

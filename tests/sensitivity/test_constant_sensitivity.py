@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.exact_sensitivity import runs_of
 
-from dpnb_columnar.mechanisms.laplace import CONSTANT_MOMENTS
-from dpnb_columnar.mechanisms.moments import MOMENTS
+from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
+from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size
 from dpnb_columnar.sensitivity.column import LARGEST_CODE, LARGEST_SIZE
 from dpnb_columnar.sensitivity.global_sensitivity import deviation_sensitivity, rounded_deviation

@@ -16,11 +16,12 @@ from flint import ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.exact_sensitivity import PRECISION, Ranks, ball, exact_mean_sensitivity, exact_variance_bound, runs_of
+from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget, Pure, Weights
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import read_domain
-from dpnb_columnar.mechanisms.release import MECHANISMS, release
+from dpnb_columnar.mechanisms.plan import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.model.model import Model, load_model
@@ -180,7 +181,7 @@ def test_every_location_is_exact_and_every_scale_encloses_its_bound(
 ) -> None:
     """Samples from 8 to 2**45 values of classes from none to 10**10 rows, on grids from 1 to 2**32 cells."""
     recorder = Recorder(sizes)
-    release(STATISTICS, budget(epsilon, noise), noise=noise, draw=recorder)
+    plan_and_release(STATISTICS, budget(epsilon, noise), noise=noise, draw=recorder)
     asked = iter(recorder.asked[len(sizes) :])
     for attribute in DOMAIN.numeric:
         for moment, exact in enumerate((exact_mean_sensitivity, exact_variance_bound)):
@@ -210,7 +211,7 @@ def test_real_noise_on_extreme_rows_gives_a_usable_model(
     mechanism: str, noise: str | None, epsilon: Fraction, tmp_path: Path
 ) -> None:
     spent = budget(epsilon, noise) if noise else Budget(epsilon)
-    check_usable(release(STATISTICS, spent, mechanism, noise, ExactSampler(SeededBits(3))), tmp_path)
+    check_usable(plan_and_release(STATISTICS, spent, mechanism, noise, ExactSampler(SeededBits(3))), tmp_path)
 
 
 @pytest.mark.parametrize("counts", [Fraction(1, 10**20), Fraction(1, 10**200)], ids=["1e-20", "1e-200"])
@@ -221,7 +222,7 @@ def test_hardly_any_budget_for_the_class_counts_gives_samples_of_the_largest_siz
     """Noise of 10**20 rows and more on the class counts: the public sizes end at 2**45."""
     weights = Weights(Fraction(1), Fraction(1), counts)
     draws = ExactSampler(SeededBits(seed))
-    model = release(STATISTICS, Budget(Fraction(1), weights=weights), draw=draws)
+    model = plan_and_release(STATISTICS, Budget(Fraction(1), weights=weights), draw=draws)
     assert max(map(abs, model.classes.released)) > LARGEST_SIZE
     check_usable(model, tmp_path)
 
@@ -271,7 +272,7 @@ class Answers:
 @pytest.mark.parametrize("mechanism", [name for name, mechanism in MECHANISMS.items() if mechanism.private])
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_one_answer_to_everything_gives_a_usable_model(mechanism: str, answer: str, tmp_path: Path) -> None:
-    check_usable(release(STATISTICS, Budget(Fraction(1)), mechanism, draw=Answers([answer])), tmp_path)
+    check_usable(plan_and_release(STATISTICS, Budget(Fraction(1)), mechanism, draw=Answers([answer])), tmp_path)
 
 
 @pytest.mark.parametrize("mechanism", [name for name, mechanism in MECHANISMS.items() if mechanism.private])
@@ -280,5 +281,5 @@ def test_one_answer_to_everything_gives_a_usable_model(mechanism: str, answer: s
 def test_mixed_answers_give_a_usable_model(
     mechanism: str, answers: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    model = release(STATISTICS, Budget(Fraction(1)), mechanism, draw=Answers(answers))
+    model = plan_and_release(STATISTICS, Budget(Fraction(1)), mechanism, draw=Answers(answers))
     check_usable(model, tmp_path_factory.mktemp("models"))

@@ -13,6 +13,7 @@ from support.real_data import prepared
 from dpnb_columnar.budget import Budget, parse_epsilon
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.study.cross_validation import Fold, accuracies, read_folds
 
 SEEDS = range(5)
@@ -29,8 +30,8 @@ def folds(file: Path, seed: int) -> list[Fold]:
 
 
 def mean_accuracy(file: Path, mechanism: str, epsilon: str) -> float:
-    budget = Budget(parse_epsilon(epsilon))
-    return float(np.mean([accuracies(folds(file, seed), budget, mechanism, seed=seed) for seed in SEEDS]))
+    planned = plan(find_domain([file]).domain, Budget(parse_epsilon(epsilon)), mechanism)
+    return float(np.mean([accuracies(folds(file, seed), planned, seed) for seed in SEEDS]))
 
 
 @pytest.mark.xdist_group("adult")

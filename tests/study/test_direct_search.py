@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines.local import aggregate
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.mechanisms import smooth
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
@@ -59,7 +60,7 @@ def test_direct_search_of_a_census_finds_what_a_release_uses(census: Path, monke
 
     pl.read_parquet(census).head(3000).write_parquet(small)
     statistics = aggregate(open_parquet([small], domain), domain)
-    found = direct_sensitivities(statistics, budget)
+    found = direct_sensitivities(statistics, plan(domain, budget))
     drawn: list[float] = []
 
     class Recording(ExactSampler):
@@ -71,7 +72,7 @@ def test_direct_search_of_a_census_finds_what_a_release_uses(census: Path, monke
             drawn.append(float(scale))
             return super().__call__(location, scale, noise, grid_bits)
 
-    release(statistics, budget, smooth.Smooth.name, None, Recording(SeededBits(1)))
+    plan_and_release(statistics, budget, smooth.Smooth.name, None, Recording(SeededBits(1)))
     expected = [
         value for name in (a.name for a in domain.numeric) for q in ("mean", "variance") for value in found[q, name]
     ]

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import mini_plan
+from support.releases import plan_and_release
 from test_folds import fitting, tiny_domain
 
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.study.accuracy import exact_moments, moment_errors
@@ -46,7 +46,7 @@ def test_exact_moments_are_those_of_the_rows(folds: Folds, tmp_path: Path) -> No
 def test_errors_of_shifted_and_stretched_distributions(folds: Folds) -> None:
     statistics = folds.training(0, tiny_domain())
     exact = exact_moments(statistics)
-    plain = release(statistics, Budget(Fraction(1)), "none")
+    plain = plan_and_release(statistics, Budget(Fraction(1)), "none")
     errors = moment_errors(plain, exact)
     assert errors.mean == pytest.approx(0, abs=1e-9)
     assert errors.variance == pytest.approx(0, abs=1e-9)
@@ -60,7 +60,7 @@ def test_errors_of_shifted_and_stretched_distributions(folds: Folds) -> None:
 
 def test_classes_without_spread_are_left_out(folds: Folds) -> None:
     statistics = folds.training(0, tiny_domain())
-    plain = release(statistics, Budget(Fraction(1)), "none")
+    plain = plan_and_release(statistics, Budget(Fraction(1)), "none")
     exact = {name: (None, *moments[1:]) for name, moments in exact_moments(statistics).items()}
     first = tuple(
         replace(each, mean=(1e9, *each.mean[1:])) if isinstance(each, Normal) else each for each in plain.attributes
@@ -70,7 +70,7 @@ def test_classes_without_spread_are_left_out(folds: Folds) -> None:
 
 def test_models_without_normal_distributions_have_no_errors(folds: Folds) -> None:
     statistics = folds.training(0, tiny_domain())
-    found = moment_errors(release(statistics, Budget(Fraction(1)), "histogram"), exact_moments(statistics))
+    found = moment_errors(plan_and_release(statistics, Budget(Fraction(1)), "histogram"), exact_moments(statistics))
     assert (found.mean, found.variance) == (None, None)
 
 

@@ -14,7 +14,7 @@ from support import mini_plan
 
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.release import plan as composition
+from dpnb_columnar.mechanisms.plan import plan as composition
 from dpnb_columnar.simulate import synthetic
 from dpnb_columnar.study import plan as plans
 from dpnb_columnar.study.data_sets import widened
@@ -84,7 +84,7 @@ def test_every_budget_of_the_plan_can_be_divided(plan: Plan) -> None:
             key = (unit.method, unit.weights, unit.bounds, unit.dataset, epsilon)
             if key not in tried and unit.method.private:
                 tried.add(key)
-                assert composition(wide, budget, unit.method.mechanism, unit.method.noise)
+                assert composition(wide, budget, unit.method.mechanism, unit.method.noise).shares
     assert len(tried) > 100
 
 

@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import mini_plan
 from support.model_cases import declared, histogram_of, model_of, models, normal_of, table_of
+from support.releases import plan_and_release
 from test_folds import fitting, tiny_domain
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain
-from dpnb_columnar.mechanisms.release import MECHANISMS, release
+from dpnb_columnar.mechanisms.plan import MECHANISMS
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.study.coded_rows import code_rows
@@ -41,7 +42,7 @@ def all_rows(file: Path, domain: Domain) -> HeldOut:
 
 def released(folds: Folds, domain: Domain, mechanism: str, epsilon: str) -> Model:
     budget, draw = Budget(Fraction(epsilon)), ExactSampler(SeededBits(11))
-    return release(folds.training(0, domain), budget, mechanism, None, draw)
+    return plan_and_release(folds.training(0, domain), budget, mechanism, None, draw)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -20,20 +20,21 @@ from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms import (
     adaptive_histogram,
+    global_moments,
     histogram,
-    laplace,
-    moments,
     postprocessing,
     queries,
     smooth,
+    smooth_moments,
     smooth_noise,
 )
 from dpnb_columnar.mechanisms import release as boundary
 from dpnb_columnar.mechanisms.baselines import Majority
-from dpnb_columnar.mechanisms.laplace import CONSTANT_MOMENTS, ConstantMoment
-from dpnb_columnar.mechanisms.mechanism import Release
-from dpnb_columnar.mechanisms.moments import GRID_BITS, MOMENTS, Moment
-from dpnb_columnar.mechanisms.queries import PrivateCounts, categorical_requests, class_counts_request, release_table
+from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS, ConstantMoment
+from dpnb_columnar.mechanisms.mechanism import QueryContext
+from dpnb_columnar.mechanisms.plan import MECHANISMS
+from dpnb_columnar.mechanisms.queries import PrivateCounts, categorical_requests, class_counts_request, noisy_table
+from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS, MOMENTS, Moment
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
 from dpnb_columnar.noise import (
     ClassicalGaussian,
@@ -55,7 +56,7 @@ DOUBLE = "double"
 
 
 def register(patch: Patch, mechanism: Any) -> None:
-    patch.setitem(boundary.MECHANISMS, DOUBLE, mechanism)
+    patch.setitem(MECHANISMS, DOUBLE, mechanism)
 
 
 def pure(share: Share) -> Fraction:
@@ -84,21 +85,21 @@ class ClassSums(PrivateCounts):
         ]
         return [class_counts_request(domain, weights), *sums, *categorical_requests(domain, weights.categorical)]
 
-    def attributes(self, release: Release) -> list[AttributeParameters]:
-        domain = release.statistics.domain
-        found: list[AttributeParameters] = [self.sums(release, attribute) for attribute in domain.numeric]
-        return [*found, *(release_table(release, attribute) for attribute in domain.categorical)]
+    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
+        domain = context.statistics.domain
+        found: list[AttributeParameters] = [self.sums(context, attribute) for attribute in domain.numeric]
+        return [*found, *(noisy_table(context, attribute) for attribute in domain.categorical)]
 
-    def sums(self, release: Release, attribute: Numeric) -> AttributeParameters:
-        noise, sensitivity = Laplace(pure(release.shares["sums", attribute.name])), self.sensitivity(attribute)
+    def sums(self, context: QueryContext, attribute: Numeric) -> AttributeParameters:
+        noise, sensitivity = Laplace(pure(context.shares["sums", attribute.name])), self.sensitivity(attribute)
         sums = [
             sum((attribute.lower + int(code) * attribute.step) * int(count) for code, count in pairs)
-            for column in release.statistics.columns[attribute.name]
+            for column in context.statistics.columns[attribute.name]
             for pairs in [list(zip(column.codes, column.counts, strict=True))]
         ]
-        released = [release.draw(Fraction(total), sensitivity, noise, GRID_BITS) for total in sums]
+        released = [context.draw(Fraction(total), sensitivity, noise, GRID_BITS) for total in sums]
         ones = [Fraction(1)] * len(released)
-        return postprocessing.normal(attribute, released, ones, [1.0] * len(released), release.sizes)
+        return postprocessing.normal(attribute, released, ones, [1.0] * len(released), context.sizes)
 
 
 def label_change_forgotten(patch: Patch) -> None:
@@ -135,7 +136,7 @@ def literal_mean_sensitivity(patch: Patch) -> None:
 
 def beta_too_large(patch: Patch) -> None:
     """A product where a division was meant: the sensitivity is less smooth than the noise allows."""
-    patch.setattr(moments, "searched_beta", lambda beta: searched_beta(beta) * 4)
+    patch.setattr(smooth_moments, "searched_beta", lambda beta: searched_beta(beta) * 4)
 
 
 def family_too_light(patch: Patch) -> None:
@@ -241,11 +242,11 @@ def asked_twice(patch: Patch) -> None:
 
 def size_of_the_rows(patch: Patch) -> None:
     """Sample size and trim follow the exact number of rows of a class."""
-    for mechanisms in (smooth, laplace):
+    for mechanisms in (smooth, global_moments):
         patch.setattr(
-            mechanisms, "class_sizes", lambda release: [max(int(n), 8) for n in release.statistics.class_counts]
+            mechanisms, "class_sizes", lambda context: [max(int(n), 8) for n in context.statistics.class_counts]
         )
-    patch.setattr(adaptive_histogram, "_size", lambda release: max(int(release.statistics.class_counts.sum()), 8))
+    patch.setattr(adaptive_histogram, "_size", lambda context: max(int(context.statistics.class_counts.sum()), 8))
 
 
 def clipping_forgotten(patch: Patch) -> None:

@@ -17,13 +17,13 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Budget, Concentrated, Loss, Pure
 from dpnb_columnar.counting.engines import duckdb, polars
 from dpnb_columnar.counting.statistics import Statistics, assemble
-from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.noise.family import Floats
 from dpnb_columnar.rows.parquet import open_parquet
 from support.mechanisms import PRIVATE
 from support.people import people_domain, write_people
+from support.releases import plan_and_release
 
 MECHANISMS = tuple(PRIVATE)
 
@@ -55,7 +55,7 @@ def draws(
 ) -> list[Drawn]:
     """Every draw of a release in which each answer, released class counts included, is the one given."""
     forced = Forced(answer)
-    release(statistics, budget, mechanism, noise, forced)
+    plan_and_release(statistics, budget, mechanism, noise, forced)
     return forced.calls
 
 

@@ -11,10 +11,11 @@ import numpy as np
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.mechanisms.release import MECHANISMS, release
+from dpnb_columnar.mechanisms.plan import MECHANISMS
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from support.model_cases import declared
+from support.releases import plan_and_release
 
 DOMAIN = declared(
     {
@@ -51,7 +52,7 @@ SEED = 8_675_309_424_242
 def released(mechanism: str, **options: Any) -> Model:
     """A model of the exact statistics, with a seed unless one is given."""
     budget = Budget(options.pop("epsilon", Fraction(1, 2)), options.pop("neighbours", Neighbours.ADD_REMOVE))
-    return release(exact_statistics(), budget, mechanism, **options)
+    return plan_and_release(exact_statistics(), budget, mechanism, **options)
 
 
 MODELS = {

@@ -59,9 +59,9 @@ def command(
         check_parquet(target)
         check_target(target, overwrite, [*rows.files, *([] if config is None else [config])])
         with output_lock(target):
-            count = rows.open(found.domain)
+            checked = rows.check(found.domain)
             options.tell_domain(found)
             with stage("counting"):
-                statistics = count()
+                statistics = checked.count()
             save_statistics(statistics, target, overwrite=overwrite)
     say(f"wrote {target}: CONFIDENTIAL, exact counts", "written", output=str(target))

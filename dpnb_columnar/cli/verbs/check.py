@@ -77,10 +77,10 @@ def command(
 def _least_rows(found: FoundDomain, epsilon: str) -> int:
     """Rows that a class needs so that the noise in its count is below a tenth."""
     from dpnb_columnar.mechanisms.expected_error import expected_error
-    from dpnb_columnar.mechanisms.release import plan
+    from dpnb_columnar.mechanisms.plan import plan
 
-    shares = plan(found.domain, options.budget(epsilon, "0", Neighbours.ADD_REMOVE, None, None), "smooth", None)
-    counts = next(share for share in shares if share.attribute is None)
+    budget = options.budget(epsilon, "0", Neighbours.ADD_REMOVE, None, None)
+    counts = plan(found.domain, budget).shares[0]
     return math.ceil(USEFUL * expected_error(found.domain, counts, 1))
 
 

@@ -69,7 +69,7 @@ def command(
     from dpnb_columnar.cli.tables import tell
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.mechanisms.expected_error import expected_error
-    from dpnb_columnar.mechanisms.release import plan
+    from dpnb_columnar.mechanisms.plan import plan
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
     files = resolve_files(data)
@@ -77,19 +77,19 @@ def command(
     if no_advice and declared_rows is not None and not is_rule(delta):
         raise UsageError("declared rows: nothing depends on them with --no-advice; leave one of the two out")
     known = options.declared(found, declared_rows)
-    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, known)
+    budget = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, known)
     open_parquet(files, found.domain)
     sizes = rows or [10_000, 1_000_000]
-    shares = plan(found.domain, spent, mechanism, noise)
+    planned = plan(found.domain, budget, mechanism, noise)
     say(f"domain {found.domain.name}, from {found.origin}")
     options.tell_rule(delta, known)
-    if mechanism == "none":
+    if not planned.mechanism.private:
         say("mechanism none: NOT PRIVATE, nothing is protected and nothing is spent")
         return
-    say(options.released_under(spent, mechanism))
+    say(options.released_under(planned))
     say()
-    errors = [[f"{expected_error(found.domain, share, size):.3g}" for size in sizes] for share in shares]
-    composition_table(shares, [f"error at {size} rows" for size in sizes], errors)
+    errors = [[f"{expected_error(found.domain, share, size):.3g}" for size in sizes] for share in planned.shares]
+    composition_table(planned.shares, [f"error at {size} rows" for size in sizes], errors)
     say()
     say("a count's error is in rows, a variance's in squared units")
     if mechanism in {"histogram", "adaptive-histogram"}:
@@ -99,5 +99,5 @@ def command(
     say()
     with stage("rehearsing"):
         assumed = known or options.DeclaredNumber(sizes[0] * len(found.domain.classes), "--rows in each class")
-        advice = advise(found.domain, spent, assumed.rows)
+        advice = advise(found.domain, budget, assumed.rows)
     tell(advice, assumed.origin)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,8 +18,8 @@ from dpnb_columnar.rows.database_address import Dialect
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.counting.inputs import Rows
     from dpnb_columnar.counting.statistics import Statistics
-    from dpnb_columnar.domain import Domain
     from dpnb_columnar.rows.database_address import Database
 
 
@@ -82,39 +82,54 @@ def command(
       dpnb-columnar release postgresql://curator@db/census --table person \\
           --dataset census --output census.model.json
     """
-    from dpnb_columnar.cli.releasing import Job, carry_out, payer, planned, rehearse
+    from dpnb_columnar.cli.model_output import ModelOutput, payment, rehearse, sampler
+    from dpnb_columnar.mechanisms.plan import plan
     from dpnb_columnar.model.model_files import check_suffix
+    from dpnb_columnar.training import train
 
     check_suffix(output)
     database = batch.database_in(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
-    named = _named(dataset, domain, label)
-    counted: Callable[[], Statistics]
+    found, rows = _rows(database, table, query, files, _named(dataset, domain, label))
+    declared = options.rows_for(found, delta, declared_rows)
+    budget = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, declared)
+    planned = plan(found.domain, budget, mechanism, noise)
+    paid = payment(planned, _names(files, database, table, query), seed, ledger, account, run_id)
+    inputs = [*files, *(file for file in (domain, query, ledger, config) if file is not None)]
+    model_output = ModelOutput(output, overwrite, inputs, found, delta, declared)
+    if dry_run:
+        batch.show_settings(context, options.settled(found, declared))
+        rehearse(planned, rows, paid, model_output)
+    else:
+        train(planned, rows, paid, sampler(seed), model_output)
+
+
+def _rows(
+    database: Database | None, table: str | None, query: Path | None, files: Sequence[Path], named: FoundDomain | None
+) -> tuple[FoundDomain, Rows]:
+    """Find what counts the rows, or holds their counts, and their domain.
+
+    Args:
+        database: The database that counts, if one does.
+        table: Its table.
+        query: File of its query.
+        files: Statistics files, where there is no database.
+        named: The domain that options name.
+
+    Raises:
+        UsageError: if no domain is named and none is carried, or if options do not go together.
+        dpnb_columnar.errors.Error: if a file cannot be read.
+    """
+    from dpnb_columnar.counting.inputs import Counted
+
     if database is None:
         total = _added(files, named)
-        found, counted = named or _carried(total), lambda: total
-    elif named is None:
+        return named or _carried(total), Counted(total)
+    if named is None:
         raise UsageError(f"{database}: carries no domain; name one with --dataset, or with --domain and a Parquet file")
-    else:
-        found, counted = named, _counter(database, table, query, named.domain)
-    rows = options.rows_for(found, delta, declared_rows)
-    spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, rows)
-    asked = planned(found, spent, mechanism, noise)
-    payment = payer(asked, _names(files, database, table, query), seed, ledger, account, run_id)
-    read = [*files, *(file for file in (domain, query, ledger, config) if file is not None)]
-    job = Job(asked, read, output, overwrite, seed, payment)
+    from dpnb_columnar.counting.engines.database import DatabaseRows
 
-    def prepare() -> Callable[[], Statistics]:
-        options.tell_domain(found)
-        options.tell_rule(delta, rows)
-        return counted
-
-    if dry_run:
-        batch.show_settings(context, options.settled(found, rows))
-        prepare()
-        rehearse(job)
-    else:
-        carry_out(job, prepare)
+    return named, DatabaseRows(database, batch.query_for(database, table, query), table)
 
 
 def _names(files: Sequence[Path], database: Database | None, table: str | None, query: Path | None) -> list[str]:
@@ -156,16 +171,6 @@ def _added(files: Sequence[Path], named: FoundDomain | None) -> Statistics:
         return reduce(lambda left, right: left + right, parts)
     except ValueError as error:
         raise DataError(f"{', '.join(map(str, files))}: {error}") from None
-
-
-def _counter(database: Database, table: str | None, query: Path | None, domain: Domain) -> Callable[[], Statistics]:
-    """What makes the database count; whatever is wrong with the options is found before."""
-    from dpnb_columnar.counting.engines.database import count_query, count_table
-
-    selection = batch.query_for(database, table, query)
-    if table is not None:
-        return lambda: count_table(database, table, domain)
-    return lambda: count_query(database, selection, domain)
 
 
 def _refuse_repeated(files: Sequence[Path]) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +12,6 @@ from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat, default_name
 from dpnb_columnar.counting.inputs import Engine, opened_input
-
-if TYPE_CHECKING:
-    from dpnb_columnar.counting.statistics import Statistics
 
 
 def command(
@@ -62,30 +58,24 @@ def command(
       dpnb-columnar train --config job.toml --dry-run
       dpnb-columnar train --engine spark --master yarn hdfs://census/2018
     """
-    from dpnb_columnar.cli.releasing import Job, carry_out, payer, planned, rehearse
+    from dpnb_columnar.cli.model_output import ModelOutput, payment, rehearse, sampler
+    from dpnb_columnar.mechanisms.plan import plan
     from dpnb_columnar.model.model_files import check_suffix
+    from dpnb_columnar.training import train
 
     with opened_input(engine, data, table, master) as rows:
         found = rows.find_domain(dataset, label)
         declared = options.rows_for(found, delta, declared_rows)
-        spent = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, declared)
+        budget = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, declared)
         target = output or default_name(data or (), found.domain.name, ".model.json")
         check_suffix(target)
-        asked = planned(found, spent, mechanism, noise)
-        payment = payer(asked, rows.names, seed, ledger, account, run_id)
-        kept = [*rows.files, *(file for file in (ledger, config) if file is not None)]
-        job = Job(asked, kept, target, overwrite, seed, payment)
-
-        def prepare() -> Callable[[], Statistics]:
-            count = rows.open(found.domain)
-            options.tell_domain(found)
-            options.tell_rule(delta, declared)
-            return count
-
+        planned = plan(found.domain, budget, mechanism, noise)
+        paid = payment(planned, rows.names, seed, ledger, account, run_id)
+        inputs = [*rows.files, *(file for file in (ledger, config) if file is not None)]
+        model_output = ModelOutput(target, overwrite, inputs, found, delta, declared)
         if dry_run:
             settled = options.settled(found, declared) | {"--output": (target, "the data's name")}
             batch.show_settings(context, settled)
-            prepare()
-            rehearse(job)
+            rehearse(planned, rows, paid, model_output)
         else:
-            carry_out(job, prepare)
+            train(planned, rows, paid, sampler(seed), model_output)

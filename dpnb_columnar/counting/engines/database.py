@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import polars as pl
 
 from dpnb_columnar.counting.query_results import statistics_of
@@ -13,6 +15,39 @@ from dpnb_columnar.rows.column_checks import check_kinds
 from dpnb_columnar.rows.column_kinds import kind_of
 from dpnb_columnar.rows.database_address import Database
 from dpnb_columnar.rows.database_query import query_columns, read_query
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseRows:
+    """Rows that a database counts.
+
+    Attributes:
+        database: Where they are.
+        query: A statistics query, or the query that selects the table's rows.
+        table: Table whose rows are counted; None for a statistics query.
+    """
+
+    database: Database
+    query: str
+    table: str | None = None
+
+    def check(self, domain: Domain) -> CheckedDatabaseRows:
+        """Leave every check to ``count``: before, the database is asked nothing."""
+        return CheckedDatabaseRows(self, domain)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedDatabaseRows:
+    """Rows that a database counts in a domain."""
+
+    rows: DatabaseRows
+    domain: Domain
+
+    def count(self) -> Statistics:
+        """Count every cell of the domain; see ``count_table`` and ``count_query``."""
+        if self.rows.table is None:
+            return count_query(self.rows.database, self.rows.query, self.domain)
+        return count_table(self.rows.database, self.rows.table, self.domain)
 
 
 def count_table(database: Database, table: str, domain: Domain) -> Statistics:

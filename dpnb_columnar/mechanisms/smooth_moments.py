@@ -18,7 +18,7 @@ import numpy as np
 from dpnb_columnar.budget import Share
 from dpnb_columnar.domain import Numeric, Transform
 from dpnb_columnar.domain.attributes import scale_codes
-from dpnb_columnar.mechanisms.mechanism import Release
+from dpnb_columnar.mechanisms.mechanism import QueryContext
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE, trim
 from dpnb_columnar.noise import NoiseFamily, Sampler
@@ -153,13 +153,13 @@ def sample_size(released: int) -> int:
     return min(max(released, SMALLEST_SAMPLE), LARGEST_SIZE)
 
 
-def class_sizes(release: Release) -> list[int]:
+def class_sizes(context: QueryContext) -> list[int]:
     """Public sample size of every class."""
-    return list(map(sample_size, release.sizes))
+    return list(map(sample_size, context.sizes))
 
 
 def pooled(columns: Sequence[RunLengthColumn]) -> RunLengthColumn:
-    """The column of all classes together, for a sample of the size ``sample_size(sum(release.sizes))``.
+    """The column of all classes together, for a sample of the size ``sample_size(sum(context.sizes))``.
 
     One row more or less is one value more or less of it, a replaced row at most one replaced value. Confidential in,
     confidential out.

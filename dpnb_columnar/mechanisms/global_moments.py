@@ -14,8 +14,7 @@ from dpnb_columnar.budget import Request, Weights
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.mechanisms import postprocessing
-from dpnb_columnar.mechanisms.mechanism import Release
-from dpnb_columnar.mechanisms.moments import GRID_BITS, class_sizes, on_scale
+from dpnb_columnar.mechanisms.mechanism import QueryContext
 from dpnb_columnar.mechanisms.postprocessing import reported
 from dpnb_columnar.mechanisms.queries import (
     LAPLACE,
@@ -23,8 +22,9 @@ from dpnb_columnar.mechanisms.queries import (
     categorical_requests,
     class_counts_request,
     constant_noise,
-    release_table,
+    noisy_table,
 )
+from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS, class_sizes, on_scale
 from dpnb_columnar.mechanisms.tuning import pooled_rows
 from dpnb_columnar.model.parameters import AttributeParameters, Normal
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size, trimmed_mean, trimmed_variance
@@ -84,19 +84,19 @@ class Untrimmed(PrivateCounts, ABC):
         ]
         return [class_counts_request(domain, weights), *numeric, *categorical_requests(domain, weights.categorical)]
 
-    def attributes(self, release: Release) -> list[AttributeParameters]:
-        sizes = class_sizes(release)
+    def attributes(self, context: QueryContext) -> list[AttributeParameters]:
+        sizes = class_sizes(context)
         return [
-            release_table(release, attribute)
+            noisy_table(context, attribute)
             if isinstance(attribute, Categorical)
             else self.normal(
                 attribute,
-                _released(release, attribute, "mean", sizes),
-                _released(release, attribute, self.spread, sizes),
+                _noisy_moment(context, attribute, "mean", sizes),
+                _noisy_moment(context, attribute, self.spread, sizes),
                 sizes,
-                pooled_rows(release.shares[self.spread, attribute.name].row_loss),
+                pooled_rows(context.shares[self.spread, attribute.name].row_loss),
             )
-            for attribute in release.statistics.domain.attributes
+            for attribute in context.statistics.domain.attributes
         ]
 
     @abstractmethod
@@ -106,18 +106,18 @@ class Untrimmed(PrivateCounts, ABC):
         """Parameters made of the released numbers, per class in codes; ``pooled`` is from ``pooled_rows``."""
 
 
-def _released(release: Release, attribute: Numeric, query: str, sizes: list[int]) -> list[Fraction]:
+def _noisy_moment(context: QueryContext, attribute: Numeric, query: str, sizes: list[int]) -> list[Fraction]:
     """One moment of every class, with noise."""
     moment, cells = CONSTANT_MOMENTS[query], attribute.scale.cells
-    noise = constant_noise(release.shares[query, attribute.name])
+    noise = constant_noise(context.shares[query, attribute.name])
     found = []
-    for column, size in zip(release.statistics.columns[attribute.name], sizes, strict=True):
+    for column, size in zip(context.statistics.columns[attribute.name], sizes, strict=True):
         sample = public_size(on_scale(attribute, column), size, cells)
-        found.append(release.draw(moment.statistic(sample), moment.sensitivity(size, cells), noise, GRID_BITS))
+        found.append(context.draw(moment.statistic(sample), moment.sensitivity(size, cells), noise, GRID_BITS))
     return found
 
 
-# MERGED FROM dpnb_columnar/mechanisms/laplace.py: The mechanism ``global``: mean and standard deviation of every
+# MERGED FROM dpnb_columnar/mechanisms/global_moments.py: The mechanism ``global``: mean and standard deviation of every
 # numeric attribute with Laplace noise. After Vaidya, Shafiq, Basu and Hong 2013, whose (U-L)/(n+1) for the mean and
 # sqrt(n) (U-L)/(n+1) for the deviation are the sensitivities of samples of N = n + 1 values under substitution. There
 # n is the exact number of rows; here N is released, so that neither it nor the noise's scale tells anything
@@ -141,7 +141,7 @@ class Global(Untrimmed):
         return replace(found, released_variance=None, released_deviation=deviations)
 
 
-# MERGED FROM dpnb_columnar/mechanisms/laplace.py: The mechanism ``global-variance``: mean and variance of every
+# MERGED FROM dpnb_columnar/mechanisms/global_moments.py: The mechanism ``global-variance``: mean and variance of every
 # numeric attribute with Laplace noise.
 
 

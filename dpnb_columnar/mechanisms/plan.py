@@ -1,0 +1,158 @@
+"""``plan(Domain, Budget) -> ReleasePlan``: everything about a release that is decided, and checked, before rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpnb_columnar.budget import Budget, Concentrated, Loss, Pure, Share, compose, total
+from dpnb_columnar.budget.losses import numbers
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.adaptive_histogram import AdaptiveHistogram
+from dpnb_columnar.mechanisms.baselines import Majority, Plain
+from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
+from dpnb_columnar.mechanisms.histogram import BinCounts
+from dpnb_columnar.mechanisms.mechanism import Mechanism
+from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
+from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.sensitivity.search import SMALLEST_BETA
+
+MECHANISMS: dict[str, Mechanism] = {
+    mechanism.name: mechanism
+    for mechanism in (
+        Smooth(),
+        Paper(),
+        TrimmedMean(),
+        Global(),
+        GlobalVariance(),
+        AdaptiveHistogram(),
+        BinCounts(),
+        Majority(),
+        Plain(),
+    )
+}
+"""Every mechanism by its name on the command line; the first is the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasePlan:
+    """A checked release: public facts alone. Only ``plan`` makes one.
+
+    Attributes:
+        domain: The declared domain.
+        budget: Privacy budget, and the neighbouring relation that it refers to.
+        mechanism: The mechanism that answers the queries.
+        noise: Name of the noise family for smooth sensitivity; None where the mechanism uses none.
+        shares: The composition table: every query with its share of the budget, the class counts first.
+    """
+
+    domain: Domain
+    budget: Budget
+    mechanism: Mechanism
+    noise: str | None
+    shares: tuple[Share, ...]
+
+    @property
+    def total(self) -> Loss:
+        """The sum of the shares: what the release costs."""
+        return total(self.shares)
+
+
+def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str | None = None) -> ReleasePlan:
+    """Plan a release: choose the mechanism and its noise, and divide the budget among the queries.
+
+    Args:
+        domain: The declared domain.
+        budget: Privacy budget, and the neighbouring relation that it refers to.
+        mechanism: Name of the mechanism.
+        noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
+
+    Raises:
+        UsageError: if the mechanism or the noise family is unknown, if they do not go together, if delta is given to
+            noise that spends none or is missing where it is needed, or if the budget is too small for the number of
+            queries.
+    """
+    chosen = mechanism_named(mechanism)
+    family = noise_named(chosen, noise)
+    weights = budget.weights or chosen.weights
+    requests = chosen.requests(domain, weights, family)
+    needs_delta = {request.kind for request in requests} != {Pure}
+    if needs_delta and not budget.delta:
+        raise UsageError(f"noise: {family} spends a delta, and none is given; give --delta, such as 1e-6")
+    if budget.delta and not needs_delta:
+        spends_none = f"noise {family}" if chosen.smooth else f"mechanism {chosen.name}"
+        able = ", ".join(name for name in NOISE_FAMILIES if smooth_family(name).kind is not Pure)
+        raise UsageError(
+            f"delta: {spends_none} spends none; leave --delta out, or choose mechanism smooth with noise {able}"
+        )
+    shares = compose(requests, budget)
+    _check_digits(shares)
+    if chosen.smooth:
+        _check_smoothness(shares)
+    return ReleasePlan(domain, budget, chosen, family if chosen.smooth else None, shares)
+
+
+def mechanism_named(name: str) -> Mechanism:
+    """Look up a mechanism.
+
+    Raises:
+        UsageError: if no mechanism has this name.
+    """
+    if name not in MECHANISMS:
+        raise UsageError(f"mechanism: no {name!r}; known mechanisms: {', '.join(MECHANISMS)}")
+    return MECHANISMS[name]
+
+
+def noise_named(mechanism: Mechanism, name: str | None) -> str:
+    """Name the noise family of a mechanism: the one chosen, or its default.
+
+    Raises:
+        UsageError: if the family is unknown, or one is chosen for a mechanism that uses none.
+    """
+    if name is not None and not mechanism.smooth:
+        raise UsageError(f"noise: mechanism {mechanism.name!r} takes no noise family; leave --noise out")
+    return smooth_family(mechanism.default_noise if name is None else name).name
+
+
+def _check_digits(shares: Sequence[Share]) -> None:
+    """Refuse shares of more digits than a model file holds."""
+    try:
+        for share in shares:
+            for loss in (share.loss, share.row_loss):
+                for number in numbers(loss).values():
+                    exact_number(number)
+    except ValueError:
+        raise UsageError(
+            "epsilon: a share has more digits than a model file holds; give epsilon, delta and weights fewer digits"
+        ) from None
+
+
+def _check_smoothness(shares: Sequence[Share]) -> None:
+    """Refuse shares so small that the searches for smooth sensitivity could not tell their beta from 0."""
+    moments = [share for share in shares if share.query in MOMENTS]
+    if moments and min(map(_beta, moments)) < SMALLEST_BETA:
+        raise UsageError(
+            f"epsilon is too small for {len(shares)} queries: the smallest share is "
+            f"{min(float(_size(share.loss)) for share in moments):.2g}; raise --epsilon, declare fewer attributes, or "
+            "choose other --weights"
+        )
+
+
+def _beta(share: Share) -> Fraction:
+    """Calibrate a share's noise, and return the smoothness that it allows for.
+
+    Raises:
+        UsageError: if the noise is not admissible for so large a share.
+    """
+    try:
+        return smooth_noise(share.noise, share.row_loss).beta
+    except ValueError as error:
+        raise UsageError(f"noise: {error}; lower --epsilon, or choose other noise") from None
+
+
+def _size(loss: Loss) -> Fraction:
+    return loss.rho if isinstance(loss, Concentrated) else loss.epsilon

@@ -1,0 +1,95 @@
+"""From confidential rows to a released model: plan, pay, count, release, keep.
+
+The one story of a release. The Python interface, the scikit-learn estimator and the command line plan a release
+(``mechanisms.plan``), and ``train`` carries it out; they differ in where the model is kept, which an ``Output`` says.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
+
+from dpnb_columnar.mechanisms.release import release
+
+if TYPE_CHECKING:
+    from dpnb_columnar.counting.inputs import Rows
+    from dpnb_columnar.ledger.payment import Payment
+    from dpnb_columnar.mechanisms.plan import ReleasePlan
+    from dpnb_columnar.model.model import Model
+    from dpnb_columnar.noise import Sampler
+
+
+class Output:
+    """Where a model is kept, and who is told how far its release is: here in memory, and nobody."""
+
+    def reserved(self, run: str | None) -> AbstractContextManager[None]:
+        """Keep other runs from writing to this output within the block.
+
+        Args:
+            run: Run id, if a ledger pays.
+        """
+        return nullcontext()
+
+    def check(self) -> None:
+        """Refuse an output that cannot be written, before any row is opened."""
+
+    def announce(self, plan: ReleasePlan, payment: Payment | None) -> None:
+        """Say what is about to be spent: nothing is left that could refuse the release before rows are read."""
+
+    def stage(self, name: str) -> AbstractContextManager[None]:
+        """Show that a stage is under way within the block."""
+        return nullcontext()
+
+    def keep(self, model: Model) -> None:
+        """Keep a model that this run has released."""
+
+    def keep_again(self, model: Model, run: str) -> None:
+        """Keep a model that an earlier attempt of this run has released."""
+
+
+def train(
+    plan: ReleasePlan,
+    rows: Rows,
+    payment: Payment | None = None,
+    draw: Sampler | None = None,
+    output: Output | None = None,
+) -> Model:
+    """Carry out a planned release: pay, count, release, keep.
+
+    Args:
+        plan: The release.
+        rows: Rows that can be counted in the plan's domain. Confidential.
+        payment: Charge to a ledger; None where nobody accounts.
+        draw: Sampler of all noise; None for exact draws from the operating system's generator, the only ones that give
+            a guarantee.
+        output: Where the model is kept; None for memory alone.
+
+    Returns:
+        The model; where a ledger pays, the one that it keeps for the run.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the ledger does not admit the release, if the rows cannot be counted in the
+            domain, or if the output cannot be written.
+    """
+    output = output or Output()
+    with output.reserved(None if payment is None else payment.charge.run):
+        # Pay. The ledger is asked before any row is opened, and a run that has released a model releases no other.
+        if payment is not None and (released := payment.admit()) is not None:
+            output.keep_again(released, payment.charge.run)
+            return released
+        output.check()
+        # Count. Columns are checked first: whatever is wrong is found before a row is read.
+        checked = rows.check(plan.domain)
+        output.announce(plan, payment)
+        with output.stage("counting"):
+            statistics = checked.count()
+        # Release. The spend is durable before noise is drawn, and the ledger has the model before anybody sees it.
+        with output.stage("releasing"):
+            if payment is None:
+                model = release(statistics, plan, draw)
+            else:
+                with payment.spend(statistics.parts) as run:
+                    model = run.released or run.keep(release(statistics, plan, draw))
+        # Keep.
+        output.keep(model)
+    return model

@@ -1,0 +1,21 @@
+"""Releases in one call."""
+
+from __future__ import annotations
+
+from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.noise import Sampler
+
+
+def plan_and_release(
+    statistics: Statistics,
+    budget: Budget,
+    mechanism: str = "smooth",
+    noise: str | None = None,
+    draw: Sampler | None = None,
+) -> Model:
+    """Plan a release in the statistics' own domain, and carry it out."""
+    return release(statistics, plan(statistics.domain, budget, mechanism, noise), draw)
