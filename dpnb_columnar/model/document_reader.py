@@ -1,20 +1,19 @@
-"""A model from its document, every number checked against the domain the document declares."""
+"""A model from its document: every number is checked against the domain that the document declares."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
 
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Neighbours, Pure, Share, total
 from dpnb_columnar.budget.conversion import implies, within
 from dpnb_columnar.budget.losses import numbers
-from dpnb_columnar.domain import Categorical, Domain, Numeric, read_domain
-from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, quoted
+from dpnb_columnar.domain import Attribute, Categorical, Numeric, read_domain
+from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError, shown
-from dpnb_columnar.model.document_fields import Fields
+from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model_document import FORMAT, VERSION
 from dpnb_columnar.model.parameters import (
@@ -27,220 +26,198 @@ from dpnb_columnar.model.parameters import (
     Table,
 )
 
-# MERGED FROM dpnb_columnar/model/document_reader.py: A model's guarantee from its document: what contradicts itself is
-# refused.
-
 LARGEST_DENOMINATOR = 10**1000
 """Of sums of shares: three weights and a budget of 300 digits each make no more."""
-
-
-def read_guarantee(fields: Fields, table: Mapping[str, Any]) -> Guarantee:
-    """The guarantee that a document states.
-
-    Raises:
-        DataError: A field is missing or impossible, the shares do not add up, or the fields contradict each other.
-    """
-    place = "guarantee"
-    neighbours = _neighbours(fields, table)
-    rows = fields.items(table, "composition", place)
-    guarantee = Guarantee(
-        mechanism=fields.text(table, "mechanism", place),
-        noise=fields.optional_text(table, "noise", place),
-        epsilon=fields.fraction(table, "epsilon", place),
-        delta=fields.fraction(table, "delta", place),
-        neighbours=neighbours,
-        composition=tuple(
-            _share(fields, row, f"{place}.composition.{index}", neighbours) for index, row in enumerate(rows)
-        ),
-        seeded=fields.flag(table, "seeded", place),
-        rho=fields.fraction(table, "rho", place) if "rho" in table else None,
-    )
-    stated = {guarantee.epsilon is None, guarantee.delta is None, neighbours is None}
-    if len(stated) > 1:
-        raise fields.wrong(place, "epsilon, delta and neighbours are stated together, or none of them is")
-    _check_total(fields, guarantee)
-    if fields.flag(table, "private", place) is not guarantee.private:
-        raise fields.wrong(f"{place}.private", "contradicts epsilon and seeded")
-    return guarantee
-
-
-def _check_total(fields: Fields, guarantee: Guarantee) -> None:
-    """The shares add up to what is stated, and a concentrated total implies it."""
-    place = "guarantee"
-    if guarantee.epsilon == 0:
-        raise fields.wrong(f"{place}.epsilon", "must be above 0")
-    epsilon, delta = guarantee.epsilon or Fraction(0), guarantee.delta or Fraction(0)
-    if delta >= 1:
-        raise fields.wrong(f"{place}.delta", "must be below 1")
-    _check_denominators(fields, guarantee.composition)
-    spent = total(guarantee.composition)
-    if len({isinstance(share.loss, Concentrated) for share in guarantee.composition}) > 1:
-        raise fields.wrong(f"{place}.composition", "concentrated shares do not add up with others")
-    if (guarantee.rho is not None) is not isinstance(spent, Concentrated):
-        raise fields.wrong(f"{place}.rho", "is stated where the shares are concentrated, and only there")
-    if isinstance(spent, Concentrated):
-        if spent.rho != guarantee.rho:
-            raise fields.wrong(f"{place}.composition", "the shares do not add up to rho")
-        if not (epsilon and delta) or not implies(spent.rho, Approximate(epsilon, delta)):
-            raise fields.wrong(f"{place}.rho", "does not imply epsilon and delta")
-    elif spent != (Approximate(epsilon, delta) if delta else Pure(epsilon)):
-        raise fields.wrong(f"{place}.composition", "the shares do not add up to epsilon" + (" and delta" * bool(delta)))
-
-
-def _check_denominators(fields: Fields, shares: Sequence[Share]) -> None:
-    """Refuse shares that no budget divides into: adding up thousands of unrelated long fractions takes hours."""
-    sums: dict[str, Fraction] = {}
-    for share in shares:
-        for name, number in numbers(share.loss).items():
-            sums[name] = sums.get(name, Fraction(0)) + number
-            if sums[name].denominator > LARGEST_DENOMINATOR:
-                raise fields.wrong("guarantee.composition", "the shares have no common denominator")
-
-
-def _neighbours(fields: Fields, table: Mapping[str, Any]) -> Neighbours | None:
-    value = fields.optional_text(table, "neighbours", "guarantee")
-    if value is not None and value not in [relation.value for relation in Neighbours]:
-        raise fields.wrong("guarantee.neighbours", f"{shown(value)} is not a neighbouring relation")
-    return None if value is None else Neighbours(value)
-
-
-def _share(fields: Fields, value: object, place: str, neighbours: Neighbours | None) -> Share:
-    table = fields.mapping(value, place)
-    loss, row_loss = (_loss(fields, table, prefix, place) for prefix in ("", "row_"))
-    if neighbours is not None and not within(row_loss, neighbours.rows, loss):
-        raise fields.wrong(f"{place}.row_{next(iter(numbers(row_loss)))}", "costs more than the share")
-    (values,) = fields.whole([fields.get(table, "values", place)], f"{place}.values")
-    return Share(
-        query=fields.text(table, "query", place),
-        attribute=fields.optional_text(table, "attribute", place),
-        values=values,
-        composition=fields.text(table, "composition", place),
-        noise=fields.text(table, "noise", place),
-        loss=loss,
-        row_loss=row_loss,
-    )
-
-
-_KINDS: tuple[type[Loss], ...] = (Concentrated, Approximate, Pure)
-"""The kind of a loss is told by its numbers; those with more of them come first."""
-
-
-def _loss(fields: Fields, table: Mapping[str, Any], prefix: str, place: str) -> Loss:
-    """The loss whose numbers stand in a share under names with this prefix."""
-    names = {kind: [prefix + field.name for field in dataclasses.fields(kind)] for kind in _KINDS}
-    kind = next((kind for kind in _KINDS if all(name in table for name in names[kind])), Pure)
-    found = [number for name in names[kind] if (number := fields.fraction(table, name, place))]
-    if len(found) < len(names[kind]):
-        raise fields.wrong(place, f"a share has {' and '.join(names[kind])} above 0")
-    return kind(*found)
-
 
 SMALLEST_DEVIATION = 0.25
 """In cells of the scale. A released deviation is never below that of rounding to a cell, sqrt(1/12) of it; and squares
 of distances in deviations stay far from overflow."""
 
+LOSSES: tuple[type[Loss], ...] = (Concentrated, Approximate, Pure)
+"""The kind of a loss is recognised by its numbers; those with more of them come first."""
+
 
 def read_document(document: object, source: str) -> NaiveBayes:
-    """The model that a document describes, checked against its own domain.
+    """Read the model that a document describes.
+
+    Args:
+        document: Of JSON's types.
+        source: Where the document comes from (a file), named in errors.
 
     Raises:
-        DataError: Not a model, of an unknown version, or inconsistent; names the source and the place.
-        DomainError: The domain in the document has faults.
+        DataError: if it is not a model, is of an unknown version, or contradicts itself; names the place.
+        DomainError: if the domain in the document has faults.
     """
-    fields = Fields(source)
-    table = fields.mapping(document, "document")
-    found, version = table.get("format"), table.get("version")
-    if found != FORMAT:
-        raise DataError(f"{source}: not a model: expected format {FORMAT!r}, found {shown(found)}")
+    try:
+        return _model(Part(document), source)
+    except InvalidPartError as error:
+        raise DataError(f"{source}: not a valid model: {error}; restore the file as it was written") from None
+
+
+def _model(document: Part, source: str) -> NaiveBayes:
+    kind, version = document.entry("format").value, document.entry("version").value
+    if kind != FORMAT:
+        raise DataError(f"{source}: not a model: expected format {FORMAT!r}, found {shown(kind)}")
     if type(version) is not int or version != VERSION:
         raise DataError(
             f"{source}: model version {shown(version)} is not known to this program (it reads version {VERSION}); "
             "read it with the release of dpnb-columnar that wrote it, or a later one"
         )
-    declaration = dict(fields.table(table, "domain"))
-    name = fields.text(declaration, "name", "domain")
-    del declaration["name"]
-    domain = read_domain(name, declaration, f"{source}: domain")
-    software = fields.table(table, "software")
+    declaration = {key: entry for key, entry in document["domain"].mapping().items() if key != "name"}
+    domain = read_domain(document["domain"]["name"].text(), declaration, f"{source}: domain")
+    size, attributes = len(domain.classes), {attribute.name: attribute for attribute in domain.attributes}
     return NaiveBayes(
         domain=domain,
-        guarantee=read_guarantee(fields, fields.table(table, "guarantee")),
-        classes=_classes(fields, fields.table(table, "classes"), len(domain.classes)),
-        attributes=tuple(
-            _parameters(fields, domain, name, body) for name, body in fields.table(table, "attributes").items()
+        guarantee=_guarantee(document["guarantee"]),
+        classes=ClassCounts(
+            document["classes"]["released"].counts(size), document["classes"]["probability"].probabilities(size)
         ),
-        software={_known(fields, name): fields.text(software, name, "software") for name in software},
+        attributes=tuple(
+            _parameters(body, attributes.get(name), size) for name, body in document["attributes"].entries().items()
+        ),
+        software={_library(name, entry): entry.text() for name, entry in document["software"].entries().items()},
     )
 
 
-def _known(fields: Fields, name: str) -> str:
-    """The name of a piece of software, if it can be one."""
+def _library(name: str, entry: Part) -> str:
     if len(name) > LONGEST_NAME or not is_printable(name):
-        raise fields.wrong("software", f"{shown(name)} is not the name of any")
+        raise entry.invalid("not the name of a library")
     return name
 
 
-def _classes(fields: Fields, table: Mapping[str, Any], size: int) -> ClassCounts:
-    return ClassCounts(
-        fields.whole(fields.items(table, "released", "classes", size), "classes.released"),
-        fields.probabilities(fields.items(table, "probability", "classes", size), "classes.probability"),
-    )
+def _parameters(body: Part, attribute: Attribute | None, classes: int) -> AttributeParameters:
+    """The parameters of an attribute, of a kind that suits it."""
+    if attribute is None:
+        raise body.invalid("not an attribute of the model's domain")
+    kind = body["kind"]
+    match kind.text(), attribute:
+        case "normal", Numeric():
+            return _normal(body, attribute, classes)
+        case "histogram", Numeric():
+            edges = _edges(body["edges"], attribute.scale.cells)
+            return Histogram(attribute.name, edges, *_cells(body, classes, len(edges) - 1))
+        case "table", Categorical():
+            return Table(attribute.name, *_cells(body, classes, attribute.size))
+    raise kind.invalid(f"{shown(kind.value)} does not suit this attribute")
 
 
-def _parameters(fields: Fields, domain: Domain, name: str, value: object) -> AttributeParameters:
-    place = f"attributes.{quoted(name)}"
-    table = fields.mapping(value, place)
-    try:
-        attribute = domain[name]
-    except KeyError:
-        raise fields.wrong(place, "not an attribute of the model's domain") from None
-    kind = fields.text(table, "kind", place)
-    classes = len(domain.classes)
-    if kind == "normal" and isinstance(attribute, Numeric):
-        return _normal(fields, attribute, table, place, classes)
-    if kind == "table" and isinstance(attribute, Categorical):
-        return Table(name, *_counted(fields, table, place, classes, attribute.size))
-    if kind == "histogram" and isinstance(attribute, Numeric):
-        edges = _edges(fields, table, place, attribute.scale.cells)
-        return Histogram(name, edges, *_counted(fields, table, place, classes, len(edges) - 1))
-    raise fields.wrong(f"{place}.kind", f"{shown(kind)} does not suit this attribute")
-
-
-def _normal(fields: Fields, attribute: Numeric, table: Mapping[str, Any], place: str, classes: int) -> Normal:
+def _normal(body: Part, attribute: Numeric, classes: int) -> Normal:
     scale = attribute.scale
-
-    def read(key: str, fits: Callable[[float], bool] = lambda _: True) -> tuple[float, ...]:
-        return fields.numbers(fields.items(table, key, place, classes), f"{place}.{key}", fits)
-
-    spreads = [spread for spread in SPREADS if spread in table] or ["released_variance"]
-    if len(spreads) > 1:
-        raise fields.wrong(place, f"holds only one of {', '.join(SPREADS)}")
-    (spread,) = spreads
+    spread, *others = [name for name in SPREADS if name in body.value] or ["released_variance"]
+    if others:
+        raise body.invalid(f"holds only one of {', '.join(SPREADS)}")
     return Normal(
         attribute=attribute.name,
-        released_mean=read("released_mean"),
-        **{name: read(name) if name == spread else None for name in SPREADS},
-        mean=read("mean", lambda mean: scale.origin <= mean <= scale.end),
-        deviation=read("deviation", lambda wide: scale.step * SMALLEST_DEVIATION <= wide <= scale.end - scale.origin),
+        released_mean=body["released_mean"].numbers(classes),
+        **{name: body[name].numbers(classes) if name == spread else None for name in SPREADS},
+        mean=body["mean"].numbers(classes, scale.origin, scale.end),
+        deviation=body["deviation"].numbers(classes, scale.step * SMALLEST_DEVIATION, scale.end - scale.origin),
     )
 
 
-def _counted(fields: Fields, table: Mapping[str, Any], place: str, classes: int, size: int) -> tuple[Any, Any]:
-    """Released counts and probabilities, a list per class."""
-
-    def rows(key: str) -> list[tuple[str, list[Any]]]:
-        """The places and the lists of the classes."""
-        found = enumerate(fields.items(table, key, place, classes))
-        places = [(f"{place}.{key}.{index}", row) for index, row in found]
-        return [(inner, fields.sized(row, inner, size)) for inner, row in places]
-
-    released = tuple(fields.whole(row, inner) for inner, row in rows("released"))
-    return released, tuple(fields.probabilities(row, inner) for inner, row in rows("probability"))
+def _cells(body: Part, classes: int, size: int) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[float, ...], ...]]:
+    """Released counts and probabilities: a tuple per class, with a number per category or bin."""
+    return (
+        tuple(row.counts(size) for row in body["released"].items(classes)),
+        tuple(row.probabilities(size) for row in body["probability"].items(classes)),
+    )
 
 
-def _edges(fields: Fields, table: Mapping[str, Any], place: str, cells: int) -> tuple[int, ...]:
-    edges = fields.whole(fields.items(table, "edges", place), f"{place}.edges")
+def _edges(part: Part, cells: int) -> tuple[int, ...]:
+    edges = part.counts()
     rising = all(low < high for low, high in pairwise(edges))
     if len(edges) < 2 or not rising or edges[0] != 0 or edges[-1] != cells + 1:
-        raise fields.wrong(f"{place}.edges", f"expected rising edges from 0 to {cells + 1}")
+        raise part.invalid(f"expected rising edges from 0 to {cells + 1}")
     return edges
+
+
+def _guarantee(part: Part) -> Guarantee:
+    """The guarantee, its parts in agreement."""
+    neighbours = _neighbours(part["neighbours"])
+    guarantee = Guarantee(
+        mechanism=part["mechanism"].text(),
+        noise=part["noise"].text_or_none(),
+        epsilon=part["epsilon"].amount_or_none(),
+        delta=part["delta"].amount_or_none(),
+        neighbours=neighbours,
+        composition=tuple(_share(share, neighbours) for share in part["composition"].items()),
+        seeded=part["seeded"].flag(),
+        rho=part.entry("rho").amount_or_none(),
+    )
+    if len({guarantee.epsilon is None, guarantee.delta is None, neighbours is None}) > 1:
+        raise part.invalid("epsilon, delta and neighbours are stated together, or none of them is")
+    _check_total(part, guarantee)
+    if part["private"].flag() is not guarantee.private:
+        raise part["private"].invalid("contradicts epsilon and seeded")
+    return guarantee
+
+
+def _neighbours(part: Part) -> Neighbours | None:
+    value = part.text_or_none()
+    if value is not None and value not in list(Neighbours):
+        raise part.invalid(f"{shown(value)} is not a neighbouring relation")
+    return None if value is None else Neighbours(value)
+
+
+def _share(part: Part, neighbours: Neighbours | None) -> Share:
+    loss, row_loss = _loss(part, ""), _loss(part, "row_")
+    if neighbours is not None and not within(row_loss, neighbours.rows, loss):
+        raise part[f"row_{next(iter(numbers(row_loss)))}"].invalid("costs more than the share")
+    return Share(
+        query=part["query"].text(),
+        attribute=part["attribute"].text_or_none(),
+        values=part["values"].count(),
+        composition=part["composition"].text(),
+        noise=part["noise"].text(),
+        loss=loss,
+        row_loss=row_loss,
+    )
+
+
+def _loss(part: Part, prefix: str) -> Loss:
+    """The loss whose numbers stand in a share under names with this prefix."""
+    names = {kind: [prefix + field.name for field in dataclasses.fields(kind)] for kind in LOSSES}
+    kind = next((kind for kind in LOSSES if part.mapping().keys() >= set(names[kind])), Pure)
+    amounts = [amount for name in names[kind] if (amount := part[name].amount_or_none())]
+    if len(amounts) < len(names[kind]):
+        raise part.invalid(f"a share has {' and '.join(names[kind])} above 0")
+    return kind(*amounts)
+
+
+def _check_total(part: Part, guarantee: Guarantee) -> None:
+    """Check that the shares add up to what is stated, and that a concentrated total implies it.
+
+    Raises:
+        InvalidPartError: if they do not.
+    """
+    if guarantee.epsilon == 0:
+        raise part["epsilon"].invalid("must be above 0")
+    epsilon, delta = guarantee.epsilon or Fraction(0), guarantee.delta or Fraction(0)
+    if delta >= 1:
+        raise part["delta"].invalid("must be below 1")
+    shares, composition = guarantee.composition, part["composition"]
+    if not _have_common_denominator(shares):
+        raise composition.invalid("the shares have no common denominator")
+    if len({isinstance(share.loss, Concentrated) for share in shares}) > 1:
+        raise composition.invalid("concentrated shares do not add up with others")
+    spent = total(shares)
+    if (guarantee.rho is not None) is not isinstance(spent, Concentrated):
+        raise part.entry("rho").invalid("is stated where the shares are concentrated, and only there")
+    if isinstance(spent, Concentrated):
+        if spent.rho != guarantee.rho:
+            raise composition.invalid("the shares do not add up to rho")
+        if not (epsilon and delta) or not implies(spent.rho, Approximate(epsilon, delta)):
+            raise part["rho"].invalid("does not imply epsilon and delta")
+    elif spent != (Approximate(epsilon, delta) if delta else Pure(epsilon)):
+        raise composition.invalid("the shares do not add up to epsilon" + (" and delta" * bool(delta)))
+
+
+def _have_common_denominator(shares: Sequence[Share]) -> bool:
+    """Whether some budget divides into these shares: adding up thousands of unrelated long fractions takes hours."""
+    sums: dict[str, Fraction] = {}
+    for share in shares:
+        for name, number in numbers(share.loss).items():
+            sums[name] = sums.get(name, Fraction(0)) + number
+            if sums[name].denominator > LARGEST_DENOMINATOR:
+                return False
+    return True

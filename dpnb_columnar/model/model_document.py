@@ -1,4 +1,4 @@
-"""Between a model and its document: the nested mapping that the JSON file holds and the Parquet file carries."""
+"""The document of a model: the nested mapping that its JSON file holds and its Parquet file carries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from dpnb_columnar.model.parameters import (
 
 FORMAT = "dpnb_columnar model"
 VERSION = 1
-"""Raised whenever the meaning of a document changes; a program reads the versions it knows and no other."""
+"""Incremented whenever the meaning of a document changes; a program reads the versions it knows and no other."""
 
 KINDS: Mapping[str, type[Normal] | type[Table] | type[Histogram]] = {
     "normal": Normal,
@@ -34,7 +34,7 @@ KINDS: Mapping[str, type[Normal] | type[Table] | type[Histogram]] = {
 
 
 def to_document(model: NaiveBayes) -> dict[str, Any]:
-    """The document of a model. Equal models have equal documents, key order included."""
+    """Write the document of a model. Equal models have equal documents, key order included."""
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -47,7 +47,7 @@ def to_document(model: NaiveBayes) -> dict[str, Any]:
 
 
 def to_json(document: Mapping[str, Any]) -> str:
-    """The document as JSON text, short lists on one line; floats in their shortest exact form."""
+    """Write a document as JSON text, short lists on one line; floats in their shortest exact form."""
     return _indented(document, "") + "\n"
 
 
@@ -110,10 +110,10 @@ def _loss_document(loss: Loss, prefix: str) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One parameter within a document: where it belongs, and the two lists that hold its numbers.
+    """One parameter within a document: what it is a parameter of, and the two lists that hold its numbers.
 
     Attributes:
-        attribute: Attribute name; None for the classes' own probabilities.
+        attribute: Attribute name; None for the probabilities of the classes.
         klass: Class name.
         cell: Category, or bin as ``first..last`` in codes of the scale; None for a category of missing values, and for
             parameters that have no cells.
@@ -135,7 +135,7 @@ class Leaf:
 
 
 def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
-    """Every parameter of a document, in order: classes first, then attributes, each by class and cell."""
+    """Iterate over every parameter of a document: classes first, then attributes, each by class and cell."""
     classes: Sequence[str] = document["domain"]["label"]["classes"]
     body = document["classes"]
     for position, klass in enumerate(classes):

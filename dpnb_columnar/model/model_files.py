@@ -1,4 +1,4 @@
-"""Model files with one content: JSON for people and programs, Parquet with one row per parameter for SQL."""
+"""Model files: JSON for people and programs, Parquet with one row per parameter for SQL; both hold the same."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from dpnb_columnar.errors import DataError, MissingInputError, UsageError
 from dpnb_columnar.model.document_reader import read_document
 from dpnb_columnar.model.model_document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.rows.parquet import is_plain
 from dpnb_columnar.runtime.outputs import atomic_output
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MODEL_KEY = "dpnb_columnar.model"
-"""Key-value metadata of a Parquet model: the document without its numbers, which are in the rows."""
+"""Key in a Parquet model's key-value metadata; the value is the document without its numbers, which are in the rows."""
 
 SUFFIXES = (".json", ".parquet")
 LARGEST_MODEL_FILE = 2**28
@@ -37,10 +36,10 @@ PARAMETER_COLUMNS = ("attribute", "class", "cell", "parameter", "released", "val
 
 
 def check_suffix(path: Path) -> None:
-    """Refuse a model file name that says neither JSON nor Parquet.
+    """Refuse the name of a model file that ends in neither .json nor .parquet.
 
     Raises:
-        UsageError: With the remedy.
+        UsageError: if it does not; with the remedy.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{path}: a model is written as JSON or Parquet; end its name in .json or .parquet")
@@ -51,9 +50,14 @@ def save_model(model: NaiveBayes, path: Path, *, overwrite: bool = False) -> Non
 
     A model without a guarantee is as confidential as the rows, so its file is readable by the owner alone.
 
+    Args:
+        model: A released model.
+        path: File to write.
+        overwrite: Whether an existing file is replaced.
+
     Raises:
-        UsageError: The suffix is neither .json nor .parquet.
-        OutputError: The file exists, or cannot be written.
+        UsageError: if the suffix is neither .json nor .parquet.
+        OutputError: if the file exists, or cannot be written.
     """
     check_suffix(path)
     document = to_document(model)
@@ -67,11 +71,14 @@ def save_model(model: NaiveBayes, path: Path, *, overwrite: bool = False) -> Non
 def read_model(path: Path) -> NaiveBayes:
     """Read a model back, exactly as it was saved.
 
+    Args:
+        path: A JSON or Parquet file, by its suffix.
+
     Raises:
-        UsageError: The suffix is neither .json nor .parquet.
-        MissingInputError: The file cannot be opened.
-        DataError: Not a model, or of an unknown version.
-        DomainError: Its domain has faults.
+        UsageError: if the suffix is neither .json nor .parquet.
+        MissingInputError: if the file cannot be opened.
+        DataError: if the file is not a model, or a model of an unknown version.
+        DomainError: if the domain in the file has faults.
     """
     check_suffix(path)
     try:
@@ -92,11 +99,11 @@ def _read_json(content: bytes, path: Path) -> Any:
 
 
 def _parsed(content: bytes) -> Any:
-    """A JSON document whose every text can be written again.
+    """Parse a JSON document, every text of which can be written again.
 
     Raises:
-        ValueError, RecursionError: Not JSON, nested too deeply, with more objects and lists than a model has, a
-            repeated key, or half a surrogate pair.
+        ValueError, RecursionError: if it is not JSON, is nested too deeply, has more objects and lists than a model
+            has, repeats a key, or holds half a surrogate pair.
     """
     if content.count(b"[") + content.count(b"{") > MOST_CONTAINERS:  # each takes many times its two bytes in memory
         raise ValueError("too many lists")
@@ -109,25 +116,26 @@ def _write_parquet(document: Mapping[str, Any], path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    found = list(leaves(document))
+    rows = list(leaves(document))
     columns = {
-        "attribute": pa.array([leaf.attribute for leaf in found], pa.string()),
-        "class": pa.array([leaf.klass for leaf in found], pa.string()),
-        "cell": pa.array([leaf.cell for leaf in found], pa.string()),
-        "parameter": pa.array([leaf.parameter for leaf in found], pa.string()),
-        "released": pa.array([float(leaf.released[leaf.position]) for leaf in found], pa.float64()),
-        "value": pa.array([leaf.values[leaf.position] for leaf in found], pa.float64()),
+        "attribute": pa.array([leaf.attribute for leaf in rows], pa.string()),
+        "class": pa.array([leaf.klass for leaf in rows], pa.string()),
+        "cell": pa.array([leaf.cell for leaf in rows], pa.string()),
+        "parameter": pa.array([leaf.parameter for leaf in rows], pa.string()),
+        "released": pa.array([float(leaf.released[leaf.position]) for leaf in rows], pa.float64()),
+        "value": pa.array([leaf.values[leaf.position] for leaf in rows], pa.float64()),
     }
-    table = pa.table(columns).replace_schema_metadata({MODEL_KEY: json.dumps(_frame(document), ensure_ascii=False)})
+    blank = json.dumps(_without_numbers(document), ensure_ascii=False)
+    table = pa.table(columns).replace_schema_metadata({MODEL_KEY: blank})
     pq.write_table(table, path, compression="zstd")
 
 
-def _frame(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The document with every number that stands in a row taken out; lists keep their lengths."""
-    frame = copy.deepcopy(document)
-    for leaf in leaves(frame):
+def _without_numbers(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The document with null for every number that stands in a row."""
+    blank = copy.deepcopy(document)
+    for leaf in leaves(blank):
         leaf.released[leaf.position] = leaf.values[leaf.position] = None
-    return frame
+    return blank
 
 
 def _read_parquet(content: bytes, path: Path) -> Any:
@@ -152,11 +160,13 @@ def _read_parquet(content: bytes, path: Path) -> Any:
 
 
 def _check_table(file: pq.ParquetFile, path: Path) -> None:
-    """Refuse, before a row is read, what cannot be the parameters of a model.
+    """Refuse, before a row is read, a table that cannot hold the parameters of a model.
 
     Raises:
-        DataError: Too many rows, or columns of other types.
+        DataError: if it has too many rows, or columns of other types.
     """
+    from dpnb_columnar.rows.parquet import is_plain
+
     if file.metadata.num_rows > MOST_PARAMETERS:
         raise DataError(f"{path}: not a model: more than {MOST_PARAMETERS} rows")
     for field in file.schema_arrow:

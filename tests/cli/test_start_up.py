@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.golden_model import golden_model
 from support.running import parser_of
 
 from dpnb_columnar.cli import verbs
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.cli.program import VERBS, verb_parser
+from dpnb_columnar.model.model_files import save_model
 
 UNUSED = "pyarrow scipy sqlglot sqlite3 rich sklearn pyspark matplotlib dpnb_columnar.ledger dpnb_columnar.study"
 BATCH = {"ingest", "train", "aggregate", "release", "predict"}
@@ -44,6 +46,17 @@ def test_train_loads_no_library_and_no_verb_that_it_does_not_use(people_file: Pa
     ended = subprocess.run(
         [sys.executable, "-c", PROBE, f"{UNUSED} {others}", "train", str(people_file), "--epsilon", "1"],
         env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_show_loads_no_engine_for_a_json_model(tmp_path: Path) -> None:
+    save_model(golden_model(), tmp_path / "model.json")
+    ended = subprocess.run(
+        [sys.executable, "-c", PROBE, f"{UNUSED} polars duckdb numpy", "show", str(tmp_path / "model.json")],
         capture_output=True,
         text=True,
         check=False,

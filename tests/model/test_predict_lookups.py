@@ -110,7 +110,7 @@ def test_every_kind_of_attribute_in_every_type_of_whole_numbers(type_: Any) -> N
 
 
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 def test_any_numeric_attribute_in_any_type_of_whole_numbers(data: st.DataObject) -> None:
     type_ = data.draw(st.sampled_from([type_ for type_ in LIMITS if type_ != pl.Boolean]))
     domain = declared({"x": data.draw(numeric_declarations())})
