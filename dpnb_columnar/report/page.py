@@ -134,9 +134,10 @@ def _page(template: str, sections: Sequence[Section], folder: str, content: Mapp
     )
     samples = {look: f"line-{number}" for number, look in enumerate(looks, 1)}
     symbols = [symbol(sample_svg(look, name), name) for look, name in samples.items()]
-    return environment.get_template(template).render(
+    page: str = environment.get_template(template).render(
         colours=COLOURS, sections=sections, folder=folder, samples=samples, symbols=symbols, style=style, **content
     )
+    return page
 
 
 def _printed(value: object) -> object:
