@@ -1,2 +1,4 @@
-"""Which mechanism to choose, by a rehearsal on made-up rows: a function of the domain, the budget and a public number
-of rows. It knows no row and no file."""
+"""Advice on the mechanism to choose: a rehearsal on invented rows, without any real row or file.
+
+It is a function of the domain, the budget and a public number of rows.
+"""

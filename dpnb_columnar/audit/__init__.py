@@ -1,6 +1,6 @@
-"""Attacks on the landed code through its public door. Synthetic rows only: nothing here is confidential.
+"""Attacks on the program's guarantee through its public functions. Synthetic rows only: nothing here is confidential.
 
-Rows go through the engine, statistics through ``release``, and what comes out is compared with what the model
-promises: exactly for every pair of neighbours on small domains (``exact``), by counting releases (``statistical``), and
-bit by bit (``bits``).
+Rows go through the engine, statistics through ``release``, and the released models are compared with the guarantee that
+they state: exactly for every pair of neighbours on small domains (``exhaustive``), by counting releases
+(``epsilon_bounds``), and bit by bit (``bit_patterns``).
 """

@@ -1,4 +1,4 @@
-"""What an audit finds: broken promises by the name of their check, and per configuration what was measured."""
+"""Audited configurations, findings, and measurements per configuration."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.plan import MECHANISMS, ReleasePlan, mechanism_named, plan
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 
-# MERGED FROM dpnb_columnar/audit/findings.py: What is audited: every private mechanism, under each neighbouring
-# relation, and every noise family.
-
 EPSILON = Fraction(4)
 """Large enough for a few hundred releases to show some of it."""
 
 DELTA = Fraction(1, 10**6)
 
 NOISES = {"smooth": NOISE_FAMILIES, "paper": ("cauchy", "gaussian")}
-"""Families that a mechanism is audited with. All of them meet the sampler and the searches in ``smooth``; the others
-that take a family are audited with their default, and ``paper`` also where its class counts have other noise."""
+"""Families that a mechanism is audited with. In ``smooth`` all of them are tried with the sampler and the searches; the
+other mechanisms that take a family are audited with their default, and ``paper`` also with a family that gives its
+class counts other noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +40,10 @@ class Configuration:
 
 
 def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
-    """Every configuration of these mechanisms; of all private ones where none is named.
+    """List every configuration of some mechanisms; of all private ones where none is named.
 
     Raises:
-        UsageError: An unknown mechanism, or one that promises nothing.
+        UsageError: if a mechanism is unknown, or promises no privacy.
     """
     chosen = [mechanism_named(name) for name in dict.fromkeys(mechanisms)]
     for mechanism in chosen:
@@ -69,9 +67,9 @@ class Finding:
     """A promise that does not hold.
 
     Attributes:
-        check: Name of the check that found it.
-        pair: The neighbours, or other circumstances, it was seen with.
-        seen: What was seen.
+        check: Name of the check that failed.
+        pair: The neighbours, or other circumstances, under which it failed.
+        seen: The observation.
     """
 
     check: str
@@ -81,7 +79,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What a released model promises: epsilon and delta, exact."""
+    """The guarantee that a released model states: epsilon and delta, exact."""
 
     epsilon: Fraction
     delta: Fraction
@@ -89,13 +87,13 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was measured of one configuration.
+    """Measurements of one configuration.
 
     Attributes:
-        configuration: What was attacked.
-        claim: What its models promise.
+        configuration: The attacked configuration.
+        claim: The guarantee that its models state.
         loss: Largest epsilon of any pair of neighbours, from exact distributions.
-        number_bound: Lower confidence bound on epsilon from single released numbers; 0 where nothing was shown.
+        number_bound: Lower confidence bound on epsilon from single released numbers; 0 where they show nothing.
         model_bound: Likewise from whole models.
         pairs: Pairs of neighbours whose distributions were compared exactly.
         releases: Models released to count outcomes.
@@ -112,16 +110,16 @@ class Outcome:
     findings: tuple[Finding, ...]
 
     def broken(self, *checks: str) -> bool:
-        """Whether one of these checks found something."""
+        """Tell whether one of some checks failed."""
         return any(finding.check in checks for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What a whole audit has measured.
+    """Measurements of a whole audit.
 
     Attributes:
-        findings: What is broken on the way from rows to statistics.
+        findings: Faults between rows and statistics.
         outcomes: Per configuration.
         confidence: Probability that all bounds and tests hold together, where the code is correct.
     """
@@ -132,5 +130,5 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is broken."""
+        """Whether every check passed."""
         return not self.findings and not any(outcome.findings for outcome in self.outcomes)

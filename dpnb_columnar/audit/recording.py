@@ -1,25 +1,33 @@
-"""Samplers that note what a release asks of them, with forced answers or with real ones."""
+"""Recorded releases: samplers that note each draw, and a model as named numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from random import Random
+from typing import Any
 
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
+from dpnb_columnar.sensitivity import RunLengthColumn
 
 COUNTS = (-40, -2, 0, 1, 3, 8, 60, 1000)
-MOMENT_BITS = 20
+"""Forced answers to counts."""
+
+LARGEST = 100_000
+"""Number of remembered results at which all are forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One call of the sampler: what ``location + scale * Z`` was asked for, and what was answered."""
+    """One call of the sampler: the arguments of ``location + scale * Z``, and the answer."""
 
     location: Fraction
     scale: Fraction
@@ -30,12 +38,12 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """A sampler whose answers are fixed: they depend on the place in the order of draws, and on nothing else.
+    """A sampler whose answers are forced: each depends on its place in the order of draws, and on nothing else.
 
     Attributes:
         sizes: Answers to the first draws, the class counts.
-        seed: The answers to all others, counts and moments of every size and sign.
-        draws: What was asked.
+        seed: Seed of all other answers, counts and moments of every size and sign.
+        draws: The calls so far.
     """
 
     sizes: Sequence[int]
@@ -44,6 +52,7 @@ class Answers:
     private: bool = True
 
     def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        """Answer a draw, and note it."""
         place = len(self.draws)
         answer = Fraction(self.sizes[place] if place < len(self.sizes) else self._number(place, grid_bits))
         self.draws.append(Drawn(location, scale, noise, grid_bits, answer))
@@ -58,16 +67,18 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A sampler that draws as releases do by default, from the system's random bits, and notes everything."""
+    """A sampler that draws as releases do by default, from the system's random bits, and notes each draw."""
 
     draws: list[Drawn] = field(default_factory=list)
     sampler: Sampler = field(default_factory=lambda: ExactSampler(SystemBits()))
 
     @property
     def private(self) -> bool:
+        """Whether the sampler's noise protects."""
         return self.sampler.private
 
     def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        """Draw, and note it."""
         answer = self.sampler(location, scale, noise, grid_bits)
         self.draws.append(Drawn(location, scale, noise, grid_bits, answer))
         return answer
@@ -75,7 +86,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One release: all it drew, and the model, or the kind of exception that it ended with."""
+    """One release: its draws, and the model, or the kind of exception that it ended with."""
 
     draws: tuple[Drawn, ...]
     model: Model | None
@@ -83,9 +94,12 @@ class Record:
 
 
 def record(plan: ReleasePlan, statistics: Statistics, sampler: Answers | Witness | None) -> Record:
-    """Release a model and note what happened. An exception is an outcome as well: who sees it, learns from it.
+    """Release a model and record it. An exception is an outcome as well: whoever sees it, learns from it.
 
-    Without a sampler the release has its own, and nobody sees what it draws.
+    Args:
+        plan: How to release.
+        statistics: Counts of a database.
+        sampler: Source of the noise; None for the release's own, whose draws are not recorded.
     """
     model, failure = None, ""
     try:
@@ -93,3 +107,69 @@ def record(plan: ReleasePlan, statistics: Statistics, sampler: Answers | Witness
     except Exception as error:
         failure = type(error).__name__
     return Record(() if sampler is None else tuple(sampler.draws), model, failure)
+
+
+def numbers(model: Model) -> dict[str, float]:
+    """Name every released number and every parameter computed from them: all that a model's receiver sees."""
+    return dict(_numbers(model))
+
+
+def is_drawn(name: str) -> bool:
+    """Tell from a number's name whether it was drawn, rather than computed from drawn ones."""
+    return not name.endswith("*")
+
+
+def _numbers(model: Model) -> Iterator[tuple[str, float]]:
+    for klass, (count, prior) in enumerate(zip(model.classes.released, model.classes.probability, strict=True)):
+        yield f"count of class {klass}", count
+        yield f"prior of class {klass} *", prior
+    for parameters in model.attributes:
+        name = parameters.attribute
+        if isinstance(parameters, Normal):
+            for part, drawn_numbers in (("released_mean", parameters.released_mean), parameters.released_spread):
+                for klass, number in enumerate(drawn_numbers):
+                    yield f"{part} of {name}, class {klass}", number
+            for part in ("mean", "deviation"):
+                for klass, number in enumerate(getattr(parameters, part)):
+                    yield f"{part} of {name}, class {klass} *", number
+            continue
+        for klass, (counts, shares) in enumerate(zip(parameters.released, parameters.probability, strict=True)):
+            for cell, (count, share) in enumerate(zip(counts, shares, strict=True)):
+                yield f"count of {name} {cell}, class {klass}", count
+                yield f"probability of {name} {cell}, class {klass} *", share
+
+
+@contextmanager
+def remembered_searches() -> Iterator[None]:
+    """Let releases in this block look up moments and sensitivities that they have computed before.
+
+    An audit releases the same few columns thousands of times. Moments and sensitivities are functions of the sample and
+    of public numbers, so no result changes.
+    """
+    original = dict(MOMENTS)
+    MOMENTS.update(
+        {
+            query: replace(moment, statistic=_Remembered(moment.statistic), search=_Remembered(moment.search))
+            for query, moment in original.items()
+        }
+    )
+    try:
+        yield
+    finally:
+        MOMENTS.update(original)
+
+
+class _Remembered:
+    """A function of a column and public numbers that remembers its results."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._results: dict[tuple[Any, ...], Any] = {}
+
+    def __call__(self, column: RunLengthColumn, *public: Any) -> Any:
+        key = (column.codes.tobytes(), column.counts.tobytes(), *public)
+        if key not in self._results:
+            if len(self._results) >= LARGEST:
+                self._results.clear()
+            self._results[key] = self._function(column, *public)
+        return self._results[key]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.audit.bits import PlayedBits, reachable
+from dpnb_columnar.audit.bit_patterns import PlayedBits, reachable
 from dpnb_columnar.audit.recording import Answers, Drawn, Witness
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise

@@ -9,10 +9,10 @@ from fractions import Fraction
 import pytest
 from support import planted_faults as faults
 
-from dpnb_columnar.audit import bits, exact, statistical
-from dpnb_columnar.audit.databases import Population, populate
+from dpnb_columnar.audit import bit_patterns, epsilon_bounds, exhaustive
+from dpnb_columnar.audit.attacks import Effort, attack_one
 from dpnb_columnar.audit.findings import Configuration, Finding, configurations
-from dpnb_columnar.audit.run import Effort, attack_one
+from dpnb_columnar.audit.universe import Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
@@ -31,8 +31,8 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 @pytest.fixture(scope="module")
-def population() -> Population:
-    found, findings = populate()
+def universe() -> Universe:
+    found, findings = build_universe()
     assert not findings
     return found
 
@@ -41,14 +41,14 @@ def under(configuration: Configuration, relation: Neighbours) -> Configuration:
     return replace(configuration, budget=replace(configuration.budget, neighbours=relation))
 
 
-def found_in(configuration: Configuration, population: Population, effort: Effort = REDUCED) -> dict[str, Finding]:
-    outcome = attack_one(configuration, (population,), effort, 0.001)
+def found_in(configuration: Configuration, universe: Universe, effort: Effort = REDUCED) -> dict[str, Finding]:
+    outcome = attack_one(configuration, (universe,), effort, 0.001)
     return {finding.check: finding for finding in outcome.findings}
 
 
 @pytest.mark.parametrize("configuration", configurations(), ids=str)
-def test_nothing_is_found_in_the_landed_code(configuration: Configuration, population: Population) -> None:
-    outcome = attack_one(configuration, (population,), replace(REDUCED, releases=60), 1e-6)
+def test_nothing_is_found_in_the_landed_code(configuration: Configuration, universe: Universe) -> None:
+    outcome = attack_one(configuration, (universe,), replace(REDUCED, releases=60), 1e-6)
     assert outcome.findings == ()
     assert 0 < outcome.loss <= float(outcome.claim.epsilon) * (1 + 1e-6)
     assert 0 <= outcome.number_bound <= float(outcome.claim.epsilon)
@@ -57,37 +57,37 @@ def test_nothing_is_found_in_the_landed_code(configuration: Configuration, popul
 
 
 FAULTS: list[tuple[Plant, Configuration, Neighbours, str]] = [
-    (faults.label_change_forgotten, DOUBLE, REPLACE, exact.LOSS),
-    (faults.label_change_forgotten, DOUBLE, REPLACE, statistical.NUMBER),
-    (faults.one_count_of_two, MAJORITY, REPLACE, exact.LOSS),
-    (faults.classes_from_rows, DOUBLE, ADD, exact.QUERIES),
-    (faults.classes_from_rows, DOUBLE, REPLACE, exact.QUERIES),
-    (faults.exact_total, DOUBLE, ADD, exact.POST_PROCESSING),
-    (faults.exact_total, DOUBLE, ADD, statistical.MODEL),
-    (faults.refusal_by_rows, DOUBLE, ADD, exact.FAILURES),
-    (faults.noise_too_small, MAJORITY, ADD, exact.LOSS),
-    (faults.noise_too_small, SMOOTH, REPLACE, exact.LOSS),
-    (faults.noise_too_small_inside, SMOOTH, ADD, bits.DISTRIBUTION),
-    (faults.noise_too_small_inside, MAJORITY, REPLACE, bits.DISTRIBUTION),
-    (faults.beta_too_large, SMOOTH, ADD, exact.NOISE),
-    (faults.family_too_light, SMOOTH, ADD, exact.NOISE),
-    (faults.noise_in_floats, SMOOTH, ADD, bits.GRID),
-    (faults.noise_in_floats, HISTOGRAM, ADD, bits.GRID),
-    (faults.coarse_rounding, SMOOTH, ADD, bits.RESIDUES),
-    (faults.coarse_rounding, SMOOTH, ADD, bits.REACHABLE),
-    (faults.few_random_bits, SMOOTH, ADD, bits.REACHABLE),
-    (faults.empty_cells_left_out, HISTOGRAM, ADD, exact.QUERIES),
-    (faults.literal_mean_sensitivity, SMOOTH, ADD, exact.NOISE),
-    (faults.asked_twice, HISTOGRAM, ADD, exact.LOSS),
-    (faults.asked_twice, HISTOGRAM, REPLACE, exact.LOSS),
-    (faults.size_of_the_rows, SMOOTH, ADD, exact.POST_PROCESSING),
-    (faults.size_of_the_rows, GLOBAL, ADD, exact.NOISE),
-    (faults.size_of_the_rows, ADAPTIVE, ADD, exact.NOISE),
-    (faults.deviation_halved, GLOBAL, ADD, exact.NOISE),
-    (faults.deviation_halved, GLOBAL, REPLACE, exact.LOSS),
-    (faults.variance_halved, GLOBAL_VARIANCE, ADD, exact.NOISE),
-    (faults.default_seed, SMOOTH, ADD, bits.REPEATS),
-    (faults.default_seed, MAJORITY, ADD, bits.REPEATS),
+    (faults.label_change_forgotten, DOUBLE, REPLACE, exhaustive.LOSS),
+    (faults.label_change_forgotten, DOUBLE, REPLACE, epsilon_bounds.NUMBER),
+    (faults.one_count_of_two, MAJORITY, REPLACE, exhaustive.LOSS),
+    (faults.classes_from_rows, DOUBLE, ADD, exhaustive.QUERIES),
+    (faults.classes_from_rows, DOUBLE, REPLACE, exhaustive.QUERIES),
+    (faults.exact_total, DOUBLE, ADD, exhaustive.POST_PROCESSING),
+    (faults.exact_total, DOUBLE, ADD, epsilon_bounds.MODEL),
+    (faults.refusal_by_rows, DOUBLE, ADD, exhaustive.FAILURES),
+    (faults.noise_too_small, MAJORITY, ADD, exhaustive.LOSS),
+    (faults.noise_too_small, SMOOTH, REPLACE, exhaustive.LOSS),
+    (faults.noise_too_small_inside, SMOOTH, ADD, bit_patterns.DISTRIBUTION),
+    (faults.noise_too_small_inside, MAJORITY, REPLACE, bit_patterns.DISTRIBUTION),
+    (faults.beta_too_large, SMOOTH, ADD, exhaustive.NOISE),
+    (faults.family_too_light, SMOOTH, ADD, exhaustive.NOISE),
+    (faults.noise_in_floats, SMOOTH, ADD, bit_patterns.GRID),
+    (faults.noise_in_floats, HISTOGRAM, ADD, bit_patterns.GRID),
+    (faults.coarse_rounding, SMOOTH, ADD, bit_patterns.RESIDUES),
+    (faults.coarse_rounding, SMOOTH, ADD, bit_patterns.REACHABLE),
+    (faults.few_random_bits, SMOOTH, ADD, bit_patterns.REACHABLE),
+    (faults.empty_cells_left_out, HISTOGRAM, ADD, exhaustive.QUERIES),
+    (faults.literal_mean_sensitivity, SMOOTH, ADD, exhaustive.NOISE),
+    (faults.asked_twice, HISTOGRAM, ADD, exhaustive.LOSS),
+    (faults.asked_twice, HISTOGRAM, REPLACE, exhaustive.LOSS),
+    (faults.size_of_the_rows, SMOOTH, ADD, exhaustive.POST_PROCESSING),
+    (faults.size_of_the_rows, GLOBAL, ADD, exhaustive.NOISE),
+    (faults.size_of_the_rows, ADAPTIVE, ADD, exhaustive.NOISE),
+    (faults.deviation_halved, GLOBAL, ADD, exhaustive.NOISE),
+    (faults.deviation_halved, GLOBAL, REPLACE, exhaustive.LOSS),
+    (faults.variance_halved, GLOBAL_VARIANCE, ADD, exhaustive.NOISE),
+    (faults.default_seed, SMOOTH, ADD, bit_patterns.REPEATS),
+    (faults.default_seed, MAJORITY, ADD, bit_patterns.REPEATS),
 ]
 
 
@@ -101,11 +101,11 @@ def test_planted_fault_is_found_by_its_check(
     configuration: Configuration,
     relation: Neighbours,
     check: str,
-    population: Population,
+    universe: Universe,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plant(monkeypatch)
-    found = found_in(under(configuration, relation), population)
+    found = found_in(under(configuration, relation), universe)
     assert check in found, found
     assert found[check].pair
     assert found[check].seen
@@ -113,28 +113,28 @@ def test_planted_fault_is_found_by_its_check(
 
 def test_forgotten_clipping_is_found_from_the_rows_on(monkeypatch: pytest.MonkeyPatch) -> None:
     faults.clipping_forgotten(monkeypatch)
-    population, _ = populate()
-    found = found_in(SMOOTH, population, replace(REDUCED, rows=2))
-    assert exact.FAILURES in found
-    assert statistical.MODEL in found
+    universe, _ = build_universe()
+    found = found_in(SMOOTH, universe, replace(REDUCED, rows=2))
+    assert exhaustive.FAILURES in found
+    assert epsilon_bounds.MODEL in found
 
 
-def test_the_corrected_double_is_left_alone(population: Population, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_corrected_double_is_left_alone(universe: Universe, monkeypatch: pytest.MonkeyPatch) -> None:
     faults.label_change_counted(monkeypatch)
-    assert found_in(under(DOUBLE, REPLACE), population) == {}
+    assert found_in(under(DOUBLE, REPLACE), universe) == {}
 
 
 def test_a_row_that_stops_the_engine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     faults.refuses_nan(monkeypatch)
-    _, findings = populate()
+    _, findings = build_universe()
     assert [finding.check for finding in findings] == ["aggregation"]
     assert "nan" in findings[0].pair
 
 
-@pytest.mark.parametrize(("times", "checks"), [(1.0, set()), (0.1, {exact.NOISE})])
+@pytest.mark.parametrize(("times", "checks"), [(1.0, set()), (0.1, {exhaustive.NOISE})])
 def test_noise_with_a_delta_is_judged_by_its_delta(
-    times: float, checks: set[str], population: Population, monkeypatch: pytest.MonkeyPatch
+    times: float, checks: set[str], universe: Universe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     faults.gaussian_family(monkeypatch, times)
     budget = Budget(Fraction(1), delta=Fraction(1, 10**6))
-    assert set(found_in(Configuration("smooth", faults.DOUBLE, budget), population)) == checks
+    assert set(found_in(Configuration("smooth", faults.DOUBLE, budget), universe)) == checks

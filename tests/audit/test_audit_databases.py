@@ -7,19 +7,9 @@ from math import comb
 import numpy as np
 import pytest
 
-from dpnb_columnar.audit.adversarial import adversarial_pairs
-from dpnb_columnar.audit.databases import (
-    WAGES,
-    YEARS,
-    Population,
-    crowds,
-    groups,
-    neighbours,
-    populate,
-    small_databases,
-    small_pairs,
-)
 from dpnb_columnar.audit.findings import configurations
+from dpnb_columnar.audit.neighbours import adversarial_pairs, crowds, groups, neighbours, small_databases, small_pairs
+from dpnb_columnar.audit.universe import WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.plan import MECHANISMS
@@ -27,8 +17,8 @@ from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 
 
 @pytest.fixture(scope="module", params=[YEARS, WAGES], ids=lambda domain: domain.name)
-def population(request: pytest.FixtureRequest) -> Population:
-    found, findings = populate(request.param)
+def universe(request: pytest.FixtureRequest) -> Universe:
+    found, findings = build_universe(request.param)
     assert not findings
     return found
 
@@ -55,9 +45,9 @@ def test_every_pair_of_neighbours_is_there_once(kinds: int, rows: int) -> None:
 
 
 @pytest.mark.parametrize("relation", list(Neighbours))
-def test_neighbours_differ_in_one_row(population: Population, relation: Neighbours) -> None:
-    pairs = [pair for group in groups(population, relation, 2, (5, 12), 3) for pair in group.pairs]
-    pairs += [(pair.one, pair.two) for pair in adversarial_pairs(population, relation)]
+def test_neighbours_differ_in_one_row(universe: Universe, relation: Neighbours) -> None:
+    pairs = [pair for group in groups(universe, relation, 2, (5, 12), 3) for pair in group.pairs]
+    pairs += [(pair.one, pair.two) for pair in adversarial_pairs(universe, relation)]
     for one, two in pairs:
         difference = np.array(two) - np.array(one)
         assert min(*one, *two) >= 0
@@ -67,26 +57,26 @@ def test_neighbours_differ_in_one_row(population: Population, relation: Neighbou
             assert (difference.sum(), np.abs(difference).sum()) == (0, 2)
 
 
-def test_every_forced_size_names_every_class(population: Population) -> None:
-    for group in groups(population, Neighbours.ADD_REMOVE, 1, (5,), 5):
+def test_every_forced_size_names_every_class(universe: Universe) -> None:
+    for group in groups(universe, Neighbours.ADD_REMOVE, 1, (5,), 5):
         assert len(group.sizes) == 5
-        assert all(len(sizes) == len(population.domain.classes) for sizes in group.sizes)
+        assert all(len(sizes) == len(universe.domain.classes) for sizes in group.sizes)
 
 
-def test_the_engine_clamps_and_drops_odd_rows(population: Population) -> None:
+def test_the_engine_clamps_and_drops_odd_rows(universe: Universe) -> None:
     """Twelve kinds of rows count, and those that do not count are one kind."""
-    assert len(population.rows) == 13
-    nothing = [row for row, cells in zip(population.rows, population.cells, strict=True) if not cells[0].counts.sum()]
+    assert len(universe.rows) == 13
+    nothing = [row for row, cells in zip(universe.rows, universe.cells, strict=True) if not cells[0].counts.sum()]
     assert len(nothing) == 1
 
 
-def test_statistics_count_what_the_database_says(population: Population) -> None:
-    database = next(iter(crowds(population, 7)))
-    statistics = population.statistics(database)
+def test_statistics_count_what_the_database_says(universe: Universe) -> None:
+    database = next(iter(crowds(universe, 7)))
+    statistics = universe.statistics(database)
     assert list(statistics.class_counts) == [7, 0]
     assert [column.size for column in statistics.columns["number"]] == [7, 0]
-    assert population.told(database).startswith("7 x (a, ")
-    assert population.told((0,) * 13) == "no rows"
+    assert universe.description(database).startswith("7 x (a, ")
+    assert universe.description((0,) * 13) == "no rows"
 
 
 def test_the_neighbours_of_nobody_are_single_rows() -> None:

@@ -11,8 +11,7 @@ import pytest
 from scipy.special import erfc
 from scipy.stats import norm
 
-from dpnb_columnar.audit.exact import composed, concentrated_epsilon
-from dpnb_columnar.audit.losses import claimed, measured, worst_admissible
+from dpnb_columnar.audit.privacy_loss import claimed, composed, concentrated_epsilon, measured, worst_admissible
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
 from dpnb_columnar.budget.conversion import implies
 from dpnb_columnar.noise import (

@@ -10,8 +10,8 @@ import pytest
 from support import planted_faults as faults
 from support.running import Run
 
-from dpnb_columnar.audit import run as running
-from dpnb_columnar.audit.run import Effort
+from dpnb_columnar.audit import attacks as running
+from dpnb_columnar.audit.attacks import Effort
 
 REDUCED = Effort(
     rows=1, duplicates=(12,), scenarios=1, logarithmic=False, scouted=30, pairs=1, releases=60, processes=1

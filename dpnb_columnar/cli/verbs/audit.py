@@ -27,7 +27,8 @@ def command(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(help="Write what was found as JSON.", metavar="FILE.json", show_default=False)
+        Path | None,
+        typer.Option(help="Write measurements and findings as JSON.", metavar="FILE.json", show_default=False),
     ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
@@ -48,8 +49,7 @@ def command(
       dpnb-columnar audit --quick
       dpnb-columnar audit --mechanism smooth --output audit.json
     """
-    from dpnb_columnar.audit import run
-    from dpnb_columnar.audit.document import to_document
+    from dpnb_columnar.audit import attacks
     from dpnb_columnar.audit.findings import configurations
     from dpnb_columnar.model.model_document import to_json
     from dpnb_columnar.runtime.outputs import atomic_output, check_output
@@ -58,17 +58,17 @@ def command(
     if output is not None:
         check_output(output, overwrite)
     with stage("auditing"):
-        found = run.audit(chosen, run.QUICK if quick else run.FULL)
-    _report(found)
+        audit = attacks.audit(chosen, attacks.QUICK if quick else attacks.FULL)
+    _report(audit)
     if output is not None:
         with atomic_output(output, overwrite=overwrite) as partial:
-            partial.write_text(to_json(to_document(found)), encoding="utf-8")
-    if not found.holds:
+            partial.write_text(to_json(attacks.to_document(audit)), encoding="utf-8")
+    if not audit.holds:
         raise typer.Exit(BROKEN)
 
 
-def _report(found: Audit) -> None:
-    from dpnb_columnar.audit.bits import CHECKS
+def _report(audit: Audit) -> None:
+    from dpnb_columnar.audit.bit_patterns import CHECKS
 
     table(
         ["mechanism", "noise", "neighbours", "claimed", "worst", "one number", "model", "bits", "pairs", "releases"],
@@ -77,25 +77,25 @@ def _report(found: Audit) -> None:
                 outcome.configuration.mechanism,
                 outcome.configuration.noise or "",
                 outcome.configuration.budget.neighbours,
-                _told(outcome.claim),
+                _claimed(outcome.claim),
                 *(f"{bound:.3f}" for bound in (outcome.loss, outcome.number_bound, outcome.model_bound)),
                 "differ" if outcome.broken(*CHECKS) else "alike",
                 outcome.pairs,
                 outcome.releases,
             ]
-            for outcome in found.outcomes
+            for outcome in audit.outcomes
         ],
     )
     say()
     say("claimed: epsilon, and delta where there is one. worst: largest epsilon of any pair, from exact")
-    say("distributions. one number, model: what epsilon is at least, from releases. bits: which values can appear.")
-    broken = [("rows", finding) for finding in found.findings]
-    broken += [(str(outcome.configuration), finding) for outcome in found.outcomes for finding in outcome.findings]
+    say("distributions. one number, model: lower bounds on epsilon, from releases. bits: which values can appear.")
+    broken = [("rows", finding) for finding in audit.findings]
+    broken += [(str(outcome.configuration), finding) for outcome in audit.outcomes for finding in outcome.findings]
     for where, finding in broken:
         say(f"BROKEN {finding.check}: {where}: {finding.pair}: {finding.seen}")
-    if found.holds:
-        say(f"every check holds (confidence {found.confidence:.1%})")
+    if audit.holds:
+        say(f"every check holds (confidence {audit.confidence:.1%})")
 
 
-def _told(claim: Claim) -> str:
+def _claimed(claim: Claim) -> str:
     return number_text(claim.epsilon) + (f", {float(claim.delta):.0e}" if claim.delta else "")

@@ -1,4 +1,4 @@
-"""Privacy loss of one draw, from the densities of its noise family and nothing that the family says of itself.
+"""Privacy loss of one draw, measured on the densities of its noise family, whatever the family claims; and of several.
 
 Neighbours draw from f + S Z and f' + S' Z. In units of the first scale these are Z and t + r Z, with t = (f' - f)/S and
 r = S'/S. What is computed is attained: by points of a grid, or by a partition of the line into cells, which is
@@ -8,12 +8,14 @@ post-processing. So no number here is above the true loss, and finer grids appro
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.budget import Approximate, Concentrated, Pure
+from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
 from dpnb_columnar.noise import NoiseFamily
 
 Floats = NDArray[np.float64]
@@ -39,9 +41,15 @@ ORDERS = np.concatenate([1 + np.geomspace(1e-3, 1, 8), np.geomspace(2.5, 300, 16
 CHUNK = 128
 """Changes evaluated at once."""
 
+TOLERANCE = 1e-6
+"""Relative: above what a conversion leaves unspent on rounding, and far below any fault."""
+
+Measured = tuple[Loss, float]
+"""The loss that a draw claims, and what was measured of it."""
+
 
 def measured(noise: NoiseFamily, shift: Floats, ratio: Floats) -> Floats:
-    """Loss of each change, in the number that the family's loss is stated by.
+    """Measure the loss of each change, in the number that the family's loss is stated by.
 
     Args:
         noise: The family, calibrated.
@@ -57,7 +65,10 @@ def measured(noise: NoiseFamily, shift: Floats, ratio: Floats) -> Floats:
 
 
 def worst_admissible(noise: NoiseFamily) -> float:
-    """Loss between the farthest neighbours that the family says it covers: t = min(1, r) or 0, log r = 0 or +-beta."""
+    """Measure the loss between the farthest neighbours that the family claims to cover.
+
+    These are t = min(1, r) or 0, with log r = 0 or +-beta.
+    """
     beta = float(noise.beta)
     ratio = np.exp(np.array([-beta, 0, beta, beta]))
     return float(measured(noise, np.minimum(1, ratio) * np.array([1, 1, 1, 0]), ratio).max())
@@ -76,7 +87,7 @@ def _measured(noise: NoiseFamily, shift: Floats, ratio: Floats) -> Floats:
 
 
 def claimed(noise: NoiseFamily) -> float:
-    """What ``measured`` must not exceed."""
+    """Read the number that ``measured`` must not exceed."""
     match noise.loss:
         case Pure(epsilon=number) | Approximate(delta=number) | Concentrated(rho=number):
             return float(number)
@@ -123,13 +134,13 @@ def _masses(noise: NoiseFamily, edges: Floats) -> Floats:
 
 
 def _hockey_stick(one: Floats, two: Floats, epsilon: Fraction) -> Floats:
-    """sup over events of P(E) - exp(epsilon) Q(E): every cell that adds to it."""
+    """The supremum over events of P(E) - exp(epsilon) Q(E): every cell that adds to it."""
     gained: Floats = np.maximum(one - math.exp(epsilon) * two, 0).sum(axis=1)
     return gained
 
 
 def _renyi(one: Floats, two: Floats) -> Floats:
-    """sup over orders a of D_a(P || Q)/a, the rho of concentrated differential privacy."""
+    """The supremum over orders a of D_a(P || Q)/a, the rho of concentrated differential privacy."""
     seen = (one > 1e-250) & (two > 1e-250)  # what is left out could only add
     with np.errstate(divide="ignore"):
         log_one, log_two = np.log(np.where(seen, one, 1)), np.log(np.where(seen, two, 1))
@@ -140,3 +151,41 @@ def _renyi(one: Floats, two: Floats) -> Floats:
         divergence = (top + np.log(np.exp(term - top[:, None]).sum(axis=1))) / (order - 1)
         worst = np.maximum(worst, divergence / order)
     return worst
+
+
+def composed(losses: Sequence[Measured], delta: float) -> float:
+    """Compute the smallest epsilon that the losses of several draws imply together, at a delta.
+
+    Pure draws cost what was measured. Others cost what they claim, once what was measured is no more than that:
+    epsilons and deltas add up, and so do rhos, a pure loss costing epsilon^2/2.
+
+    Args:
+        losses: Per draw, the claimed loss, and what was measured of it.
+        delta: Delta of the claim; positive if a loss is concentrated.
+
+    Returns:
+        Epsilon; infinite where the deltas of the losses exceed this delta.
+    """
+    epsilon = sum(number if isinstance(loss, Pure) else float(_epsilon(loss)) for loss, number in losses)
+    rho = sum(float(loss.rho) for loss, _ in losses if isinstance(loss, Concentrated))
+    if rho:
+        return concentrated_epsilon(
+            rho + sum(number**2 / 2 for loss, number in losses if isinstance(loss, Pure)), delta
+        )
+    spent = sum(float(loss.delta) for loss, _ in losses if isinstance(loss, Approximate))
+    return epsilon if spent <= delta * (1 + TOLERANCE) else math.inf
+
+
+@lru_cache(maxsize=4096)
+def concentrated_epsilon(rho: float, delta: float) -> float:
+    """Compute the smallest epsilon for which rho-zCDP implies (epsilon, delta)-differential privacy.
+
+    The conversion is that of Canonne, Kamath and Steinke 2020, Corollary 13, minimised over its order on a grid.
+    """
+    order = 1 + np.geomspace(1e-6, 1e6, 200_001)
+    epsilons = order * rho + (order * np.log1p(-1 / order) - np.log(order - 1) - math.log(delta)) / (order - 1)
+    return max(float(epsilons.min()), 0.0)
+
+
+def _epsilon(loss: Loss) -> float:
+    return float(loss.epsilon) if isinstance(loss, Approximate) else 0.0

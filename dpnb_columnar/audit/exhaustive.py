@@ -1,0 +1,175 @@
+"""Exact comparison of all pairs of neighbours on small domains.
+
+Under forced answers a release is a deterministic function: whatever differs between neighbours, beside the locations
+and scales of the draws, leaks past the noise. The draws themselves are judged by their exact densities, and must not
+cost more together than was promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpnb_columnar.audit.findings import Claim, Configuration, Finding
+from dpnb_columnar.audit.neighbours import Group, Pair
+from dpnb_columnar.audit.privacy_loss import TOLERANCE, Measured, claimed, composed, measured, worst_admissible
+from dpnb_columnar.audit.recording import Answers, Drawn, Record, numbers, record
+from dpnb_columnar.audit.universe import Database, Universe
+from dpnb_columnar.noise import NoiseFamily
+
+FAILURES, QUERIES, POST_PROCESSING, NOISE, LOSS = "failures", "queries", "post-processing", "noise", "loss"
+"""Names of the checks: exceptions, which draws are made, the model computed from the answers, the claim of each draw,
+and all draws together."""
+
+Change = tuple[NoiseFamily, Fraction, Fraction]
+"""A family, the change of location in units of the first scale, and the ratio of the scales."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Result of comparing all pairs.
+
+    Attributes:
+        loss: Largest epsilon of a pair, at the claimed delta.
+        pairs: Pairs that were compared, each under several forced class counts.
+        findings: At most one per check, with the pair where it shows most, or first.
+    """
+
+    loss: float
+    pairs: int
+    findings: tuple[Finding, ...]
+
+
+class Comparison:
+    """Collects the differences between pairs of neighbours, and judges all of them at once."""
+
+    def __init__(self, configuration: Configuration, universe: Universe) -> None:
+        self.plan = configuration.plan(universe.domain)
+        self.universe = universe
+        self.pairs = 0
+        self.findings: dict[str, Finding] = {}
+        self._changes: dict[Change, int] = {}
+        self._differing: dict[tuple[int, ...], Pair] = {}
+
+    def add(self, group: Group) -> None:
+        """Compare the pairs of a group under each of its forced class counts."""
+        self.pairs += len(group.pairs)
+        members = {database for pair in group.pairs for database in pair}
+        databases = {database: self.universe.statistics(database) for database in members}
+        for seed, sizes in enumerate(group.sizes):
+            records = {
+                database: record(self.plan, statistics, Answers(sizes, seed))
+                for database, statistics in databases.items()
+            }
+            for pair in group.pairs:
+                self._compare(pair, *(records[database] for database in pair))
+
+    def result(self, claim: Claim) -> Compared:
+        """Measure the losses of all changes, and compare every pair's loss with the claim."""
+        losses = self._measured()
+        worst, place = 0.0, None
+        for changes, pair in self._differing.items():
+            loss = composed([losses[change] for change in changes], float(claim.delta))
+            if loss > worst:
+                worst, place = loss, pair
+        if place is not None and worst > float(claim.epsilon) * (1 + TOLERANCE):
+            self._report(LOSS, place, f"epsilon {worst:.4g} where {float(claim.epsilon):.4g} is claimed")
+        return Compared(worst, self.pairs, tuple(self.findings.values()))
+
+    def _compare(self, pair: Pair, one: Record, two: Record) -> None:
+        if one.failure or two.failure:
+            self._report(FAILURES, pair, f"{one.failure or 'a model'} or {two.failure or 'a model'}")
+        elif difference := next(_different_queries(one.draws, two.draws), None):
+            self._report(QUERIES, pair, difference)
+        elif one.model is not None and two.model is not None:
+            if one.model != two.model:
+                self._report(POST_PROCESSING, pair, _difference(numbers(one.model), numbers(two.model)))
+            elif len(one.draws) != sum(share.values for share in one.model.guarantee.composition):
+                self._report(QUERIES, pair, f"{len(one.draws)} draws are not what the composition table says")
+        changed = []
+        for first, second in zip(one.draws, two.draws, strict=False):
+            if min(first.scale, second.scale) <= 0:
+                self._report(NOISE, pair, f"one {first.noise.name} draw is made without any noise")
+            elif first.location != second.location or first.scale != second.scale:
+                changed.append(self._changes.setdefault(_change(first, second), len(self._changes)))
+        self._differing.setdefault(tuple(changed), pair)
+
+    def _measured(self) -> list[Measured]:
+        """Loss of every change; one above what its own draw claims is a finding."""
+        losses: list[Measured] = [(change[0].loss, 0.0) for change in self._changes]
+        by_family: dict[NoiseFamily, list[Change]] = {}
+        for change in self._changes:
+            by_family.setdefault(change[0], []).append(change)
+        for noise, changes in by_family.items():
+            shift, ratio = np.array([(float(moved), float(scaled)) for _, moved, scaled in changes]).T
+            values = measured(noise, shift, ratio)
+            for change, value in zip(changes, values, strict=True):
+                losses[self._changes[change]] = (noise.loss, float(value))
+            number = self._changes[changes[int(values.argmax())]]
+            pair = next(pair for places, pair in self._differing.items() if number in places)
+            self._judge(noise, float(values.max()), self._description(pair))
+            self._judge(noise, worst_admissible(noise), "neighbours as far apart as the family allows")
+        return losses
+
+    def _judge(self, noise: NoiseFamily, loss: float, pair: str) -> None:
+        """One draw must not cost more than its family claims."""
+        if loss <= claimed(noise) * (1 + TOLERANCE):
+            return
+        kind = type(noise.loss).__name__.lower()
+        seen = f"one {noise.name} draw has a {kind} loss of {loss:.4g} where {claimed(noise):.4g} is claimed"
+        self.findings.setdefault(NOISE, Finding(NOISE, pair, seen))
+
+    def _report(self, check: str, pair: Pair, seen: str) -> None:
+        self.findings.setdefault(check, Finding(check, self._description(pair), seen))
+
+    def _description(self, pair: Pair) -> str:
+        return " against ".join(map(self.universe.description, pair))
+
+
+def compare(configuration: Configuration, universe: Universe, groups: Iterable[Group], claim: Claim) -> Compared:
+    """Compare all pairs of neighbours of some groups."""
+    comparison = Comparison(configuration, universe)
+    for group in groups:
+        comparison.add(group)
+    return comparison.result(claim)
+
+
+def claim_of(configuration: Configuration, universe: Universe) -> Claim:
+    """Read the guarantee that a model of this configuration states; its budget where no model can be released.
+
+    Raises:
+        ValueError: if its models state no guarantee.
+    """
+    nobody: Database = (0,) * len(universe.rows)
+    model = record(configuration.plan(universe.domain), universe.statistics(nobody), Answers((9, 9), 0)).model
+    stated = model.guarantee if model is not None else configuration.budget
+    epsilon, delta = stated.epsilon, stated.delta
+    if epsilon is None or delta is None:
+        raise ValueError(f"{configuration}: its models carry no guarantee")
+    return Claim(epsilon, delta)
+
+
+def _different_queries(one: Sequence[Drawn], two: Sequence[Drawn]) -> Iterator[str]:
+    """Differences between the draws, beside location and scale."""
+    if len(one) != len(two):
+        yield f"{len(one)} or {len(two)} draws"
+    for place, (first, second) in enumerate(zip(one, two, strict=False)):
+        if first.noise != second.noise:
+            yield f"draw {place} is calibrated to {first.noise} or {second.noise}"
+        if first.grid_bits != second.grid_bits:
+            yield f"draw {place} is rounded to {first.grid_bits} or {second.grid_bits} bits"
+
+
+def _change(one: Drawn, two: Drawn) -> Change:
+    return one.noise, (two.location - one.location) / one.scale, two.scale / one.scale
+
+
+def _difference(one: dict[str, float], two: dict[str, float]) -> str:
+    """The first number that differs under the same answers."""
+    for name in [*one, *two]:
+        if one.get(name) != two.get(name):
+            return f"{name} is {one.get(name)} or {two.get(name)} under the same answers"
+    return "the models differ under the same answers"
