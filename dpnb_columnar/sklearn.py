@@ -33,6 +33,7 @@ from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, probability_column
 from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.training import train
 
 logger = logging.getLogger(__name__)
@@ -121,7 +122,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             ValueError: A declaration is missing or faulty, or does not fit the columns.
             TypeError: X is sparse, or a lazy frame.
         """
-        with _as_value_errors():
+        with _as_value_errors(), confined():
             table = table_of(X)
             validate_data(self, table, y, skip_check_array=True)
             labels = _one_dimensional(y)
@@ -210,7 +211,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: Any) -> pl.DataFrame:
         """What ``Model.predict`` says about every row."""
         check_is_fitted(self)
-        with _as_value_errors():
+        with _as_value_errors(), confined():
             table = table_of(X)
             validate_data(self, table, skip_check_array=True, reset=False)
             return self.model_.predict(frame_of(table, self._column_names, self.model_.domain))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import warnings
@@ -11,16 +10,13 @@ from typing import NoReturn
 from dpnb_columnar.cli import console
 from dpnb_columnar.cli.program import NAME, app
 from dpnb_columnar.errors import Error, OutputError, UsageError
-from dpnb_columnar.runtime.confinement import keep_rows_in_memory, silence_native_output
+from dpnb_columnar.runtime.confinement import discard_native_errors, keep_rows_in_memory, shows_confidential_texts
 from dpnb_columnar.runtime.outputs import remove_leftovers
 from dpnb_columnar.runtime.signals import SIGNALLED, end_on_signals, honoured
 
 INTERNAL_ERROR = 70
 INTERRUPTED = SIGNALLED + signal.SIGINT
 CLICK_USAGE = 2
-
-TRACEBACK, CONFIDENTIAL = "DPNB_TRACEBACK", "confidential"
-"""The variable, and its value, with which a curator asks for what libraries say, which may quote rows."""
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:
@@ -29,8 +25,8 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     keep_rows_in_memory()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # whether a library warns may depend on the rows
-    if os.environ.get(TRACEBACK) != CONFIDENTIAL:
-        silence_native_output()
+    if not shows_confidential_texts():
+        discard_native_errors()
     try:
         code = exit_code(arguments)
     finally:
@@ -63,7 +59,7 @@ def _ended(arguments: list[str] | None) -> int:
         return INTERRUPTED
     except BaseException as error:  # a panic of Polars is no Exception
         # Whatever a library says may quote rows, so only the kind of failure is told.
-        if os.environ.get(TRACEBACK) == CONFIDENTIAL:
+        if shows_confidential_texts():
             raise
         console.warn_at_the_end(
             f"internal error ({type(error).__name__}). Set DPNB_TRACEBACK=confidential to see where; what it shows may "

@@ -20,11 +20,13 @@ from dpnb_columnar.counting.statistics_files import VERSION, load_statistics, sa
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.errors import DataError, Error, OutputError
 from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import remove_abandoned
 
 PRIVATE_FOLDER = 0o700
 
 
+@confined()
 def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path) -> Statistics:
     """Count every cell of the domain over the rows of the source, as ``aggregate`` does and with the same result.
 

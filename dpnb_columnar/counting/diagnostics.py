@@ -24,6 +24,7 @@ from dpnb_columnar.rows.row_rules import (
     label_missing,
     number,
 )
+from dpnb_columnar.runtime.confinement import confined
 
 # MERGED FROM dpnb_columnar/counting/diagnostics.py: CONFIDENTIAL. Which values stand where the domain declares none
 # of them.
@@ -62,11 +63,16 @@ def count_undeclared(source: ParquetSource, wanted: Sequence[Categorical]) -> tu
 
 def _most_frequent(attribute: Categorical, source: ParquetSource) -> UndeclaredValues:
     counts, exact = pl.DataFrame(schema={"value": pl.String, "rows": pl.Int64}), True
-    for part in _undeclared(attribute, source).collect_batches(chunk_size=PART_ROWS, engine="streaming"):
+
+    def add(part: pl.DataFrame) -> None:
+        nonlocal counts, exact
         both = pl.concat([counts, part.group_by("value").agg(pl.len().cast(pl.Int64).alias("rows"))])
         both = both.group_by("value").agg(pl.col("rows").sum())
         exact &= len(both) <= MOST_KEPT
         counts = both.sort(["rows", "value"], descending=[True, False]).head(MOST_KEPT)
+
+    # Not collect_batches: it ends as if all were well where a thread of the query panics, and rows would be missing.
+    _undeclared(attribute, source).sink_batches(add, chunk_size=PART_ROWS, engine="streaming")
     return UndeclaredValues(attribute.name, tuple(counts.head(MOST_SHOWN).iter_rows()), len(counts) > MOST_SHOWN, exact)
 
 
@@ -124,6 +130,7 @@ class Diagnosis:
     undeclared: tuple[UndeclaredValues, ...]
 
 
+@confined()
 def diagnose(source: ParquetSource, domain: Domain) -> Diagnosis:
     """Compare every row with the domain; the rows are streamed.
 

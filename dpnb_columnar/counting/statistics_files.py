@@ -17,6 +17,7 @@ from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, shown
+from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ READABLE = (2, 3)
 NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not protected by noise"
 
 
+@confined()
 def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = False) -> None:
     """Write statistics: one row per non-empty cell, columns attribute (null for the classes), class, code, count.
 
@@ -54,6 +56,7 @@ def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = Fal
         pq.write_table(table.replace_schema_metadata(header), partial, compression="zstd")
 
 
+@confined()
 def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
     """Read a statistics file, or the result of a statistics query in a Parquet or CSV file.
 

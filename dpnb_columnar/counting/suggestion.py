@@ -17,6 +17,7 @@ from dpnb_columnar.domain.declaration import attribute_document
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.column_kinds import Kind, kind_of, type_name
 from dpnb_columnar.rows.row_rules import column
+from dpnb_columnar.runtime.confinement import confined
 
 # MERGED FROM dpnb_columnar/counting/suggestion.py: Which numbers look like codes for "missing": 9, 99, 999 and the
 # two before each.
@@ -81,6 +82,7 @@ class ColumnProfile:
     nines: tuple[int, ...]
 
 
+@confined()
 def profile(files: Sequence[Path], most_values: int) -> tuple[ColumnProfile, ...]:
     """Look at every column of some Parquet files, in the order of the first file's columns.
 

@@ -13,6 +13,7 @@ from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.predict import PREDICTED, probability_column, score
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import class_code, row_fits
+from dpnb_columnar.runtime.confinement import confined
 
 CALIBRATION_BINS = 10
 LEAST_PROBABILITY = 1e-15
@@ -51,6 +52,7 @@ class Evaluation:
     calibration: tuple[Calibration, ...]
 
 
+@confined()
 def evaluate(model: NaiveBayes, files: Sequence[Path]) -> Evaluation:
     """Score labelled rows and compare.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
 from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
     import polars as pl
@@ -28,6 +29,7 @@ class Model(NaiveBayes):
     def predict(self, rows: pl.DataFrame, keep: Sequence[str] = ()) -> pl.DataFrame: ...
     @overload
     def predict(self, rows: pa.Table, keep: Sequence[str] = ()) -> pa.Table: ...
+    @confined()
     def predict(self, rows: Frame, keep: Sequence[str] = ()) -> Frame:
         """Predict the class and the class probabilities of every row; see ``dpnb_columnar.model.predict.score``.
 

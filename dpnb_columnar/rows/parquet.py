@@ -16,6 +16,7 @@ from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.rows.column_kinds import Kind, common_type, kinds_of
+from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 
 if TYPE_CHECKING:
@@ -187,7 +188,8 @@ def _footer_errors(file: Path) -> Iterator[None]:
     try:
         with file.open("rb"):  # Polars reports a folder, or a file without permission, in many ways
             pass
-        yield
+        with confined():
+            yield
     except OSError as error:
         raise _cannot_be_opened(file, error) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):

@@ -1,51 +1,163 @@
-"""What libraries of native code print on their own account: not for users, since it may quote rows."""
+"""Rows stay in the memory of the process that counts them: engines neither spill them to disk nor print them.
+
+Polars does both of its own accord:
+
+* From version 2.1 on, its streaming engine writes parts of a query to ``/var/tmp/polars-USER/spill`` when memory runs
+  short, with permissions for everybody to read, and leaves them there when the process is killed.
+* A panic prints its message, in which values of a row may stand, to standard error (descriptor 2) before Python can
+  catch it.
+
+The command line is a process of its own, so it gives up descriptor 2 for good when it starts
+(``discard_native_errors``). Python code calls ``dpnb_columnar`` within a process that belongs to somebody else, so each
+function that gives rows to an engine discards what is written there only while it runs (``confined``). Spilling is
+switched off for the process in either case: queries that were begun, and lazy frames that are handed out, run on after
+such a function has returned.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TextIO
+
+TRACEBACK, CONFIDENTIAL = "DPNB_TRACEBACK", "confidential"
+"""Environment variable, and its value, with which a curator asks for the texts of libraries, which may quote rows."""
+
+ERRORS = 2
+"""Descriptor of standard error, to which native code writes."""
+
+SPILL_DIRECTORY = "POLARS_OOC_SPILL_DIR"
+SPILL_MIN_BYTES = "POLARS_OOC_SPILL_MIN_BYTES"
+"""Polars keeps frames below this size in memory; no other setting keeps all of them there."""
+
+LARGER_THAN_ANY_FRAME = str(2**63 - 1)
 
 
-def silence_native_output() -> None:
-    """Give the process's standard error to Python alone; what native code writes there is thrown away.
+def shows_confidential_texts() -> bool:
+    """Whether the curator has asked for tracebacks and for what libraries print (DPNB_TRACEBACK=confidential)."""
+    return os.environ.get(TRACEBACK) == CONFIDENTIAL
 
-    Polars prints a trace of its own for every panic, also for one that is caught and told in our words, and values from
-    the data may stand in it. To be called once, before anything is read.
+
+@contextmanager
+def confined() -> Iterator[None]:
+    """Run an engine over confidential rows within this block, or, as a decorator, within this function.
+
+    Spilling is switched off from then on; what native code writes to standard error is discarded until the block ends.
+    Blocks may be nested, and several threads may be in one at a time.
+
+    What Python code of any thread writes to ``sys.stderr`` meanwhile appears as ever. What other threads write to
+    descriptor 2 by other means is lost with the rest: by a logger that was given the stream itself before the block
+    began, or by a program that is started within it.
     """
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    if sys.stderr is None:  # closed before the program began: no file of ours must take its number
-        if nothing != 2:
-            os.dup2(nothing, 2)
-            os.close(nothing)
+    keep_rows_in_memory()
+    if shows_confidential_texts():
+        yield
         return
-    sys.stderr.flush()
-    kept = os.dup(2)
-    os.dup2(nothing, 2)
-    os.close(nothing)
-    sys.stderr = os.fdopen(kept, "w", encoding=sys.stderr.encoding, errors=sys.stderr.errors, buffering=1)
-
-
-# MERGED FROM dpnb_columnar/runtime/confinement.py: No rows on disk unasked: Polars would put what does not fit into
-# memory into a folder that everybody can read. From version 2.1 on, its streaming engine writes parts of a query to
-# ``/var/tmp/polars-USER/spill`` when memory runs short, with usual permissions, and leaves them there when the
-# process is killed. Frames below a size stay in memory, and there is no other way to have all of them stay there; so
-# that size is set beyond all frames.
-
-SMALLEST = "POLARS_OOC_SPILL_MIN_BYTES"
-FOLDER = "POLARS_OOC_SPILL_DIR"
-NEVER = str(2**63 - 1)
+    _native_errors.discard()
+    try:
+        yield
+    finally:
+        _native_errors.restore()
 
 
 def keep_rows_in_memory() -> None:
-    """Keep Polars from writing rows to disk in this process and its children.
+    """Keep Polars from writing rows to disk in this process and in processes that it starts.
 
-    Where the environment names a folder for them, that is the curator's decision, and left alone.
+    Where the environment names a folder for spilled rows, or the size from which on they are spilled, somebody has
+    decided; that is left alone.
     """
-    if FOLDER in os.environ or os.environ.get(SMALLEST) == NEVER:
+    if SPILL_DIRECTORY in os.environ or SPILL_MIN_BYTES in os.environ:
         return
-    os.environ[SMALLEST] = NEVER
-    if "polars" in sys.modules:  # it has read its settings, and reads them again after a change by its own means
+    os.environ[SPILL_MIN_BYTES] = LARGER_THAN_ANY_FRAME
+    if "polars" in sys.modules:  # it has read its settings already; loading none of them anew reads the environment
         import polars as pl
 
-        with pl.Config():
-            pass
+        pl.Config.load("{}")
+
+
+def discard_native_errors() -> None:
+    """Discard what native code writes to standard error from here on, and leave ``sys.stderr`` to Python.
+
+    For a process of one's own, before it reads any data.
+    """
+    _native_errors.discard()
+
+
+class _NativeErrors:
+    """Descriptor 2, which leads to the null device while at least one block asks for that.
+
+    ``sys.stderr``, if it writes to descriptor 2, is meanwhile replaced by a stream that writes to a copy of it. That
+    copy stays open when the last block ends, since another thread may have kept the stream.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._blocks = 0
+        self._copy: int | None = None
+        self._was_open = False
+        self._former: TextIO | None = None
+        self._stream: TextIO | None = None
+
+    def discard(self) -> None:
+        """Begin a block."""
+        with self._lock:
+            self._blocks += 1
+            if self._blocks == 1:
+                self._divert()
+
+    def restore(self) -> None:
+        """End a block."""
+        with self._lock:
+            self._blocks -= 1
+            if not self._blocks:
+                self._lead_back()
+
+    def _divert(self) -> None:
+        self._was_open = self._copy_descriptor()
+        null = os.open(os.devnull, os.O_WRONLY)
+        if null != ERRORS:
+            os.dup2(null, ERRORS)
+            os.close(null)
+        self._former, self._stream = sys.stderr, None
+        if self._was_open and _writes_to_errors(sys.stderr):
+            with suppress(OSError, ValueError):  # nobody reads it any more
+                sys.stderr.flush()
+            assert self._copy is not None
+            encoding, errors = sys.stderr.encoding, sys.stderr.errors
+            self._stream = open(self._copy, "w", 1, encoding, errors, closefd=False)  # noqa: SIM115
+            sys.stderr = self._stream
+
+    def _copy_descriptor(self) -> bool:
+        """Copy descriptor 2; return whether it is open."""
+        try:
+            if self._copy is None:
+                self._copy = os.dup(ERRORS)
+            else:
+                os.dup2(ERRORS, self._copy, inheritable=False)
+        except OSError:
+            return False
+        return True
+
+    def _lead_back(self) -> None:
+        if self._was_open:
+            assert self._copy is not None
+            os.dup2(self._copy, ERRORS)
+        else:
+            os.close(ERRORS)
+        if self._stream is not None and sys.stderr is self._stream:  # unless another thread has replaced it meanwhile
+            assert self._former is not None
+            sys.stderr = self._former
+
+
+def _writes_to_errors(stream: TextIO | None) -> bool:
+    """Whether a stream writes to descriptor 2; that of a notebook does not."""
+    try:
+        return stream is not None and stream.fileno() == ERRORS
+    except (OSError, ValueError, AttributeError):  # it is closed, or has no descriptor
+        return False
+
+
+_native_errors = _NativeErrors()

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.aggregation_cases import BOTH, MIXED, declared
-from support.people import DECLARATION, people, people_domain
+from support.people import DECLARATION, TYPES, people, people_domain
 from support.random_tables import frames as random_frames
 from support.rows_in_python import Document, counts_of, expected_counts
 
@@ -151,3 +151,14 @@ def test_what_is_wrong_with_a_release_is_found_before_a_frame_is_computed() -> N
         dpnb.train(rows, epsilon=0, domain=people_domain())
     with pytest.raises(errors.UsageError, match="known mechanisms"):
         dpnb.train(rows, epsilon=1, domain=people_domain(), mechanism="smoth")
+
+
+def test_a_query_that_panics_is_refused() -> None:
+    """Of its rows some are missing, which must not be taken for all of them."""
+
+    def panic(rows: pl.DataFrame) -> pl.DataFrame:
+        raise pl.exceptions.PanicException("secret 42")
+
+    rows = people(1000).lazy().map_batches(panic, schema=TYPES)
+    with pytest.raises(errors.DataError, match="its query fails"):
+        dpnb.aggregate(rows, domain=people_domain())

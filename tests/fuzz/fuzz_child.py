@@ -18,7 +18,7 @@ from fuzzed_readers import READERS, Reader
 from mutations import mutated
 
 from dpnb_columnar.cli.main import exit_code
-from dpnb_columnar.runtime.confinement import silence_native_output
+from dpnb_columnar.runtime.confinement import discard_native_errors
 
 ADDRESS_SPACE = 8 * 2**30
 EXECUTING = ("os.system", "subprocess.Popen", "os.exec", "os.posix_spawn", "os.fork", "socket.connect")
@@ -150,7 +150,7 @@ def serve(connection: Connection, corpus: Path, scratch: Path) -> None:
     printed = os.open(scratch / "printed", os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
     os.dup2(printed, 1)
     os.dup2(printed, 2)
-    silence_native_output()
+    discard_native_errors()
     if not corpus.exists():
         from seed_files import write_seed_files
 

@@ -15,6 +15,7 @@ from dpnb_columnar.rows.column_checks import check_kinds
 from dpnb_columnar.rows.column_kinds import kind_of
 from dpnb_columnar.rows.database_address import Database
 from dpnb_columnar.rows.database_query import query_columns, read_query
+from dpnb_columnar.runtime.confinement import confined
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class CheckedDatabaseRows:
         return count_table(self.rows.database, self.rows.table, self.domain)
 
 
+@confined()
 def count_table(database: Database, table: str, domain: Domain) -> Statistics:
     """Count every cell of the domain over the rows of a table, inside the database.
 
@@ -79,6 +81,7 @@ def count_table(database: Database, table: str, domain: Domain) -> Statistics:
     return count_query(database, statistics_query(domain, kinds, table, database.dialect), domain)
 
 
+@confined()
 def count_query(database: Database, query: str, domain: Domain) -> Statistics:
     """Statistics from the result of a query, such as the one that ``sql statistics`` prints.
 

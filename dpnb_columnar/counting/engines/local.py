@@ -12,6 +12,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
     from dpnb_columnar.rows.frames import Frame
@@ -21,6 +22,7 @@ TEXT_KINDS = (Kind.TEXT, Kind.DECIMAL, Kind.DATE)
 once."""
 
 
+@confined()
 def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
     """Count every cell of the domain over the rows of Parquet files.
 
@@ -45,6 +47,7 @@ def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
         raise DataError(f"{source.names}: {error}; did a file change while it was read?") from None
 
 
+@confined()
 def aggregate_frame(frame: Frame, domain: Domain) -> Statistics:
     """Count every cell of the domain over the rows of a frame, as ``aggregate`` does over a file of these rows.
 

@@ -139,9 +139,13 @@ def count_rows(
     coded = {str(number): table.code(types) for number, table in enumerate(tables)}
     placed = {str(number): table.place(pl.col("class"), pl.col(str(number))) for number, table in enumerate(tables)}
     query = rows.select(class_code(domain, kinds).alias("class"), **coded).select(**placed).drop_nulls()
-    for part in query.collect_batches(chunk_size=PART_ROWS, maintain_order=False, engine="streaming"):
+
+    def count(part: pl.DataFrame) -> None:
         for counter, places in zip(counters, part.iter_columns(), strict=True):
             counter.add(places)
+
+    # Not collect_batches: it ends as if all were well where a thread of the query panics, and rows would be missing.
+    query.sink_batches(count, chunk_size=PART_ROWS, maintain_order=False, engine="streaming")
     return [table.cells_of(*counter.counted()) for table, counter in zip(tables, counters, strict=True)]
 
 

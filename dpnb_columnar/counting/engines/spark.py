@@ -19,6 +19,7 @@ from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError,
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.rows.column_kinds import WIDEST_DECIMAL, Kind, kind_of, kinds_of
 from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.runtime.confinement import confined
 
 VIEW = "dpnb_rows"
 """Name of the rows within the session, which nobody else uses."""
@@ -124,6 +125,7 @@ def open_table(session: Any, table: str, domain: Domain) -> SparkSource:
         return SparkSource(session, rows.select(*map(_quoted, kinds)), kinds, f"table {table}", frozenset())
 
 
+@confined()
 def aggregate(source: SparkSource, domain: Domain) -> Statistics:
     """Count every cell of the domain over the rows of the source; the counts are those of ``local.aggregate``.
 
