@@ -1,1 +1,1 @@
-"""The domain's rules and a model's score as SQL for any database: built once as a tree, written in each dialect."""
+"""SQL for every supported database: queries are built once as a tree and rendered in each dialect."""

@@ -1,4 +1,4 @@
-"""Small pieces of a query: every name quoted, every constant a node of its own, nothing pasted into text."""
+"""Nodes of a query's tree: every name is quoted, every constant is a node of its own, nothing is pasted into text."""
 
 from __future__ import annotations
 
@@ -8,118 +8,118 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 SOURCE = "source"
-"""What the rows' table is called within a query, so that its columns and ours cannot be taken for each other."""
+"""Alias of the rows' table within a query, so that its columns and the query's own cannot be confused."""
 
 Branch = tuple[exp.Expr, exp.Expr]
 
 
 def identifier(name: str) -> exp.Identifier:
-    """A quoted name."""
+    """Quote a name."""
     return exp.to_identifier(name, quoted=True)
 
 
 def source_column(name: str) -> exp.Column:
-    """A column of the rows' table."""
+    """Name a column of the rows' table."""
     return exp.column(identifier(name), table=identifier(SOURCE))
 
 
 def own_column(name: str) -> exp.Column:
-    """A column of ours, from an earlier step of the query."""
+    """Name a column that an earlier step of the query computed."""
     return exp.column(identifier(name))
 
 
 def named(value: exp.Expr, name: str) -> exp.Alias:
-    """The value as a column of this name."""
+    """Select a value as a column of this name."""
     return exp.Alias(this=value, alias=identifier(name))
 
 
 def double(value: float) -> exp.Cast:
-    """A 64-bit float: the shortest text that stands for it, cast; a bare 0.1 would be a decimal in some databases."""
+    """Write a 64-bit float: its shortest text, cast, since a bare 0.1 would be a decimal in some databases."""
     return exp.cast(exp.Literal.string(repr(float(value))), exp.DType.DOUBLE)
 
 
 def integer(value: int) -> exp.Expr:
-    """A whole number."""
+    """Write a whole number."""
     return exp.Literal.number(value)
 
 
 def text(value: str) -> exp.Literal:
-    """A text."""
+    """Write a text."""
     return exp.Literal.string(value)
 
 
 def as_double(value: exp.Expr) -> exp.Cast:
-    """The value as a 64-bit float."""
+    """Cast a value to a 64-bit float."""
     return exp.cast(value, exp.DType.DOUBLE)
 
 
 def number_or_null(value: exp.Expr) -> exp.TryCast:
-    """The value as a 64-bit float; null where it is a text that spells none."""
+    """Cast a value to a 64-bit float; null where it is a text that spells no number."""
     return exp.TryCast(this=value, to=exp.DType.DOUBLE.into_expr(), safe=True)
 
 
 def as_text(value: exp.Expr) -> exp.Cast:
-    """The value as text."""
+    """Cast a value to text."""
     return exp.cast(value, exp.DType.TEXT)
 
 
 def case(branches: Iterable[Branch], otherwise: exp.Expr | None = None) -> exp.Case:
-    """``CASE WHEN condition THEN value ... ELSE otherwise END``; null where no branch holds and no other is given."""
+    """Write ``CASE WHEN condition THEN value ... ELSE otherwise END``; without ``otherwise``, null where none holds."""
     return exp.Case(ifs=[exp.If(this=when, true=then) for when, then in branches], default=otherwise)
 
 
 def lookup(value: exp.Expr, branches: Iterable[Branch]) -> exp.Case:
-    """``CASE value WHEN constant THEN result ... END``; null where the value equals none."""
+    """Write ``CASE value WHEN constant THEN result ... END``; null where the value equals none of the constants."""
     return exp.Case(this=value, ifs=[exp.If(this=when, true=then) for when, then in branches])
 
 
 def among(value: exp.Expr, constants: Sequence[exp.Expr]) -> exp.In:
-    """``value IN (constants)``."""
+    """Write ``value IN (constants)``."""
     return exp.In(this=value, expressions=list(constants))
 
 
 def is_null(value: exp.Expr) -> exp.Is:
-    """``value IS NULL``."""
+    """Write ``value IS NULL``."""
     return exp.Is(this=value, expression=exp.null())
 
 
 def plus(left: exp.Expr, right: exp.Expr) -> exp.Add:
-    """The sum."""
+    """Add two numbers."""
     return exp.Add(this=_operand(left), expression=_operand(right))
 
 
 def minus(left: exp.Expr, right: exp.Expr) -> exp.Sub:
-    """The difference."""
+    """Subtract two numbers."""
     return exp.Sub(this=_operand(left), expression=_operand(right))
 
 
 def times(left: exp.Expr, right: exp.Expr) -> exp.Mul:
-    """The product."""
+    """Multiply two numbers."""
     return exp.Mul(this=_operand(left), expression=_operand(right))
 
 
 def over(left: exp.Expr, right: exp.Expr) -> exp.Div:
-    """The quotient of two 64-bit floats."""
+    """Divide two 64-bit floats."""
     return exp.Div(this=_operand(left), expression=_operand(right), typed=True, safe=False)
 
 
 def _operand(value: exp.Expr) -> exp.Expr:
-    """In parentheses where it has an operator of its own: floats are not to be grouped in another way."""
+    """Put parentheses around a value with an operator of its own: floats must not be grouped in another way."""
     return exp.Paren(this=value) if isinstance(value, exp.Binary) else value
 
 
 def at_least(left: exp.Expr, right: exp.Expr) -> exp.GTE:
-    """``left >= right``."""
+    """Write ``left >= right``."""
     return exp.GTE(this=left, expression=right)
 
 
 def below(left: exp.Expr, right: exp.Expr) -> exp.LT:
-    """``left < right``."""
+    """Write ``left < right``."""
     return exp.LT(this=left, expression=right)
 
 
 def equal(left: exp.Expr, right: exp.Expr) -> exp.EQ:
-    """``left = right``."""
+    """Write ``left = right``."""
     return exp.EQ(this=left, expression=right)
 
 

@@ -1,6 +1,6 @@
 """Render a query's tree as a database's own text, and parse the names of tables that users type.
 
-A tree means the same in every database but for a few gaps, each closed below by rewriting one kind of node.
+A tree means the same in every database but for a few kinds of node, each rewritten below for the databases that differ.
 """
 
 from __future__ import annotations
@@ -28,25 +28,26 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.version import __version__
 
-Gap = Callable[[exp.Expr], exp.Expr]
+Rewrite = Callable[[exp.Expr], exp.Expr]
 
 LARGEST_SHIFT = 62
 """Two to this power is the largest that a 64-bit integer holds."""
 
 NUMBER_TYPES = ("double precision", "real", "numeric", "bigint", "integer", "smallint")
-"""What PostgreSQL calls types whose values all are numbers."""
+"""PostgreSQL's names for the types whose values are all numbers."""
 
 SPELLED_NUMBER = "^ *[-+]?([0-9]{1,200}[.]?[0-9]{0,50}|[.][0-9]{1,50})([eE][-+]?[0-9]{1,2})? *$"
 """Text of a number that a 64-bit float holds, as PostgreSQL matches it."""
 
 UNQUOTED = re.compile(r"[\w$-]+")
 DEFAULT_PARTS = ("this", "db", "catalog")
+"""The parts of a table's name, from the last to the first."""
 
 
 def render(query: exp.Expr, dialect: Dialect) -> str:
     """Render a query as text of the dialect, without a semicolon; the tree is changed on the way."""
-    for gap in GAPS[dialect]:
-        query = query.transform(gap, copy=False)
+    for rewrite in REWRITES[dialect]:
+        query = query.transform(rewrite, copy=False)
     return query.sql(dialect=dialect.value, pretty=True, copy=False)
 
 
@@ -80,7 +81,7 @@ def parse_table(name: str, dialect: Dialect) -> exp.Table:
     Parts stay as typed: whoever leaves out the quotes means the name as the database folds it.
 
     Raises:
-        UsageError: if the text is anything else than the name of a table.
+        UsageError: if the text is anything but the name of a table.
     """
     try:
         parsed = sqlglot.parse_one(name, into=exp.Table, dialect=dialect.value)
@@ -92,8 +93,8 @@ def parse_table(name: str, dialect: Dialect) -> exp.Table:
     parts = parsed.parts if plain else []
     if not 1 <= len(parts) <= len(DEFAULT_PARTS) or parsed.comments or not all(map(_is_name, parts)):
         raise _no_table(name)
-    kept = zip(DEFAULT_PARTS, reversed(parts), strict=False)
-    return exp.Table(**{place: exp.to_identifier(part.name, quoted=_quoted(part)) for place, part in kept})
+    named = zip(DEFAULT_PARTS, reversed(parts), strict=False)
+    return exp.Table(**{place: exp.to_identifier(part.name, quoted=_quoted(part)) for place, part in named})
 
 
 def table_or_default(name: str | None, default: str, dialect: Dialect) -> exp.Table:
@@ -117,7 +118,10 @@ def _no_table(name: str) -> UsageError:
 
 
 def _nan_by_order(node: exp.Expr) -> exp.Expr:
-    """NaN is the largest number (PostgreSQL, Spark, Snowflake) or compares as false (BigQuery): never <= infinity."""
+    """Test for NaN by its order: it is never at most infinity.
+
+    It is the largest number (PostgreSQL, Spark, Snowflake), or compares as false (BigQuery).
+    """
     if not isinstance(node, exp.IsNan):
         return node
     infinity = exp.cast(text("inf"), exp.DType.DOUBLE)
@@ -125,7 +129,10 @@ def _nan_by_order(node: exp.Expr) -> exp.Expr:
 
 
 def _nan_by_type(node: exp.Expr) -> exp.Expr:
-    """DuckDB decides isnan() and comparisons by a Parquet file's statistics, which leave NaN out; but not these two."""
+    """Test for NaN by ISFINITE and ISINF.
+
+    DuckDB decides isnan() and comparisons by a Parquet file's statistics, which leave NaN out; but not these two.
+    """
     if not isinstance(node, exp.IsNan):
         return node
     finite, infinite = (exp.Anonymous(this=name, expressions=[node.this.copy()]) for name in ("ISFINITE", "ISINF"))
@@ -133,12 +140,15 @@ def _nan_by_type(node: exp.Expr) -> exp.Expr:
 
 
 def _nan_never(node: exp.Expr) -> exp.Expr:
-    """SQLite stores NaN as null."""
+    """Never find NaN: SQLite stores it as null."""
     return exp.false() if isinstance(node, exp.IsNan) else node
 
 
 def _number_by_pattern(node: exp.Expr) -> exp.Expr:
-    """PostgreSQL has no cast that gives null, and what no float holds is an error as well."""
+    """Cast what is a number of a float's range, or spells one.
+
+    PostgreSQL has no cast that gives null, and fails at a number that no float holds.
+    """
     if not isinstance(node, exp.TryCast):
         return node
     type_ = as_text(exp.Anonymous(this="PG_TYPEOF", expressions=[node.this.copy()]))
@@ -147,7 +157,7 @@ def _number_by_pattern(node: exp.Expr) -> exp.Expr:
 
 
 def _number_by_text(node: exp.Expr) -> exp.Expr:
-    """Snowflake tries casts of texts alone."""
+    """Try the cast of the text: Snowflake tries casts of nothing else."""
     if not isinstance(node, exp.TryCast):
         return node
     tried = exp.TryCast(this=as_text(node.this.copy()), to=node.to.copy(), requires_string=True)
@@ -155,8 +165,11 @@ def _number_by_text(node: exp.Expr) -> exp.Expr:
 
 
 def _number_by_order(node: exp.Expr) -> exp.Expr:
-    """SQLite casts every text, one that spells no number to zero; but beside a number it compares it as text, which is
-    larger than all numbers. 9e999 is infinity."""
+    """Cast what is at most infinity, 9e999.
+
+    SQLite casts every text, one that spells no number to zero; but beside a number it compares such a text as text,
+    which is larger than all numbers.
+    """
     if not isinstance(node, exp.TryCast):
         return node
     infinity = as_double(exp.Literal.number("9e999"))
@@ -164,7 +177,7 @@ def _number_by_order(node: exp.Expr) -> exp.Expr:
 
 
 def _exact_double(node: exp.Expr) -> exp.Expr:
-    """SQLite does not always read a decimal to the nearest float; whole numbers and powers of two it does."""
+    """Write a float as a whole number times a power of two: SQLite does not read every decimal to the nearest float."""
     if not isinstance(node, exp.Cast) or not node.is_type(exp.DType.DOUBLE) or not node.this.is_string:
         return node
     value = float(node.this.name)
@@ -172,44 +185,47 @@ def _exact_double(node: exp.Expr) -> exp.Expr:
     whole, power = int(mantissa * 2**53), power - 53
     while whole and whole % 2 == 0 and power < 0:
         whole, power = whole // 2, power + 1
-    found: exp.Expr = as_double(integer(whole))
+    number: exp.Expr = as_double(integer(whole))
     while whole and power:
         shift = min(abs(power), LARGEST_SHIFT)
-        found = (over if power < 0 else times)(found, integer(2**shift))
+        number = (over if power < 0 else times)(number, integer(2**shift))
         power += shift if power < 0 else -shift
-    return exp.Paren(this=found) if isinstance(found, exp.Binary) else found
+    return exp.Paren(this=number) if isinstance(number, exp.Binary) else number
 
 
 def _floor_by_cast(node: exp.Expr) -> exp.Expr:
-    """Not every SQLite has floor(). Its cast cuts off: the same for numbers not below zero, as all are here."""
+    """Round down by a cast, since not every SQLite has floor(): the same for numbers from zero on, as all are here."""
     return exp.cast(node.this, exp.DType.BIGINT) if isinstance(node, exp.Floor) else node
 
 
 def _steps_apart(node: exp.Expr) -> exp.Expr:
-    """PostgreSQL and SQLite merge the steps of a query, and would compute a value once for each use in the next, and
-    those it is made of once for each use there; so does DuckDB where the result is ordered and limited, until no memory
-    is left. OFFSET forbids it."""
+    """Keep the steps of a query apart by OFFSET.
+
+    PostgreSQL and SQLite merge the steps of a query, and would compute a value once for each use in the next step, and
+    its own operands once for each use there; so does DuckDB where the result is ordered and limited, until no memory is
+    left.
+    """
     if isinstance(node, exp.CTE) and isinstance(node.this, exp.Select):
         node.set("this", node.this.offset(0))
     return node
 
 
 def _limit_for_offset(node: exp.Expr) -> exp.Expr:
-    """SQLite has no OFFSET without LIMIT; below zero it is none."""
+    """Add a LIMIT: SQLite has no OFFSET without one. Below zero it limits nothing."""
     if isinstance(node, exp.CTE):
         node.set("this", node.this.limit(-1))
     return node
 
 
 def _no_variables(node: exp.Expr) -> exp.Expr:
-    """Spark puts variables in the place of ``${name}``, even within texts."""
+    """Split texts within ``${``: Spark substitutes variables for ``${name}``, even there."""
     if not isinstance(node, exp.Literal) or not node.is_string or "${" not in node.name:
         return node
     parts = node.name.replace("${", "$\0{").split("\0")
     return exp.Paren(this=exp.Concat(expressions=list(map(text, parts)), safe=True, coalesce=False))
 
 
-GAPS: Mapping[Dialect, Sequence[Gap]] = {
+REWRITES: Mapping[Dialect, Sequence[Rewrite]] = {
     Dialect.DUCKDB: [_nan_by_type, _steps_apart],
     Dialect.POSTGRES: [_nan_by_order, _number_by_pattern, _steps_apart],
     Dialect.SPARK: [_nan_by_order, _no_variables],

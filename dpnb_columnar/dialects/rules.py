@@ -1,10 +1,11 @@
-"""The rules of a row (docs/privacy.md, section 1) as trees: numbers, grid codes, category codes and the class.
+"""The rules of a row (docs/privacy.md, section 1) as SQL: numbers, grid codes, category codes and the class.
 
 The rules of ``dpnb_columnar/rows/row_rules.py`` and ``sql/aggregate.sql``, in what every database understands.
 What a column holds may be unknown (its kind None). Then numbers are read by a cast to 64-bit floats, where a text that
-spells none is missing: a query that failed at it would tell that there is one. Categories are read by their text, where
-a declared whole number is ``7`` or, as some databases write floats, ``7.0``. A NaN is then an unknown category rather
-than a missing one, and a boolean no number where the database casts none (PostgreSQL, BigQuery).
+spells no number is missing: a query that failed at such a text would reveal that there is one. Categories are read by
+their text, where a declared whole number is ``7`` or, as some databases write floats, ``7.0``. A NaN is then an unknown
+category rather than a missing one, and a boolean is no number where the database casts none to a number (PostgreSQL,
+BigQuery).
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ COMPARISONS: Mapping[str, type[exp.Binary]] = {
 
 
 def number(name: str, kind: Kind | None, missing_values: Sequence[Fraction] = ()) -> exp.Expr:
-    """The column as 64-bit floats; null where null, NaN or a declared missing value."""
+    """Read a column as 64-bit floats; null where null, NaN or a declared missing value."""
     column = source_column(name)
     if kind is Kind.BOOLEAN:
         return _without(case([(column, double(1)), (exp.Not(this=column.copy()), double(0))]), None, missing_values)
@@ -65,7 +66,7 @@ def number(name: str, kind: Kind | None, missing_values: Sequence[Fraction] = ()
 
 
 def grid_code(attribute: Numeric, value: exp.Expr) -> exp.Expr:
-    """Grid code 0..cells of a number, by the floating-point operations of ``rows.row_rules.grid_code``.
+    """Compute the grid code 0..cells of a number, by the floating-point operations of ``rows.row_rules.grid_code``.
 
     Args:
         attribute: A numeric attribute.
@@ -77,13 +78,13 @@ def grid_code(attribute: Numeric, value: exp.Expr) -> exp.Expr:
     last = math.floor((upper - lower) / step + 0.5)
     if last > attribute.cells:  # where the floats around a bound are hardly closer than the grid
         code = case([(exp.GT(this=code, expression=integer(attribute.cells)), integer(attribute.cells))], code.copy())
-    # Far below half a step the quotient is not asked for: PostgreSQL fails where one is too small for a float.
+    # Far below half a step the quotient is not computed: PostgreSQL fails where one is too small for a float.
     first = (below(offset.copy(), double(step / 4)), integer(0))
     return case([first, (at_least(value.copy(), double(upper)), integer(min(last, attribute.cells)))], code)
 
 
 def category_code(attribute: Categorical, kind: Kind | None) -> exp.Expr:
-    """Position of the row's category, ``len(values)`` for missing as a category; null where it is in no category."""
+    """Find the position of the row's category, ``len(values)`` for missing as a category; null where it has none."""
     value = _key(attribute.name, kind)
     known = _texts(attribute.members) if kind is None else category_keys(attribute, kind)
     code = lookup(value, [(_constant(key, kind), integer(position)) for key, position in known.items()])
@@ -96,7 +97,7 @@ def category_code(attribute: Categorical, kind: Kind | None) -> exp.Expr:
 
 
 def class_code(label: Label, kinds: Kinds) -> exp.Expr:
-    """Position of the row's class, null where the label is missing or in no class."""
+    """Find the position of the row's class, null where the label is missing or in no class."""
     if label.condition is None:
         return category_code(label.categories, kinds.get(label.categories.name))
     holds = _condition(label.condition.root, kinds, label.missing_values)
@@ -107,7 +108,7 @@ def check_texts(attributes: Sequence[Attribute], label: Label | None, kinds: Kin
     """Refuse decimals that are compared as text where the database writes them in another way.
 
     Raises:
-        UsageError: With the remedy.
+        UsageError: if there is such a column; with the remedy.
     """
     if dialect is not Dialect.BIGQUERY:
         return
@@ -143,8 +144,8 @@ def _comparison(node: Comparison, kind: Kind | None, missing_values: Sequence[st
     value = _key(node.column, kind)
     if missing := _constants(missing_values, kind):
         value = case([(among(value, missing), exp.null())], value.copy())
-    found = among(value, _constants([node.constant], kind))
-    return found if node.operator == "=" else exp.not_(found)
+    equal = among(value, _constants([node.constant], kind))
+    return equal if node.operator == "=" else exp.not_(equal)
 
 
 def _without(value: exp.Expr, absent: exp.Expr | None, missing_values: Sequence[Fraction]) -> exp.Expr:
@@ -177,17 +178,17 @@ def _key(name: str, kind: Kind | None) -> exp.Expr:
 
 
 def _constants(values: Sequence[str], kind: Kind | None) -> list[exp.Expr]:
-    """What the values are in a column of this kind; those left out that it cannot hold."""
+    """The declared values as constants of a column of this kind; those that it cannot hold are left out."""
     positions = {value: position for position, value in enumerate(values)}
     return [_constant(key, kind) for key in (_texts(positions) if kind is None else value_keys(values, kind))]
 
 
 def _texts(codes: Mapping[str, int]) -> dict[Key, int]:
     """The texts under which values appear in a column of unknown kind, each with its value's code."""
-    found: dict[Key, int] = dict(codes.items())
+    texts: dict[Key, int] = dict(codes.items())
     for whole in value_keys(list(codes), Kind.INTEGER):
-        found.setdefault(f"{whole}.0", codes[str(whole)])
-    return found
+        texts.setdefault(f"{whole}.0", codes[str(whole)])
+    return texts
 
 
 def _constant(key: Key, kind: Kind | None) -> exp.Expr:

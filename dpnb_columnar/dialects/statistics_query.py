@@ -1,5 +1,7 @@
-"""The statistics of a table as one query, run by the database that holds it: exact counts, so its result is
-CONFIDENTIAL."""
+"""The statistics of a table as one query, run by the database that holds it.
+
+CONFIDENTIAL: the result of the query is exact counts.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ CLASS, PLACE = "class", "place"
 
 
 def statistics_query(domain: Domain, kinds: Kinds, table: str | None, dialect: Dialect) -> str:
-    """The query whose result is the table of ``Statistics``, in any order, cells without rows left out.
+    """Write the query whose result is the table of ``Statistics``, in any order, cells without rows left out.
 
     Its columns: ``attribute`` (text, null for the class counts), ``class`` and ``code`` (positions in the domain; code
     0 for the class counts), ``count`` (rows), ``domain`` (text: the domain's digest, by which a file of it is
@@ -25,12 +27,12 @@ def statistics_query(domain: Domain, kinds: Kinds, table: str | None, dialect: D
 
     Args:
         domain: The declared domain.
-        kinds: What the columns hold; see ``values``.
+        kinds: What the columns hold; see ``rules``.
         table: Name of the table as ``rendering.parse_table`` reads it; None for the domain's name.
         dialect: The database.
 
     Raises:
-        UsageError: The table's name is none, or a column holds what the database does not write exactly.
+        UsageError: if the name is not the name of a table, or a column holds what the database does not write exactly.
     """
     check_texts(domain.attributes, domain.label, kinds, dialect)
     table_of_rows = table_or_default(table, domain.name, dialect)
@@ -39,12 +41,17 @@ def statistics_query(domain: Domain, kinds: Kinds, table: str | None, dialect: D
 
 
 def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
-    """The same counts for Spark in numbers alone: columns ``place``, ``class``, ``code``, ``count``.
-
-    Args:
-        domain, kinds, table: As for ``statistics_query``.
+    """Write the query of the same counts for Spark in numbers alone: columns ``place``, ``class``, ``code``, ``count``.
 
     ``place`` is 0 for the class counts, and one more than an attribute's position in the domain for its cells.
+
+    Args:
+        domain: The declared domain.
+        kinds: What the columns hold; see ``rules``.
+        table: Name of the table, as ``rendering.parse_table`` reads it.
+
+    Raises:
+        UsageError: if the name is not the name of a table.
     """
     return render(_by_place(domain, kinds, parse_table(table, Dialect.SPARK)), Dialect.SPARK)
 
@@ -69,7 +76,7 @@ def _united(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
 
 
 def _exploded(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
-    """The counts by place, with the attributes' names in the place of their places."""
+    """The counts by place, with each attribute's name instead of its place."""
     names = [(integer(place), text(attribute.name)) for place, attribute in enumerate(domain.attributes, 1)]
     attribute = lookup(own_column(PLACE), names) if names else exp.cast(exp.null(), exp.DType.TEXT)
     return (
@@ -86,8 +93,8 @@ def _exploded(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
 def _by_place(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Query:
     """One grouping for all attributes, of rows that are read once: each becomes a row of three numbers per attribute.
 
-    A row that does not fit the domain has no array of codes, and so becomes none. (A filter would have Spark compute
-    every value twice, and make a program of the query that is too long for Java to compile.)
+    A row that does not fit the domain has no array of codes, and so becomes no cell. (With a filter, Spark would
+    compute every value twice, and generate a program that is too long for Java to compile.)
     """
     codes = [integer(0), *_codes(domain)]
     array = exp.Array(expressions=[exp.cast(code, exp.DType.BIGINT) for code in codes])
@@ -109,13 +116,13 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Query:
 def _read(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Select:
     """Every row's class, and its number or category code of every attribute; null where it does not fit."""
     source = exp.alias_(table, SOURCE, table=True, quoted=True)
-    found = (
+    read = (
         number(attribute.name, kinds.get(attribute.name), attribute.missing_values)
         if isinstance(attribute, Numeric)
         else category_code(attribute, kinds.get(attribute.name))
         for attribute in domain.attributes
     )
-    values = [named(value, name) for value, name in zip(found, _numbered(domain, "value"), strict=True)]
+    values = [named(value, name) for value, name in zip(read, _numbered(domain, "value"), strict=True)]
     return exp.select(named(class_code(domain.label, kinds), CLASS), *values, copy=False).from_(source)
 
 

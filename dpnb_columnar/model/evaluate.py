@@ -1,4 +1,7 @@
-"""How well a model does on labelled rows. CONFIDENTIAL: every figure is computed from the rows without noise."""
+"""Accuracy, log loss, confusion and calibration of a model on labelled rows.
+
+CONFIDENTIAL: every figure is computed from the rows without noise.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,20 @@ from dpnb_columnar.runtime.confinement import confined
 
 CALIBRATION_BINS = 10
 LEAST_PROBABILITY = 1e-15
-"""Probabilities are cut off here for the log loss, so that one hopeless row does not make it infinite."""
+"""Probabilities below this count as this in the log loss, so that one row cannot make it infinite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Rows whose predicted class had a probability in one tenth of [0, 1]."""
+    """The rows whose predicted class had a probability in one tenth of [0, 1]. Confidential.
+
+    Attributes:
+        lower: Lower end of the tenth.
+        upper: Upper end of the tenth.
+        rows: Number of rows.
+        mean_probability: Mean probability of the predicted class.
+        accuracy: Part of the rows whose class is predicted correctly.
+    """
 
     lower: float
     upper: float
@@ -36,12 +47,12 @@ class Evaluation:
     """Figures over the rows that fit the domain. Confidential.
 
     Attributes:
-        rows: Rows evaluated.
-        accuracy: Part of them predicted rightly.
-        majority: Part of them in their largest class, which always predicting it would reach.
+        rows: Number of rows evaluated.
+        accuracy: Part of the rows whose class is predicted correctly.
+        majority: Part of the rows in their largest class: the accuracy of always predicting it.
         log_loss: Mean of minus the logarithm of the true class's probability, in nats.
         confusion: Rows by true class (outer) and predicted class (inner), in declared order.
-        calibration: Non-empty tenths, in order.
+        calibration: Tenths of [0, 1] with rows in them, in order.
     """
 
     rows: int
@@ -54,7 +65,7 @@ class Evaluation:
 
 @confined()
 def evaluate(model: NaiveBayes, files: Sequence[Path]) -> Evaluation:
-    """Score labelled rows and compare.
+    """Score labelled rows and compare the predicted class with the true one.
 
     Args:
         model: A released model.
@@ -62,7 +73,7 @@ def evaluate(model: NaiveBayes, files: Sequence[Path]) -> Evaluation:
             left out, as in training.
 
     Raises:
-        DataError: A file does not fit the domain, or no row does.
+        DataError: if a file does not fit the domain, or no row does.
     """
     domain = model.domain
     source = open_parquet(files, domain)

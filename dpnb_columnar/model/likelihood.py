@@ -98,7 +98,8 @@ def log_normalisation(mean: float, deviation: float, lower: float, upper: float)
     Args:
         mean: Location, within ``[lower, upper]``, so a <= 0 <= b and no tail beyond both ends is ever subtracted.
         deviation: Scale, positive and at most ``upper - lower``, so b - a >= 1 and the difference is well conditioned.
-        lower, upper: Bounds, lower < upper.
+        lower: Lower bound.
+        upper: Upper bound, above the lower.
 
     Returns:
         -log(deviation) - log(sqrt(2 pi)) - log(Phi(b) - Phi(a)).
