@@ -1,8 +1,8 @@
 """The mechanism ``adaptive-histogram``: bins placed where the released location and spread say the values are.
 
 A part of an attribute's share releases the trimmed mean and variance of all classes together, with noise scaled to
-smooth sensitivity; what is made of them is post-processing. The rest counts the bins. ``Statistics`` hold the count of
-every code, so that the rows are not read again.
+smooth sensitivity; placing the bins by them is post-processing. The rest of the share counts the bins. ``Statistics``
+hold the count of every code, so that the rows are not read again.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from dpnb_columnar.mechanisms.queries import (
     counts_request,
     noisy_table,
 )
-from dpnb_columnar.mechanisms.smooth_moments import Job, Prepared, moment_noise, on_scale, pooled, prepare, sample_size
+from dpnb_columnar.mechanisms.samples import on_scale, pooled, sample_size
+from dpnb_columnar.mechanisms.smooth_moments import ExactAnswer, MomentQuery, exact_answers, moment_noise
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.mechanisms.tuning import MOST_BINS, trim, trimmed_normal_variance
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
@@ -36,7 +37,7 @@ ONE_SAMPLE = "one number"
 """Why a query of one value needs no division of its share."""
 
 SMALLEST_VARIANCE = 1 / 12
-"""In squared codes: that of rounding to the grid. A released variance below it is noise."""
+"""In squared codes: the variance of rounding to the grid. A released variance below it is noise."""
 
 
 class AdaptiveHistogram(PrivateCounts):
@@ -48,6 +49,7 @@ class AdaptiveHistogram(PrivateCounts):
     weights = Weights(Fraction(2), Fraction(1), Fraction(1, 4))
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        """List the class counts, two moments and a table per numeric attribute, a table per categorical attribute."""
         kind = smooth_family(noise).kind
         placing = weights.numeric * PLACING / len(QUERIES)
         requests = [class_counts_request(domain, weights)]
@@ -58,32 +60,34 @@ class AdaptiveHistogram(PrivateCounts):
         return [*requests, *categorical_requests(domain, weights.categorical)]
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
-        prepared = iter(prepare(list(_jobs(context))))
+        """Draw a histogram per numeric attribute, and a table per categorical attribute."""
+        answers = iter(exact_answers(list(_moment_queries(context))))
         return [
             noisy_table(context, attribute)
             if isinstance(attribute, Categorical)
-            else _place_and_count(context, attribute, prepared)
+            else _place_and_count(context, attribute, answers)
             for attribute in context.statistics.domain.attributes
         ]
 
 
-def _jobs(context: QueryContext) -> Iterator[Job]:
-    """Mean and variance of every attribute, all classes together."""
+def _moment_queries(context: QueryContext) -> Iterator[MomentQuery]:
+    """List mean and variance of every numeric attribute, all classes together, in the order of their draws."""
     size = _size(context)
     for attribute in context.statistics.domain.numeric:
         column = pooled([on_scale(attribute, column) for column in context.statistics.columns[attribute.name]])
         for query in QUERIES:
-            yield Job(query, column, size, size, attribute.scale.cells, context.shares[query, attribute.name])
+            yield MomentQuery(query, column, size, size, attribute.scale.cells, context.shares[query, attribute.name])
 
 
 def _size(context: QueryContext) -> int:
+    """Return the public size of the sample of all classes together."""
     return sample_size(sum(max(size, 0) for size in context.sizes))
 
 
-def _place_and_count(context: QueryContext, attribute: Numeric, prepared: Iterator[Prepared]) -> Histogram:
+def _place_and_count(context: QueryContext, attribute: Numeric, answers: Iterator[ExactAnswer]) -> Histogram:
     """Place the bins of one attribute, then count them."""
     cells = attribute.scale.cells
-    mean, variance = (next(prepared).drawn(context.draw) for _ in QUERIES)
+    mean, variance = (next(answers).noisy(context.draw) for _ in QUERIES)
     size, noise = _size(context), moment_noise(context.shares[QUERIES[-1], attribute.name])
     spread = float(min(max(variance, Fraction(0)), Fraction(cells**2))) / trimmed_normal_variance(
         trim(size, noise) / size

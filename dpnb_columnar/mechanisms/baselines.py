@@ -1,4 +1,4 @@
-"""Two baselines: ``majority`` knows the classes alone, ``none`` is ordinary naive Bayes without any privacy."""
+"""Two baselines: ``majority`` releases the class counts alone, ``none`` is ordinary naive Bayes without privacy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dpnb_columnar.mechanisms import postprocessing
 from dpnb_columnar.mechanisms.mechanism import QueryContext
 from dpnb_columnar.mechanisms.postprocessing import truncated_table
 from dpnb_columnar.mechanisms.queries import PrivateCounts, class_counts_request
-from dpnb_columnar.mechanisms.smooth_moments import on_scale
+from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
 from dpnb_columnar.noise import Sampler
@@ -21,7 +21,7 @@ EQUAL = Weights(Fraction(1), Fraction(1), Fraction(1))
 
 
 class Majority(PrivateCounts):
-    """Class counts and nothing else: the whole budget goes to the priors."""
+    """Class counts and nothing else: the whole budget is spent on the priors."""
 
     name = "majority"
     summary = "class counts alone: the model always predicts the largest class"
@@ -29,9 +29,11 @@ class Majority(PrivateCounts):
     weights = EQUAL
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        """List the class counts alone."""
         return [class_counts_request(domain, weights)]
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
+        """Model no attribute."""
         return []
 
 
@@ -46,23 +48,26 @@ class Plain:
     weights = EQUAL
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        """List the class counts alone, for a table of what is spent: nothing is."""
         return [class_counts_request(domain, weights)]
 
     def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
+        """Count the classes without noise."""
         return postprocessing.class_counts([int(count) for count in statistics.class_counts])
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
+        """Compute the parameters of every attribute without noise."""
         statistics = context.statistics
-        found: list[AttributeParameters] = []
+        parameters: list[AttributeParameters] = []
         for attribute in statistics.domain.attributes:
             if isinstance(attribute, Categorical):
                 table = statistics.tables[attribute.name]
                 counts = [[int(count) for count in row] for row in table]
-                found.append(truncated_table(attribute, counts))  # add-one smoothing
+                parameters.append(truncated_table(attribute, counts))  # add-one smoothing
                 continue
             columns = [on_scale(attribute, column) for column in statistics.columns[attribute.name]]
             middle = Fraction(attribute.scale.cells, 2)
             means = [trimmed_mean(column, 0) if column.size else middle for column in columns]
             variances = [trimmed_variance(column, 0) if column.size else Fraction(0) for column in columns]
-            found.append(postprocessing.normal(attribute, means, variances, [1.0] * len(columns), context.sizes))
-        return found
+            parameters.append(postprocessing.normal(attribute, means, variances, [1.0] * len(columns), context.sizes))
+        return parameters

@@ -1,6 +1,7 @@
-"""Moments of all values of a sample of public size, with Laplace noise for the most that one row can change.
+"""Mechanisms whose noise is scaled to the global sensitivity of moments: ``global`` and ``global-variance``.
 
-What the mechanisms ``global`` and ``global-variance`` share (docs/privacy.md, sections 3 and 4).
+Moments are of all values of a sample of public size, with Laplace noise for the most that one row can change
+(docs/privacy.md, sections 3 and 4).
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from dpnb_columnar.mechanisms.queries import (
     constant_noise,
     noisy_table,
 )
-from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS, class_sizes, on_scale
+from dpnb_columnar.mechanisms.samples import class_sizes, on_scale
+from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
 from dpnb_columnar.mechanisms.tuning import pooled_rows
 from dpnb_columnar.model.parameters import AttributeParameters, Normal
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size, trimmed_mean, trimmed_variance
@@ -38,11 +40,11 @@ from dpnb_columnar.sensitivity.global_sensitivity import (
 
 @dataclass(frozen=True, slots=True)
 class ConstantMoment:
-    """A statistic of all values of a sample, and by how much one substitution moves it at most.
+    """A statistic of all values of a sample, and its global sensitivity: the most that one substitution changes it.
 
     Attributes:
         statistic: From a sample to the exact statistic, in codes or squared codes.
-        sensitivity: From the public size of the sample and the largest code there may be.
+        sensitivity: From the public size of the sample and the largest possible code.
     """
 
     statistic: Callable[[RunLengthColumn], Fraction]
@@ -54,14 +56,14 @@ CONSTANT_MOMENTS: dict[str, ConstantMoment] = {
     "variance": ConstantMoment(lambda column: trimmed_variance(column, 0), variance_sensitivity),
     "deviation": ConstantMoment(rounded_deviation, deviation_sensitivity),
 }
-"""By query."""
+"""Moments of constant sensitivity by query."""
 
 
 class Untrimmed(PrivateCounts, ABC):
     """Truncated normal attributes from means and a measure of spread, categorical attributes from contingency tables.
 
     Attributes:
-        spread: The query that tells the spread.
+        spread: The query for the spread.
     """
 
     smooth = False
@@ -69,6 +71,7 @@ class Untrimmed(PrivateCounts, ABC):
     spread: str
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        """List the class counts, two moments per numeric attribute, one table per categorical attribute."""
         queries = ("mean", self.spread)
         numeric = [
             Request(
@@ -85,14 +88,15 @@ class Untrimmed(PrivateCounts, ABC):
         return [class_counts_request(domain, weights), *numeric, *categorical_requests(domain, weights.categorical)]
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
+        """Draw a normal distribution per numeric attribute and class, and a table per categorical attribute."""
         sizes = class_sizes(context)
         return [
             noisy_table(context, attribute)
             if isinstance(attribute, Categorical)
             else self.normal(
                 attribute,
-                _noisy_moment(context, attribute, "mean", sizes),
-                _noisy_moment(context, attribute, self.spread, sizes),
+                _noisy_moments(context, attribute, "mean", sizes),
+                _noisy_moments(context, attribute, self.spread, sizes),
                 sizes,
                 pooled_rows(context.shares[self.spread, attribute.name].row_loss),
             )
@@ -103,29 +107,35 @@ class Untrimmed(PrivateCounts, ABC):
     def normal(
         self, attribute: Numeric, means: list[Fraction], spreads: list[Fraction], sizes: list[int], pooled: float
     ) -> Normal:
-        """Parameters made of the released numbers, per class in codes; ``pooled`` is from ``pooled_rows``."""
+        """Make a numeric attribute's parameters from noisy answers.
+
+        Args:
+            attribute: The numeric attribute.
+            means: Noisy means, per class, in codes of the attribute's scale.
+            spreads: Noisy answers to the query for the spread, per class, in codes or squared codes.
+            sizes: Public sample sizes.
+            pooled: Rows that the classes' average variance counts for, from ``pooled_rows``.
+        """
 
 
-def _noisy_moment(context: QueryContext, attribute: Numeric, query: str, sizes: list[int]) -> list[Fraction]:
-    """One moment of every class, with noise."""
+def _noisy_moments(context: QueryContext, attribute: Numeric, query: str, sizes: list[int]) -> list[Fraction]:
+    """Draw one moment of every class."""
     moment, cells = CONSTANT_MOMENTS[query], attribute.scale.cells
     noise = constant_noise(context.shares[query, attribute.name])
-    found = []
+    moments = []
     for column, size in zip(context.statistics.columns[attribute.name], sizes, strict=True):
         sample = public_size(on_scale(attribute, column), size, cells)
-        found.append(context.draw(moment.statistic(sample), moment.sensitivity(size, cells), noise, GRID_BITS))
-    return found
-
-
-# MERGED FROM dpnb_columnar/mechanisms/global_moments.py: The mechanism ``global``: mean and standard deviation of every
-# numeric attribute with Laplace noise. After Vaidya, Shafiq, Basu and Hong 2013, whose (U-L)/(n+1) for the mean and
-# sqrt(n) (U-L)/(n+1) for the deviation are the sensitivities of samples of N = n + 1 values under substitution. There
-# n is the exact number of rows; here N is released, so that neither it nor the noise's scale tells anything
-# (docs/privacy.md, section 4).
+        moments.append(context.draw(moment.statistic(sample), moment.sensitivity(size, cells), noise, GRID_BITS))
+    return moments
 
 
 class Global(Untrimmed):
-    """Noise for the most that one row can change a mean, and a standard deviation."""
+    """Mean and standard deviation of every numeric attribute, with noise for the most that one row can change each.
+
+    After Vaidya, Shafiq, Basu and Hong 2013, whose (U-L)/(n+1) for the mean and sqrt(n) (U-L)/(n+1) for the deviation
+    are the sensitivities of samples of N = n + 1 values under substitution. There n is the exact number of rows; here N
+    is released, so that neither it nor the noise's scale reveals anything (docs/privacy.md, section 4).
+    """
 
     name = "global"
     summary = "mean and standard deviation with Laplace noise for the worst case (Vaidya, Shafiq, Basu and Hong 2013)"
@@ -134,19 +144,17 @@ class Global(Untrimmed):
     def normal(
         self, attribute: Numeric, means: list[Fraction], spreads: list[Fraction], sizes: list[int], pooled: float
     ) -> Normal:
-        # A deviation below zero is noise, as a variance below zero is: the sign is kept, and handled there.
+        """Make parameters from noisy means and standard deviations."""
+        # A deviation below zero is noise, as a variance below zero is: the square keeps its sign, so that
+        # post-processing treats both alike.
         variances = [deviation * abs(deviation) for deviation in spreads]
-        found = postprocessing.normal(attribute, means, variances, [1.0] * len(sizes), sizes, pooled)
+        parameters = postprocessing.normal(attribute, means, variances, [1.0] * len(sizes), sizes, pooled)
         deviations = tuple(reported(deviation, attribute.scale.step) for deviation in spreads)
-        return replace(found, released_variance=None, released_deviation=deviations)
-
-
-# MERGED FROM dpnb_columnar/mechanisms/global_moments.py: The mechanism ``global-variance``: mean and variance of every
-# numeric attribute with Laplace noise.
+        return replace(parameters, released_variance=None, released_deviation=deviations)
 
 
 class GlobalVariance(Untrimmed):
-    """Noise for the most that one row can change a mean, and a variance."""
+    """Mean and variance of every numeric attribute, with noise for the most that one row can change each."""
 
     name = "global-variance"
     summary = "mean and variance with Laplace noise for the worst case of the declared bounds"
@@ -155,4 +163,5 @@ class GlobalVariance(Untrimmed):
     def normal(
         self, attribute: Numeric, means: list[Fraction], spreads: list[Fraction], sizes: list[int], pooled: float
     ) -> Normal:
+        """Make parameters from noisy means and variances."""
         return postprocessing.normal(attribute, means, spreads, [1.0] * len(sizes), sizes, pooled)

@@ -1,4 +1,8 @@
-"""The mechanism ``histogram``: every numeric attribute as a table of counts over public bins."""
+"""The mechanism ``histogram``: every numeric attribute as a table of counts over public bins.
+
+Bins are placed from public facts and released numbers alone. Their edges are codes of the attribute's scale: the first
+code of each bin, and the last code plus 1 as the end.
+"""
 
 from __future__ import annotations
 
@@ -21,13 +25,9 @@ from dpnb_columnar.mechanisms.queries import (
     noisy_counts,
     noisy_table,
 )
-from dpnb_columnar.mechanisms.smooth_moments import on_scale
+from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.mechanisms.tuning import MOST_BINS, histogram_bins, prior_count, rate
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
-
-# MERGED FROM dpnb_columnar/mechanisms/histogram.py: Where the bins of a histogram begin, from public facts and
-# released numbers alone. Every function gives codes of the attribute's scale: the first of each bin, and the last
-# code plus 1 as the end.
 
 AMOUNTS = 1000
 """A range of more whole units than this is that of an amount: money, weights, populations."""
@@ -43,7 +43,7 @@ MOST_OUTER_BINS = 2 * (math.ceil(math.log(2**33, GROWTH)) + 1)
 
 
 def declared_edges(attribute: Numeric, bins: int) -> list[int]:
-    """Bins placed by the declaration alone.
+    """Place bins by the declaration alone.
 
     They are equal, unless the attribute is an amount: then they grow geometrically from zero, or from the bound that is
     nearest to it, since amounts are many small ones and a few large ones, and their upper bounds are declared loosely.
@@ -56,25 +56,31 @@ def declared_edges(attribute: Numeric, bins: int) -> list[int]:
 
 
 def equal_edges(last: int, bins: int) -> list[int]:
-    """Equal bins over codes 0 to ``last``, no more than there are codes."""
+    """Divide codes 0 to ``last`` into bins of equal width, no more than there are codes."""
     bins = min(bins, last + 1)
     return [(last + 1) * position // bins for position in range(bins + 1)]
 
 
 def geometric_edges(last: int, origin: int, bins: int) -> list[int]:
-    """Bins over codes 0 to ``last`` that are as narrow as codes near ``origin`` and grow in proportion to the distance
-    from it; fewer than ``bins`` where several would share one code."""
+    """Divide codes 0 to ``last`` into bins that grow in proportion to the distance from a code.
+
+    Args:
+        last: The last code.
+        origin: The code near which bins are as narrow as codes.
+        bins: Number of bins; there are fewer where several would share one code.
+    """
+    # Evenly spaced in asinh of the distance: linear near the origin, logarithmic far from it.
     low, high = (math.asinh((end - origin) / 2) for end in (0, last + 1))
     edges = [origin + round(2 * math.sinh(place)) for place in np.linspace(low, high, bins + 1)]
     return _covering(edges, last)
 
 
 def placed_edges(last: int, bins: int, mean: float, deviation: float) -> list[int]:
-    """Equal bins where a distribution of this mean and deviation is, and growing ones from there to both ends.
+    """Place equal bins where a distribution of this mean and deviation is, and growing bins from there to both ends.
 
     Args:
         last: The last code.
-        bins: Number of the equal ones.
+        bins: Number of equal bins.
         mean: In codes, 0 to ``last``.
         deviation: In codes, positive.
     """
@@ -91,7 +97,7 @@ def placed_edges(last: int, bins: int, mean: float, deviation: float) -> list[in
 
 
 def _covering(edges: list[int], last: int) -> list[int]:
-    """Rising edges from 0 to ``last + 1``."""
+    """Sort edges, drop repeated ones, and add both ends: 0 and ``last + 1``."""
     return sorted({0, *(min(max(edge, 0), last + 1) for edge in edges), last + 1})
 
 
@@ -104,6 +110,7 @@ class BinCounts(PrivateCounts):
     weights = Weights(Fraction(2), Fraction(1), Fraction(1, 4))
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        """List the class counts and one table per attribute."""
         numeric = [
             counts_request(attribute.name, domain, min(attribute.scale.cells + 1, MOST_BINS), weights.numeric)
             for attribute in domain.numeric
@@ -111,6 +118,7 @@ class BinCounts(PrivateCounts):
         return [class_counts_request(domain, weights), *numeric, *categorical_requests(domain, weights.categorical)]
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
+        """Draw a histogram per numeric attribute, and a table per categorical attribute."""
         return [
             noisy_table(context, attribute)
             if isinstance(attribute, Categorical)
@@ -120,12 +128,12 @@ class BinCounts(PrivateCounts):
 
 
 def bins(context: QueryContext, attribute: Numeric) -> int:
-    """How many bins the attribute's share is good for."""
+    """Choose as many bins as the attribute's share can count precisely."""
     return histogram_bins(sum(max(size, 0) for size in context.sizes), _epsilon(context, attribute))
 
 
 def noisy_histogram(context: QueryContext, attribute: Numeric, edges: Sequence[int]) -> Histogram:
-    """Counts of public bins. One row changes one bin of one class by 1, as in a contingency table."""
+    """Draw the counts of public bins. One row changes one bin of one class by 1, as in a contingency table."""
     share = context.shares[COUNTS, attribute.name]
     released = []
     for column in context.statistics.columns[attribute.name]:

@@ -40,7 +40,8 @@ class Mechanism(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name on the command line and in the model."""
 
     @property
     def summary(self) -> str:

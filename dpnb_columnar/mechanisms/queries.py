@@ -1,4 +1,7 @@
-"""What the private mechanisms share: noisy class counts and noisy contingency tables."""
+"""Queries that the private mechanisms share: noisy class counts and contingency tables (docs/privacy.md, section 2).
+
+Released counts are exact counts with noise, rounded to whole numbers.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +19,26 @@ from dpnb_columnar.mechanisms.tuning import prior_count, rate
 from dpnb_columnar.model.parameters import ClassCounts, Table
 from dpnb_columnar.noise import Laplace, NoiseFamily, Sampler
 
-# MERGED FROM dpnb_columnar/mechanisms/queries.py: Released counts: exact counts with noise, rounded to whole numbers
-# (docs/privacy.md, section 2).
+COUNTS = "counts"
+"""Query for the contingency table of an attribute with the classes."""
 
 SENSITIVITY = Fraction(1)
-"""One row changes one cell of a table by 1. Every cell the domain declares is released, zero counts included, so no
-absence tells anything."""
-
+"""One row changes one cell of a table by 1. Every cell that the domain declares is released, zero counts included, so
+that no absence reveals anything."""
 
 LAPLACE = "laplace"
 """Noise of scale 1/epsilon in a pure share; in one with a delta it is a family for smooth sensitivity."""
 
 
 def constant(share: Share) -> bool:
-    """Whether a share's noise is for a sensitivity that is a public constant and no other."""
+    """Say whether a share's noise is admissible only for a sensitivity that is a public constant."""
     return share.noise == LAPLACE and isinstance(share.row_loss, Pure)
 
 
 def constant_noise(share: Share) -> NoiseFamily:
-    """The noise of numbers whose sensitivity is a public constant, calibrated to the share's loss of one row.
+    """Calibrate the noise of numbers whose sensitivity is a public constant to the share's loss for one row.
 
-    A constant is as smooth as any family for smooth sensitivity could ask for, so these are admissible as well.
+    A constant is its own smooth sensitivity for every beta, so families for smooth sensitivity are admissible as well.
     """
     if constant(share):
         assert isinstance(share.row_loss, Pure)
@@ -45,50 +47,52 @@ def constant_noise(share: Share) -> NoiseFamily:
 
 
 def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler) -> list[int]:
-    """Counts of disjoint cells, each with noise.
+    """Add noise to counts of disjoint cells.
 
-    Together they cost the share's ``row_loss`` under add-remove: one row moves one count by 1.
+    Together they cost the share's ``row_loss`` under add-remove: one row changes one count by 1.
+
+    Args:
+        counts: Exact counts. Confidential.
+        share: Share of the budget.
+        draw: Sampler of the noise.
     """
     noise = constant_noise(share)
     return [int(draw(Fraction(int(count)), SENSITIVITY, noise)) for count in counts]
 
 
-COUNTS = "counts"
-
-
 class PrivateCounts:
-    """Base of the private mechanisms."""
+    """Base of the private mechanisms: noisy class counts."""
 
     private = True
     default_noise = NOISE_FAMILIES[0]
 
     def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
-        """Class counts, each with noise."""
+        """Draw the class counts, and make priors of them."""
         return postprocessing.class_counts(noisy_counts(statistics.class_counts, share, draw))
 
 
 def class_counts_request(domain: Domain, weights: Weights, noise: str = LAPLACE) -> Request:
-    """The query for the number of rows of each class, the first of every mechanism."""
+    """Make the query for the number of rows of each class, the first of every mechanism."""
     return Request(CLASS_COUNTS, None, len(domain.classes), PARALLEL_CELLS, noise, weights.counts)
 
 
 def counts_request(attribute: str, domain: Domain, cells: int, weight: Fraction) -> Request:
-    """The query for an attribute's table of ``cells`` counts within each class."""
+    """Make the query for an attribute's table of ``cells`` counts within each class."""
     return Request(COUNTS, attribute, len(domain.classes) * cells, PARALLEL_CELLS, LAPLACE, weight)
 
 
 def categorical_requests(domain: Domain, weight: Fraction) -> list[Request]:
-    """One contingency table per categorical attribute."""
+    """Make the query for one contingency table per categorical attribute."""
     return [counts_request(attribute.name, domain, attribute.size, weight) for attribute in domain.categorical]
 
 
 def noisy_table(context: QueryContext, attribute: Categorical) -> Table:
-    """The contingency table of a categorical attribute with the classes."""
+    """Draw the contingency table of a categorical attribute with the classes."""
     prior = prior_count(Fraction(rate(context.shares[COUNTS, attribute.name].row_loss)))
     return postprocessing.table(attribute, table_counts(context, attribute), context.sizes, prior)
 
 
 def table_counts(context: QueryContext, attribute: Categorical) -> list[list[int]]:
-    """Released counts of a contingency table, per class: every cell, empty or not."""
+    """Draw the counts of a contingency table, per class: every cell, empty or not."""
     share = context.shares[COUNTS, attribute.name]
     return [noisy_counts(row, share, context.draw) for row in context.statistics.tables[attribute.name]]

@@ -1,6 +1,6 @@
-"""The mechanism ``smooth``: trimmed mean and variance of every numeric attribute, noise scaled to smooth sensitivity.
+"""Mechanisms whose noise is scaled to smooth sensitivity: ``smooth``, ``paper`` and ``trimmed-mean``.
 
-After Zafarani and Clifton 2021, Algorithm 1, with the sensitivities of docs/privacy.md, section 4.
+``smooth`` is after Zafarani and Clifton 2021, Algorithm 1, with the sensitivities of docs/privacy.md, section 4.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from dpnb_columnar.mechanisms.queries import (
     noisy_table,
     table_counts,
 )
-from dpnb_columnar.mechanisms.smooth_moments import Job, Prepared, class_sizes, moment_noise, on_scale, prepare
+from dpnb_columnar.mechanisms.samples import class_sizes, on_scale
+from dpnb_columnar.mechanisms.smooth_moments import ExactAnswer, MomentQuery, exact_answers, moment_noise
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.mechanisms.tuning import pooled_rows, trim, trimmed_normal_variance
 from dpnb_columnar.model.parameters import AttributeParameters, Normal, Table
@@ -34,8 +35,8 @@ class Smooth(PrivateCounts):
     """Truncated normal attributes from smooth sensitivity, categorical attributes from contingency tables.
 
     Attributes:
-        queries: What is asked about a numeric attribute, within every class: its mean, then what tells its spread. The
-            attribute's weight is divided evenly.
+        queries: Queries on a numeric attribute within every class: its mean, then its spread. The attribute's weight is
+            divided evenly.
     """
 
     name = "smooth"
@@ -45,6 +46,7 @@ class Smooth(PrivateCounts):
     queries: tuple[str, str] = ("mean", "variance")
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+        """List the class counts, two moments per numeric attribute, one table per categorical attribute."""
         numeric = [
             Request(
                 query,
@@ -62,21 +64,22 @@ class Smooth(PrivateCounts):
         return [self.class_counts(domain, weights, noise), *numeric, *tables]
 
     def class_counts(self, domain: Domain, weights: Weights, noise: str) -> Request:
-        """The query for the class counts."""
+        """Make the query for the class counts."""
         return class_counts_request(domain, weights)
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
+        """Draw a normal distribution per numeric attribute and class, and a table per categorical attribute."""
         sizes = class_sizes(context)
-        prepared = iter(prepare(list(self._jobs(context, sizes))))
+        answers = iter(exact_answers(list(self._moment_queries(context, sizes))))
         return [
             self.table(context, attribute)
             if isinstance(attribute, Categorical)
-            else self._noisy_normal(context, attribute, sizes, prepared)
+            else self._noisy_normal(context, attribute, sizes, answers)
             for attribute in context.statistics.domain.attributes
         ]
 
     def table(self, context: QueryContext, attribute: Categorical) -> Table:
-        """The contingency table of a categorical attribute."""
+        """Draw the contingency table of a categorical attribute."""
         return noisy_table(context, attribute)
 
     def normal(
@@ -87,50 +90,48 @@ class Smooth(PrivateCounts):
         noise: NoiseFamily,
         sizes: list[int],
     ) -> Normal:
-        """Parameters made of an attribute's released numbers.
+        """Make a numeric attribute's parameters from noisy answers.
 
         Args:
             attribute: The numeric attribute.
-            means, spreads: Answers to both queries, per class in codes of the attribute's scale, or what their squares
-                are counted in.
+            means: Noisy answers to the first query, per class, in codes of the attribute's scale.
+            spreads: Noisy answers to the second query, per class, in squared codes or units of ``squares_shift``.
             noise: The noise of the second query.
             sizes: Public sample sizes.
         """
         weight = pooled_rows(noise.loss)
         return postprocessing.normal(attribute, means, spreads, corrections(sizes, noise), sizes, weight)
 
-    def _jobs(self, context: QueryContext, sizes: list[int]) -> Iterator[Job]:
-        """Every moment in the order of its draw: by attribute, query and class."""
+    def _moment_queries(self, context: QueryContext, sizes: list[int]) -> Iterator[MomentQuery]:
+        """List every moment in the order of its draw: by attribute, query and class."""
         for attribute in context.statistics.domain.numeric:
             columns = [on_scale(attribute, column) for column in context.statistics.columns[attribute.name]]
             for query in self.queries:
                 share = context.shares[query, attribute.name]
                 for column, size in zip(columns, sizes, strict=True):
-                    yield Job(query, column, size, min(sizes), attribute.scale.cells, share)
+                    yield MomentQuery(query, column, size, min(sizes), attribute.scale.cells, share)
 
     def _noisy_normal(
-        self, context: QueryContext, attribute: Numeric, sizes: list[int], prepared: Iterator[Prepared]
+        self, context: QueryContext, attribute: Numeric, sizes: list[int], answers: Iterator[ExactAnswer]
     ) -> Normal:
-        """Draw the noise of one attribute, and make parameters of what comes out."""
-        means, spreads = ([next(prepared).drawn(context.draw) for _ in sizes] for _ in self.queries)
+        """Draw the noise of one attribute, and make its parameters."""
+        means, spreads = ([next(answers).noisy(context.draw) for _ in sizes] for _ in self.queries)
         noise = moment_noise(context.shares[self.queries[-1], attribute.name])
         return self.normal(attribute, means, spreads, noise, sizes)
 
 
 def corrections(sizes: list[int], noise: NoiseFamily) -> list[float]:
-    """What trimming leaves of a normal variance in samples of these sizes."""
+    """Compute the part of a normal variance that is left after trimming samples of these sizes."""
     return [trimmed_normal_variance(trim(size, noise, min(sizes)) / size) for size in sizes]
 
 
-# MERGED FROM dpnb_columnar/mechanisms/smooth.py: The mechanism ``paper``: Algorithm 1 of Zafarani and Clifton 2021 as
-# it is printed, for comparison. An equal share of epsilon for every query, Cauchy noise of scale sqrt(2) S/epsilon'
-# on trimmed means, trimmed variances and class counts, Laplace noise on contingency tables, values below zero
-# truncated to zero. Only the sensitivities and the samples of public size are those of docs/privacy.md, so that it is
-# private.
-
-
 class Paper(Smooth):
-    """The queries of ``smooth``; its own noise, and its own way from released numbers to a model."""
+    """Algorithm 1 of Zafarani and Clifton 2021 as it is printed, for comparison.
+
+    An equal share of epsilon for every query, Cauchy noise of scale sqrt(2) S/epsilon' on trimmed means, trimmed
+    variances and class counts, Laplace noise on contingency tables, values below zero truncated to zero. Only the
+    sensitivities and the samples of public size are those of docs/privacy.md, so that it is private.
+    """
 
     name = "paper"
     summary = "Algorithm 1 of Zafarani and Clifton 2021 as printed: Cauchy noise, negative values truncated to zero"
@@ -139,32 +140,36 @@ class Paper(Smooth):
     default_noise = "cauchy"
 
     def class_counts(self, domain: Domain, weights: Weights, noise: str) -> Request:
-        # A count's sensitivity is the constant 1. Noise that spends a delta would gain nothing by it, so under such
-        # noise the counts keep the Cauchy noise that is printed.
+        """Make the query for the class counts, with the noise of the moments if that is pure, else with Cauchy noise.
+
+        A count's sensitivity is the constant 1. Noise that spends a delta would gain nothing by it, so under such noise
+        the counts keep the Cauchy noise that is printed.
+        """
         pure = smooth_family(noise).kind is Pure
         return class_counts_request(domain, weights, noise if pure else self.default_noise)
 
     def table(self, context: QueryContext, attribute: Categorical) -> Table:
+        """Draw the contingency table, counts below zero truncated to zero."""
         return truncated_table(attribute, table_counts(context, attribute))
 
     def normal(
         self,
         attribute: Numeric,
         means: list[Fraction],
-        variances: list[Fraction],
+        spreads: list[Fraction],
         noise: NoiseFamily,
         sizes: list[int],
     ) -> Normal:
-        return truncated_normal(attribute, means, variances)
-
-
-# MERGED FROM dpnb_columnar/mechanisms/smooth.py: The mechanism ``trimmed-mean``: trimmed means of x and of x^2, noise
-# scaled to the smooth sensitivity of each. After Bun and Steinke 2019, whose estimator is of means alone; the
-# variance is E[x^2] - E[x]^2, as Zafarani and Clifton 2021, section 5, compare with it.
+        """Make parameters from noisy means and variances, values below zero truncated to zero."""
+        return truncated_normal(attribute, means, spreads)
 
 
 class TrimmedMean(Smooth):
-    """``smooth`` with another query for the spread."""
+    """Trimmed means of x and of x^2, with noise scaled to the smooth sensitivity of each.
+
+    After Bun and Steinke 2019, whose estimator is of means alone; the variance is E[x^2] - E[x]^2, with which Zafarani
+    and Clifton 2021, section 5, compare theirs.
+    """
 
     name = "trimmed-mean"
     summary = "trimmed means of x and of x^2, noise scaled to smooth sensitivity (Bun and Steinke 2019)"
@@ -174,19 +179,20 @@ class TrimmedMean(Smooth):
         self,
         attribute: Numeric,
         means: list[Fraction],
-        squares: list[Fraction],
+        spreads: list[Fraction],
         noise: NoiseFamily,
         sizes: list[int],
     ) -> Normal:
+        """Make parameters from noisy means of codes and of their squares."""
         scale, unit = attribute.scale, 2 ** squares_shift(attribute.scale.cells)
         # Both windows are of the same ranks, so without noise this is the trimmed variance, but for the rounding of
         # squares by at most half of their unit. A mean beyond the bounds is noise, and is not squared.
         variances = [
             unit * square - min(max(mean, Fraction(0)), Fraction(scale.cells)) ** 2
-            for mean, square in zip(means, squares, strict=True)
+            for mean, square in zip(means, spreads, strict=True)
         ]
         weight, rounding = pooled_rows(noise.loss), unit / 2 if unit > 1 else 1 / 12
         left = corrections(sizes, noise)
-        found = postprocessing.normal(attribute, means, variances, left, sizes, weight, rounding)
-        released = tuple(reported(unit * square, scale.step**2) for square in squares)
-        return replace(found, released_variance=None, released_square=released)
+        parameters = postprocessing.normal(attribute, means, variances, left, sizes, weight, rounding)
+        released = tuple(reported(unit * square, scale.step**2) for square in spreads)
+        return replace(parameters, released_variance=None, released_square=released)

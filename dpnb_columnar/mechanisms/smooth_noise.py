@@ -1,7 +1,7 @@
 """Noise families for smooth sensitivity by name, each calibrated to a share with a beta of its own.
 
-Every beta here is a public function of the share. It trades how far the smooth sensitivity looks (a large beta
-forgets what is many rows away) against how heavy the noise's tails are.
+Every beta here is a public function of the share. It trades the reach of the smooth sensitivity (the larger beta, the
+less it depends on databases that are many rows away) against the weight of the noise's tails.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ LARGEST_DEGREES = 100
 
 @dataclass(frozen=True, slots=True)
 class SmoothFamily:
-    """A way to draw noise for smooth sensitivity.
+    """A noise family for smooth sensitivity, before calibration.
 
     Attributes:
         name: Its name on the command line and in the model.
         kind: How its loss is stated.
-        calibrate: From the numbers of a loss to the noise that costs no more.
+        calibrate: From the numbers of a loss to noise that costs no more.
     """
 
     name: str
@@ -63,10 +63,10 @@ class SmoothFamily:
 
 
 def smooth_family(name: str) -> SmoothFamily:
-    """The family of this name.
+    """Look up a noise family.
 
     Raises:
-        UsageError: There is none.
+        UsageError: if no family has this name.
     """
     if name in _FAMILIES:
         return _FAMILIES[name]
@@ -80,10 +80,10 @@ def smooth_family(name: str) -> SmoothFamily:
 
 
 def smooth_noise(name: str, loss: Loss) -> NoiseFamily:
-    """The noise of this name, calibrated to a loss.
+    """Calibrate the noise of a family to a loss.
 
     Raises:
-        ValueError: The loss is not stated as the family states it, or the family is not admissible for it.
+        ValueError: if the loss is not stated as the family states it, or if the family is not admissible for it.
     """
     return _calibrated(smooth_family(name), loss)
 
@@ -97,7 +97,10 @@ def _calibrated(family: SmoothFamily, loss: Loss) -> NoiseFamily:
 
 @lru_cache
 def _student(degrees: int) -> SmoothFamily:
-    """beta = epsilon/(nu + 3): well inside the admissible range, epsilon/nu."""
+    """Make the Student t family of these degrees of freedom nu, with beta = epsilon/(nu + 3).
+
+    That is well inside the admissible range, up to epsilon/nu.
+    """
     return SmoothFamily(
         f"student-{degrees}",
         Pure,
@@ -106,17 +109,17 @@ def _student(degrees: int) -> SmoothFamily:
 
 
 def _gaussian_beta(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The classical choice, epsilon/(4 (1 + ln(2/delta))) (Nissim, Raskhodnikova and Smith 2007), at most 1/2."""
+    """Choose beta as epsilon/(4 (1 + ln(2/delta))) (Nissim, Raskhodnikova and Smith 2007), at most 1/2."""
     return min(floor_digits(epsilon / (4 * (1 + _logarithm(delta)))), Fraction(1, 2))
 
 
 def _laplace_beta(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The classical choice, epsilon/(2 ln(2/delta)) (Nissim, Raskhodnikova and Smith 2007), at most 1."""
+    """Choose beta as epsilon/(2 ln(2/delta)) (Nissim, Raskhodnikova and Smith 2007), at most 1."""
     return min(floor_digits(epsilon / (2 * _logarithm(delta))), Fraction(1))
 
 
 def _logarithm(delta: Fraction) -> Fraction:
-    """ln(2/delta). Any beta is admissible, so its last digit does not matter."""
+    """Compute ln(2/delta). Any beta is admissible, so its last digit does not matter."""
     return Fraction(math.log(2) + math.log(delta.denominator) - math.log(delta.numerator))
 
 

@@ -1,4 +1,4 @@
-"""Public tuning: every choice here is a function of released sizes, shares and the domain, never of the rows."""
+"""Tuning of the mechanisms. Every choice is a function of released sizes, shares and the domain, never of the rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST_TRIM = 0.1
 
 FEWEST_BINS = 4
 MOST_BINS = 64
-"""Bins of a histogram, and those of an adaptive one that are of equal width."""
+"""Bounds on the number of bins of a histogram, and of the equal bins of an adaptive one."""
 
 POOLED_ROWS = 10
 """A released variance counts for as many rows as were released, and the classes' average for this many / epsilon."""
@@ -30,35 +30,39 @@ PRIOR_COUNT = Fraction(1, 2)
 
 
 def trim(size: int, noise: NoiseFamily, smallest: int | None = None) -> int:
-    """Values to cut from each end of a sample of public size.
-
-    The smooth sensitivity weighs what happens k substitutions away by exp(-beta k), and the declared bounds come into
-    reach once k exceeds the trim. At k = log(size)/beta they weigh 1/size, as much as one value of the sample; cutting
-    that many is affordable where it is a small part of the sample. Where it is not, a tenth of it, and at least a few
-    multiples of 1/epsilon, so that the pads and drops of the public-size sample fall into the trimmed part.
-
-    Classes that are compared with each other are cut alike, all of them so far or none: what is cut off only one of
-    them would look like a difference between them.
+    """Choose how many values to cut from each end of a sample of public size.
 
     Args:
         size: Public size of the sample.
         noise: The noise of the moment.
-        smallest: Public size of the smallest sample it is compared with; None for this one.
+        smallest: Public size of the smallest sample that this one is compared with; None for this one.
     """
     beta, least = float(noise.beta), size if smallest is None else smallest
+    # The smooth sensitivity weighs what happens k substitutions away by exp(-beta k), and the declared bounds come into
+    # reach once k exceeds the trim. At k = log(size)/beta they weigh 1/size, as much as one value of the sample.
     far = math.log(size) / beta
+    # To cut that many is affordable where it is a small part of the sample. The smallest sample decides for all that
+    # are compared: what is cut from one class and not from another would look like a difference between them.
     if math.log(least) / beta <= AFFORDABLE_TRIM * least:
         return math.ceil(far)
+    # Elsewhere a tenth of it is cut, and at least a few multiples of 1/epsilon, so that the pads and drops of the
+    # public-size sample fall into the trimmed part.
     return math.floor(min(LARGEST_TRIM * size, max(3 / rate(noise.loss), 0.1 * far)))
 
 
 def rate(loss: Loss) -> float:
-    """The epsilon of a loss; for concentrated losses that of the pure one which costs as much, sqrt(2 rho)."""
+    """Return the epsilon of a loss; of a concentrated one the epsilon of the pure loss of the same rho, sqrt(2 rho)."""
     return math.sqrt(2 * loss.rho) if isinstance(loss, Concentrated) else float(loss.epsilon)
 
 
 def trimmed_normal_variance(part: float) -> float:
-    """Variance of a standard normal distribution cut at its t- and (1-t)-quantiles: 1 - 2 z phi(z)/(1 - 2t)."""
+    """Compute the variance of a standard normal distribution cut at its t- and (1-t)-quantiles.
+
+    It is 1 - 2 z phi(z)/(1 - 2t), where z is the (1-t)-quantile and phi the density.
+
+    Args:
+        part: t, below 1/2; nothing is cut at 0 and below.
+    """
     if part <= 0:
         return 1.0
     z = NormalDist().inv_cdf(1 - part)
@@ -66,24 +70,24 @@ def trimmed_normal_variance(part: float) -> float:
 
 
 def pooled_rows(loss: Loss) -> float:
-    """Rows that the classes' average variance counts for beside a released variance of this loss."""
+    """Choose how many rows the classes' average variance counts for beside a released variance of this loss."""
     return POOLED_ROWS / rate(loss)
 
 
 def histogram_bins(rows: int, epsilon: Fraction) -> int:
-    """Number of bins for counts with noise of scale 1/epsilon.
+    """Choose the number of bins for counts with noise of scale 1/epsilon.
 
-    Of b bins, one of average size holds rows/b rows; at b = sqrt(rows * epsilon) that is b times the noise.
+    Of b bins, one of average size holds rows/b rows; at b = sqrt(rows * epsilon) that is b times the noise's scale.
 
     Args:
         rows: Released number of rows of all classes together.
-        epsilon: What the counts may cost for one row.
+        epsilon: Privacy loss of the counts for one row.
     """
     return min(max(math.isqrt(math.floor(max(rows, 0) * epsilon)), FEWEST_BINS), MOST_BINS)
 
 
 def prior_count(epsilon: Fraction) -> Fraction:
-    """What to add to a count with noise of scale 1/epsilon before it becomes a probability, per class on average.
+    """Choose what to add, per class on average, to a count with noise of scale 1/epsilon to make it a probability.
 
     Added in proportion to the classes' sizes, it draws the likelihood ratio of a cell towards 1 as far as its counts
     are noise, and leaves large counts as they are.

@@ -14,7 +14,7 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.mechanisms.release import release
-from dpnb_columnar.mechanisms.smooth_moments import on_scale
+from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.noise import ExactSampler, SeededBits

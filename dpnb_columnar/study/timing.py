@@ -22,7 +22,7 @@ from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
 from dpnb_columnar.mechanisms.release import release
-from dpnb_columnar.mechanisms.smooth_moments import on_scale
+from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE, trim
 from dpnb_columnar.noise import ExactSampler, SeededBits

@@ -23,7 +23,8 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import smooth_moments
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
-from dpnb_columnar.mechanisms.smooth_moments import Job, pooled, release_moments, sample_size
+from dpnb_columnar.mechanisms.samples import pooled, sample_size
+from dpnb_columnar.mechanisms.smooth_moments import MomentQuery, exact_answers
 from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.model.parameters import Normal, Table
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
@@ -336,13 +337,13 @@ def test_moments_of_any_columns_are_released_in_order(statistics: Statistics) ->
     """One column of all classes together, as well as one per class."""
     shares = plan(people_domain(), Budget(Fraction(6)), "smooth").shares
     columns = statistics.columns["age"]
-    jobs = [
-        Job("mean", pooled(columns), 1000, 1000, 100, shares[1]),
-        Job("variance", columns[0], sample_size(3), 8, 100, shares[2]),
+    queries = [
+        MomentQuery("mean", pooled(columns), 1000, 1000, 100, shares[1]),
+        MomentQuery("variance", columns[0], sample_size(3), 8, 100, shares[2]),
     ]
     told = Told()
     noise = told.asked
-    locations = release_moments(jobs, told)
+    locations = [answer.noisy(told) for answer in exact_answers(queries)]
     whole, few = pooled(columns), public_size(columns[0], 8, 100)
     assert locations == [
         trimmed_mean(whole, trim(1000, noise[0][2])),

@@ -153,7 +153,7 @@ def test_smooth_sensitivity_of_the_mean_of_squares_equals_the_definition(
         local[one] = max(local.get(one, Fraction(0)), change)
     for values in local:
         true = max(float(local[other]) * math.exp(-beta * apart(values, other)) for other in local)
-        asked, largest = moment.asked(column(values), cells)
+        asked, largest = moment.column_of(column(values), cells)
         assert moment.statistic(asked, trim) == window_of_squares(values, trim)
         assert moment.search(asked, trim, largest, beta) == pytest.approx(true, rel=1e-9), values
 

@@ -1,0 +1,45 @@
+"""Samples of public size: how large they are, and the confidential columns that they are drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpnb_columnar.domain import Numeric, Transform
+from dpnb_columnar.domain.attributes import scale_codes
+from dpnb_columnar.mechanisms.mechanism import QueryContext
+from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE
+from dpnb_columnar.sensitivity import RunLengthColumn
+from dpnb_columnar.sensitivity.column import LARGEST_SIZE
+
+
+def sample_size(released: int) -> int:
+    """Return the public sample size for a released count: the count, within what the searches compute exactly."""
+    return min(max(released, SMALLEST_SAMPLE), LARGEST_SIZE)
+
+
+def class_sizes(context: QueryContext) -> list[int]:
+    """Return the public sample size of every class."""
+    return list(map(sample_size, context.sizes))
+
+
+def on_scale(attribute: Numeric, column: RunLengthColumn) -> RunLengthColumn:
+    """Carry a column of grid codes to codes of the attribute's scale. Confidential in, confidential out."""
+    if attribute.transform is Transform.IDENTITY:
+        return column
+    distinct, first = np.unique(scale_codes(attribute, column.codes), return_index=True)
+    counts = np.add.reduceat(column.counts, first) if len(first) else column.counts
+    return RunLengthColumn(distinct, counts)
+
+
+def pooled(columns: Sequence[RunLengthColumn]) -> RunLengthColumn:
+    """Merge the columns of all classes, for a sample of the size ``sample_size(sum(context.sizes))``.
+
+    One row more or less is one value more or less of the merged column, a replaced row at most one replaced value
+    (docs/privacy.md, Lemma 2.6). Confidential in, confidential out.
+    """
+    codes, places = np.unique(np.concatenate([column.codes for column in columns]), return_inverse=True)
+    counts = np.zeros(len(codes), dtype=np.int64)
+    np.add.at(counts, places, np.concatenate([column.counts for column in columns]))
+    return RunLengthColumn(codes, counts)
