@@ -70,8 +70,8 @@ def release(
     Args:
         statistics: Exact counts. Confidential.
         epsilon: Privacy budget. Text is taken exactly as typed; a float by its shortest text, so 0.1 is one tenth.
-        delta: Probability to put the guarantee aside, for noise families that need one; exact likewise. Or a rule for
-            the declared number of rows, ``1/n`` or ``1/n^2``.
+        delta: The delta of (epsilon, delta)-differential privacy, for noise families that need one; exact likewise. Or
+            a rule for the declared number of rows, ``1/n`` or ``1/n^2``.
         rows: The n of such a rule, given with one only: the public number of rows, such as the codebook's. It is never
             counted.
         mechanism: ``smooth``, ``paper``, ``trimmed-mean``, ``global``, ``global-variance``, ``adaptive-histogram``,
@@ -107,13 +107,30 @@ def train(
 ) -> Model:
     """Train a differentially private model on Parquet files or a frame: ``aggregate``, then ``release``.
 
-    Args, raises: as those two, and
+    A fault in the arguments is reported before a row is read.
 
     Args:
+        data: Files, folders or patterns; or a Polars DataFrame, LazyFrame or Arrow table, as for ``aggregate``.
+        epsilon: Privacy budget, as for ``release``.
+        delta: The delta of (epsilon, delta)-differential privacy, or a rule for it, as for ``release``.
+        rows: The declared number of rows, the n of such a rule.
+        domain: Domain to count in; None for the one that the files carry, or that a catalogue declares for them.
+        dataset: Catalogue entry to take the domain from.
+        label: What to predict: a condition, or a categorical column of the domain; None for the declared label.
+        mechanism: Name of the mechanism, as for ``release``.
+        noise: Noise family for smooth sensitivity; None for the mechanism's default.
+        neighbours: ``add-remove`` or ``replace-one``.
+        ledger: File of the ledger that pays for the release; None to account for nothing.
+        account: Data set of the ledger that is charged; None for the domain's name.
         run_id: Name of this release in the ledger: the same name with the same files and arguments releases once and is
             charged once, however often it is called. None for a new one.
+        engine: ``local``, or ``spark`` for files.
 
-    Whatever is wrong with the release is found before a row is read.
+    Returns:
+        The released model. Public, unless the mechanism is ``none``.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
     budget = budget_of(epsilon, delta, neighbours, rows)
     with _opened(data, engine) as opened:

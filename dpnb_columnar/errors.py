@@ -2,7 +2,7 @@
 
 ::
 
-    Error
+    Error                     70  base of all that follow
     ├── UsageError            64  an option or an argument is wrong
     ├── DataError             65  the data does not fit the declared domain
     ├── MissingInputError     66  a file to read is not there

@@ -162,7 +162,8 @@ def _numbers(attribute: Numeric, low: float, high: float, distribution: Callable
 
     Args:
         attribute: The attribute.
-        low, high: Codes of its scale; what lies beyond goes to the ends.
+        low: Smallest code of its scale; what lies below goes to it.
+        high: Largest code of its scale; what lies above goes to it.
         distribution: From places on its scale, shape (places,), to cumulative probabilities, shape (classes, places).
     """
     places = np.linspace(low, min(high, attribute.scale.cells), RESOLUTION)

@@ -26,8 +26,10 @@ class Approximate:
 
 @dataclass(frozen=True, slots=True)
 class Concentrated:
-    """rho-zero-concentrated differential privacy (Bun and Steinke 2016): the Renyi divergence of order a between
-    neighbours is at most a * rho, for every a > 1."""
+    """State rho-zero-concentrated differential privacy (Bun and Steinke 2016).
+
+    The Renyi divergence of order a between neighbours is at most a * rho, for every a > 1.
+    """
 
     rho: Fraction
 

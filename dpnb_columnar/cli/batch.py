@@ -103,8 +103,9 @@ def show_settings(context: typer.Context, settled: Mapping[str, tuple[object, st
     """Print every option with its value and origin.
 
     Args:
-        settled: Values, by option, that those that were neither typed nor set elsewhere got from the domain's entry or
-            the names of files; each with its origin.
+        context: The command's context.
+        settled: Values, by option, of options that were neither typed nor set elsewhere and follow from the domain's
+            entry or the names of files; each with its origin.
     """
     rows = []
     for name, value, origin in origins(context):

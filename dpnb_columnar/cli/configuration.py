@@ -65,6 +65,8 @@ def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping
     """The settings that a file holds for a verb.
 
     Args:
+        path: The file of ``--config``.
+        verb: The verb that runs.
         verbs: All verbs that a file may have a table for.
 
     Raises:

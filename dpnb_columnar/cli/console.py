@@ -93,7 +93,8 @@ def begin_log(format: LogFormat = LogFormat.TEXT, **facts: object) -> None:
     """Speak in this format from here on.
 
     Args:
-        facts: What every event tells beside its own: the verb.
+        format: Text for people, or one JSON event a line.
+        facts: Fields of every event beside its own: the verb.
     """
     _log.format, _log.facts = format, dict(facts)
 
@@ -112,8 +113,9 @@ def say(line: str = "", event: str = "note", **facts: object) -> None:
     """A line of the verb's result, on standard output.
 
     Args:
-        event: What it is about, for those who read events.
-        facts: The same in fields.
+        line: The text.
+        event: Name of the JSON event.
+        facts: Fields of the JSON event.
     """
     if is_json():
         print(_log.event(event, line, facts), flush=True)  # noqa: T201

@@ -160,6 +160,10 @@ def budget(
     """The budget that the options describe.
 
     Args:
+        epsilon: Epsilon as typed.
+        delta: Delta as typed: a number, or a rule such as ``1/n``.
+        neighbours: Neighbouring relation.
+        weights: Division of the budget as typed; None for the mechanism's own.
         rows: The n of a rule for delta.
     """
     divided = None if weights is None else parse_weights(weights)

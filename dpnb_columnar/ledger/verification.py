@@ -41,6 +41,7 @@ def verify(entries: Entries, head: str | None = None) -> Verified:
     """Recompute the chain, the totals and the digests of all models, and search for exceeded limits.
 
     Args:
+        entries: The ledger's entries.
         head: A digest that was noted when its entry was the last one; it has to be in the chain. Without it a chain
             that was cut short, or made anew from some entry on, cannot be told from a whole one.
 

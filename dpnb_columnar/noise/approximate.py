@@ -57,7 +57,9 @@ def check(family: str, epsilon: Fraction, delta: Fraction, beta: Fraction, dilat
 
     Args:
         family: Name for the message.
-        epsilon, delta, beta: As in the family.
+        epsilon: Epsilon of the family.
+        delta: Delta of the family.
+        beta: Smoothness that the family allows for.
         dilation: Hockey-stick divergence of the dilation by exp(-b), as a function of b > 0.
 
     Raises:

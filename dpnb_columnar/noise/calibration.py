@@ -18,6 +18,7 @@ TOLERANCE = Fraction(1, 2**30)
 
 
 def rational(number: Fraction) -> fmpq:
+    """Convert a fraction to Arb's rational type."""
     return fmpq(number.numerator, number.denominator)
 
 

@@ -196,8 +196,11 @@ def _scale(shape: Callable[[Fraction], Shape], rho: Fraction, beta: Fraction) ->
 
 
 def _ratio_squared(rho: Fraction, beta: Fraction) -> Fraction:
-    """(beta/kappa)^2, raised to a whole millionth: noise for a larger beta serves a smaller one, and queries with the
-    same ratio share a calibration whatever the last digit of their beta is."""
+    """Return (beta/kappa)^2, raised to a whole millionth.
+
+    Noise for a larger beta serves a smaller one, and queries with the same ratio share a calibration whatever the last
+    digit of their beta is.
+    """
     return Fraction(math.ceil(10**6 * beta**2 / (2 * rho)), 10**6)
 
 

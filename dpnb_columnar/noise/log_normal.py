@@ -99,9 +99,9 @@ class StandardLaplaceLogNormal:
         return Scores.normalised(log_x + level, 1 - x * shift, shift, float(self.sigma))
 
     def _log_survival(self, x: Floats) -> Floats:
-        """log R by the trapezoidal rule over y, centred on the integrand's peak, where sigma^2 x = v exp(v), v =
-        sigma y.
+        """Compute log R by the trapezoidal rule over y, centred on the integrand's peak.
 
+        At the peak sigma^2 x = v exp(v), v = sigma y.
         To the left of the peak the integrand falls faster than a normal density of its curvature 1 + v, to the right
         faster than a standard normal density.
         """

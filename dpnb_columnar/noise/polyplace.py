@@ -17,10 +17,10 @@ from dpnb_columnar.noise.scaled import quantile
 
 @dataclass(frozen=True, slots=True)
 class PolyPlace:
-    """Density proportional to (1 - |z|/s)^(alpha-1) up to s/alpha and to (1 + |z|/s)^-(alpha+1) beyond, continuous
-    there.
+    """Noise with a density of two powers, private at a rate of exactly epsilon everywhere.
 
-    Here s = 1/beta and alpha = epsilon/beta > 1. Let psi be the derivative of the log-density. On both pieces
+    The density is proportional to (1 - |z|/s)^(alpha-1) up to s/alpha and to (1 + |z|/s)^-(alpha+1) beyond, continuous
+    there. Here s = 1/beta and alpha = epsilon/beta > 1. Let psi be the derivative of the log-density. On both pieces
 
         beta * |1 + z psi(z)| + |psi(z)| = alpha * beta = epsilon,
 
@@ -64,7 +64,9 @@ class PolyPlace:
         return self.epsilon / self.beta
 
     def magnitude(self, *uniforms: arb) -> arb | None:
-        """Inverse of ``survival``: with T the probability beyond s/alpha and q = 1 - 1/alpha,
+        """Invert ``survival``.
+
+        With T the probability beyond s/alpha and q = 1 - 1/alpha,
 
         beyond:  1 + z/s = (1 + 1/alpha) (T/u)^(1/alpha);   within:  (1 - z/s)^alpha = 1 - (1-u)(1 - q^alpha)/(1 - T).
         """

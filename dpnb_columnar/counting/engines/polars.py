@@ -123,7 +123,9 @@ def count_rows(
     Args:
         rows: Rows with all of the domain's columns; computed once, and never held as a whole.
         types: The type of each column.
-        domain, attributes, classes: As for ``count_cells``.
+        domain: Domain to count in.
+        attributes: Attributes to count.
+        classes: Whether to count the classes as well.
 
     Raises:
         polars.exceptions.PolarsError: The rows cannot be read; its text may quote values.
