@@ -1,13 +1,11 @@
-"""Reads the declaration of one attribute; every fault is noted with its place."""
+"""The reading of one attribute's declaration, with the rules for grids, categories and groups."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpnb_columnar.domain.attributes import (
-    DEFAULT_CELLS,
     MAXIMUM_CELLS,
     Attribute,
     Categorical,
@@ -15,8 +13,9 @@ from dpnb_columnar.domain.attributes import (
     Missing,
     Numeric,
     Transform,
+    default_step,
 )
-from dpnb_columnar.domain.fields import LARGEST_DECLARATION, Fields
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, FieldReader
 from dpnb_columnar.domain.groups import expanded, in_order
 from dpnb_columnar.domain.names import listed, quoted
 from dpnb_columnar.domain.numbers import number_text
@@ -32,14 +31,21 @@ NUMERIC_KEYS = ("lower", "upper", "step", "transform", "missing_values")
 CATEGORICAL_KEYS = ("values", "groups", "missing", "missing_values")
 
 
-class AttributeReader(Fields):
-    """Readers of attributes."""
+class AttributeReader(FieldReader):
+    """Reader of attributes."""
 
     def attribute(self, name: str, document: object, place: str) -> Attribute | None:
+        """Read an attribute; None where its faults leave none.
+
+        Args:
+            name: Column name.
+            document: The declaration: a table with ``lower`` and ``upper``, or with ``values``.
+            place: Place of the declaration, for faults.
+        """
         if not name:
             self.fault(place, "an attribute needs a name")
             return None
-        self.name(name, place)
+        self.check_name(name, place)
         if not isinstance(document, Mapping):
             self.fault(place, f"expected a table, found {shown(document)}")
             return None
@@ -51,6 +57,7 @@ class AttributeReader(Fields):
         return None
 
     def numeric(self, name: str, document: object, place: str) -> Numeric | None:
+        """Read a numeric attribute; None where its faults leave none."""
         table = self.table(document, place, NUMERIC_KEYS)
         if table is None:
             return None
@@ -58,13 +65,11 @@ class AttributeReader(Fields):
         transform = self.choice(table, "transform", Transform, Transform.IDENTITY, place)
         missing_values = self.numbers(table, "missing_values", place)
         if lower is not None and upper is not None and lower >= upper:
-            problem = (
-                f"lower ({number_text(lower)}) must be below upper ({number_text(upper)}); are the bounds reversed?"
-            )
-            self.fault(f"{place}.lower", problem)
+            problem = f"lower ({number_text(lower)}) must be below upper ({number_text(upper)})"
+            self.fault(f"{place}.lower", f"{problem}; are the bounds reversed?")
             lower = upper = None
         if lower is not None and upper is not None:
-            table = {"step": (upper - lower) / DEFAULT_CELLS, **table}  # a declared step wins
+            table = {"step": default_step(lower, upper), **table}  # a declared step wins
         step = self.number(table, "step", place) if "step" in table else None
         if lower is None or upper is None or step is None:
             return None
@@ -75,61 +80,102 @@ class AttributeReader(Fields):
         return attribute
 
     def categorical(self, name: str, document: object, place: str) -> Categorical | None:
+        """Read a categorical attribute; None where its faults leave none."""
         table = self.table(document, place, CATEGORICAL_KEYS)
         if table is None:
             return None
         values = self.texts(table.get("values"), f"{place}.values", "at least one value", least=1)
-        missing_values = self.texts(table.get("missing_values", []), f"{place}.missing_values", "a list of values")
-        if overlap := set(values) & set(missing_values):
-            self.fault(f"{place}.missing_values", f"{listed(sorted(overlap))} are listed in values as well")
+        missing_values = self.missing_values(table, values, place, "listed in values")
         missing = self.choice(table, "missing", Missing, Missing.DROP, place)
         groups = self.groups(table, values, missing_values, place)
         return Categorical(name, values, missing, missing_values, groups)
 
+    def missing_values(
+        self, table: Mapping[str, Any], values: Sequence[str], place: str, otherwise: str
+    ) -> tuple[str, ...]:
+        """Read the values that mean "missing", none of which may be a category or a class.
+
+        Args:
+            table: Declaration of the attribute or the label.
+            values: Its categories or classes.
+            place: Its place.
+            otherwise: What a value of both lists is, for the fault.
+        """
+        place = f"{place}.missing_values"
+        missing_values = self.texts(table.get("missing_values", []), place, "a list of values")
+        if overlap := set(values) & set(missing_values):
+            self.fault(place, f"{listed(sorted(overlap))} are {otherwise} as well")
+        return missing_values
+
     def groups(
         self, table: Mapping[str, Any], values: Sequence[str], missing_values: Sequence[str], place: str
     ) -> tuple[Group, ...]:
-        """The groups of some categories or classes, in their order."""
+        """Read the groups of some categories or classes; they are returned in the order of ``values``.
+
+        Args:
+            table: Declaration of the attribute or the label.
+            values: Its categories or classes.
+            missing_values: Its values that mean "missing".
+            place: Its place.
+        """
         place = f"{place}.groups"
         document = table.get("groups", {})
         if not isinstance(document, Mapping):
             self.fault(place, f'expected a table such as {{ NAME = ["10-19", 25] }}, found {shown(document)}')
             return ()
-        found: dict[str, tuple[str, ...]] = {}
-        taken = dict.fromkeys(missing_values, "missing_values") | dict.fromkeys(values, "values")
+        groups: dict[str, tuple[str, ...]] = {}
+        room = LARGEST_DECLARATION
+        categories = set(values)
+        owners = dict.fromkeys(missing_values, "missing_values") | dict.fromkeys(values, "values")
         for key, body in document.items():
             name = str(key)
             here = f"{place}.{quoted(name)}"
-            if name not in values:
-                close = difflib.get_close_matches(name, values, n=1)
-                self.fault(here, "not in values" + (f"; did you mean {shown(close[0])}?" if close else ""))
-            room = LARGEST_DECLARATION - sum(map(len, found.values()))
+            if name not in categories:
+                self.unknown(here, "not in values", name, values, "")
             members = self.members(body, here, room)
-            if len(members) > room:
+            room -= len(members)
+            if room < 0:
                 self.fault(place, f"more than {LARGEST_DECLARATION} values, ranges written out; merge fewer")
                 return ()
-            for where in dict.fromkeys(taken[member] for member in members if member in taken and member != name):
-                clash = [member for member in members if member != name and taken.get(member) == where]
-                self.fault(here, f"{listed(clash)} stands in {where} as well; a value has one category")
-            taken |= dict.fromkeys((member for member in members if member != name), f"group {shown(name)}")
-            found[name] = members
-        return tuple(Group(value, found[value]) for value in values if found.get(value))
+            others = [member for member in members if member != name]  # a group may have its own name as a member
+            for owner in dict.fromkeys(owners[member] for member in others if member in owners):
+                clash = [member for member in others if owners.get(member) == owner]
+                self.fault(here, f"{listed(clash)} stands in {owner} as well; a value has one category")
+            owners |= dict.fromkeys(others, f"group {shown(name)}")
+            groups[name] = members
+        return tuple(Group(value, groups[value]) for value in values if groups.get(value))
 
     def members(self, document: object, place: str, room: int) -> tuple[str, ...]:
-        """The values of the data that a group stands for, ranges written out; some of them if more than ``room``."""
-        found: set[str] = set()
+        """Read the values of the data that a group stands for.
+
+        Args:
+            document: List of values and ranges.
+            place: Place of the group.
+            room: Most values that are accepted.
+
+        Returns:
+            The values, ranges written out, in canonical order; some of them, but more than ``room``, if there are more.
+        """
+        members: set[str] = set()
         for member in self.texts(document, place, 'a list of values and ranges such as ["10-19", 25]', least=1):
-            if len(found) > room:
+            if len(members) > room:
                 break
             try:
-                found.update(expanded(member, LARGEST_DECLARATION))
+                members.update(expanded(member, LARGEST_DECLARATION))
             except ValueError as error:
                 self.fault(place, str(error))
-        return in_order(found)
+        return in_order(members)
 
 
 def grid_fault(attribute: Numeric, place: str) -> Fault | None:
-    """What is wrong with a numeric attribute's grid, if anything."""
+    """Find what is wrong with the grid of a numeric attribute, whose lower bound is below the upper.
+
+    A grid is accepted if its codes and its values are exact in 64-bit floats, and its squares finite.
+
+    Args:
+        attribute: The attribute.
+        place: Place of its declaration.
+    """
     lower, upper, step = attribute.lower, attribute.upper, attribute.step
     if step <= 0 or (upper - lower) % step != 0:
         width = number_text(upper - lower)
@@ -140,9 +186,8 @@ def grid_fault(attribute: Numeric, place: str) -> Fault | None:
     if max(abs(lower), abs(upper)) > LARGEST_BOUND:
         return Fault(f"{place}.upper", "bounds beyond 1e100 have squares beyond every float; change the column's unit")
     if max(abs(lower), abs(upper)) > step * LARGEST_EXACT_INTEGER:
-        return Fault(
-            f"{place}.step", f"64-bit floats around these bounds are wider apart than the step ({number_text(step)})"
-        )
+        problem = f"64-bit floats around these bounds are wider apart than the step ({number_text(step)})"
+        return Fault(f"{place}.step", problem)
     if attribute.transform is Transform.LOG1P and float(lower) <= -1:
         return Fault(f"{place}.lower", f"log1p needs a lower bound above -1, found {number_text(lower)}")
     scale = attribute.scale

@@ -1,4 +1,4 @@
-"""The declared domain: public facts about a data set, fixed before its rows are opened (docs/privacy.md, section 1)."""
+"""The declared domain: public facts about a data set, fixed before its rows are read (docs/privacy.md, section 1)."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.domain.condition import Condition
+from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,7 +34,7 @@ class Transform(StrEnum):
 
 
 class Missing(StrEnum):
-    """What becomes of a row whose categorical attribute is missing."""
+    """Treatment of a row whose categorical attribute is missing."""
 
     DROP = "drop"
     CATEGORY = "category"
@@ -43,7 +44,12 @@ class Missing(StrEnum):
 class Scale:
     """The evenly spaced scale on which an attribute's moments are released.
 
-    Code ``t`` in ``0..cells`` stands for ``origin + t * step``, in the attribute's unit (or its logarithm).
+    Code ``t`` in ``0..cells`` stands for ``origin + t * step``.
+
+    Attributes:
+        origin: Value of code 0, in the attribute's unit (or its logarithm).
+        step: Difference between neighbouring codes, positive, in the same unit.
+        cells: The last code.
     """
 
     origin: float
@@ -93,9 +99,34 @@ class Numeric:
         return Scale(float(self.lower), float(self.step), self.cells)
 
 
+def default_step(lower: Fraction, upper: Fraction) -> Fraction:
+    """Compute the step of a numeric attribute that declares none."""
+    return (upper - lower) / DEFAULT_CELLS
+
+
+def scale_codes(attribute: Numeric, codes: Integers) -> Integers:
+    """Map grid codes to codes of the attribute's scale.
+
+    Args:
+        attribute: A numeric attribute.
+        codes: Grid codes from 0 to ``attribute.cells``, any shape, int64; larger ones get the last code.
+
+    Returns:
+        Codes from 0 to ``attribute.scale.cells``, the same shape, int64. Confidential if ``codes`` are.
+    """
+    import numpy as np
+
+    scale = attribute.scale
+    if attribute.transform is Transform.IDENTITY:
+        return np.clip(codes, 0, scale.cells)
+    values = np.log1p(float(attribute.lower) + np.minimum(codes, attribute.cells) * float(attribute.step))
+    scaled = np.floor((values - scale.origin) / scale.step + 0.5)
+    return np.clip(scaled, 0, scale.cells).astype(np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A category that several values of the data are merged into, by a public map.
+    """A category that several values of the data are merged into by a public map.
 
     Attributes:
         name: The category, one of the attribute's ``values``.
@@ -128,7 +159,7 @@ class Categorical:
 
     @cached_property
     def members(self) -> Mapping[str, int]:
-        """Every value that may occur in the data, as text, and the code of its category. Missing ones are not here."""
+        """Category code of every value that may occur in the data and is not missing, by the value's text."""
         grouped = {group.name: group.members for group in self.groups}
         return {member: code for code, value in enumerate(self.values) for member in grouped.get(value, (value,))}
 
@@ -141,9 +172,16 @@ class Categorical:
 Attribute = Numeric | Categorical
 
 
+def missing_texts(attribute: Attribute) -> tuple[str, ...]:
+    """Write the values of an attribute that mean "missing" as text."""
+    if isinstance(attribute, Numeric):
+        return tuple(number_text(value) for value in attribute.missing_values)
+    return attribute.missing_values
+
+
 @dataclass(frozen=True)
 class Label:
-    """What the classifier predicts: a column with declared classes, or a condition over columns.
+    """The prediction target: a column with declared classes, or a condition over columns.
 
     Attributes:
         classes: Class names. With a condition there are two: where it is false, then where it is true.
@@ -161,7 +199,7 @@ class Label:
 
     @property
     def categories(self) -> Categorical:
-        """The classes of a label that is a column, as categories of that column."""
+        """Classes of a label that is a column, as categories of that column."""
         assert self.column is not None
         return Categorical(self.column, self.classes, Missing.DROP, self.missing_values, self.groups)
 
@@ -176,7 +214,13 @@ class Label:
 
 @dataclass(frozen=True)
 class Domain:
-    """Everything public about a data set: the label and the attributes, in the order of their declaration."""
+    """Everything public about a data set.
+
+    Attributes:
+        name: Name of the data set.
+        label: The prediction target.
+        attributes: Attributes in the order of their declaration.
+    """
 
     name: str
     label: Label
@@ -204,38 +248,24 @@ class Domain:
         return tuple(dict.fromkeys(names))
 
     def __iter__(self) -> Iterator[Attribute]:
+        """Iterate over the attributes, in order."""
         return iter(self.attributes)
 
     def __getitem__(self, name: str) -> Attribute:
+        """Return the attribute of a name.
+
+        Raises:
+            KeyError: If there is none.
+        """
         for attribute in self.attributes:
             if attribute.name == name:
                 return attribute
         raise KeyError(name)
 
 
-def scale_codes(attribute: Numeric, codes: Integers) -> Integers:
-    """Codes on the attribute's scale.
-
-    Args:
-        attribute: A numeric attribute.
-        codes: Any shape, int64: grid codes from 0 to ``attribute.cells``; larger ones get the last code.
-
-    Returns:
-        The same shape, int64, from 0 to ``attribute.scale.cells``.
-    """
-    import numpy as np
-
-    scale = attribute.scale
-    if attribute.transform is Transform.IDENTITY:
-        return np.clip(codes, 0, scale.cells)
-    values = np.log1p(float(attribute.lower) + np.minimum(codes, attribute.cells) * float(attribute.step))
-    scaled = np.floor((values - scale.origin) / scale.step + 0.5)
-    return np.clip(scaled, 0, scale.cells).astype(np.int64)
-
-
 @dataclass(frozen=True)
 class UnlabelledDomain:
-    """Attributes, declared before anyone has said which of them is to be predicted.
+    """A domain whose label is still to be chosen.
 
     Attributes:
         name: Name of the data set.

@@ -1,8 +1,7 @@
-"""Data sets by name: ``datasets.toml`` in the working directory first, then the packaged one."""
+"""The catalogue of data sets: ``datasets.toml`` in the working directory, then the packaged one."""
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,14 +14,14 @@ from dpnb_columnar.domain.attributes import Domain
 from dpnb_columnar.domain.declaration import Declaration, read_declaration
 from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.labelling import no_label
-from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, named, quoted
+from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, named, quoted
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, shown
 from dpnb_columnar.runtime.resources import resource
 
 CATALOGUE_NAME = "datasets.toml"
 ENTRY_KEYS = ("title", "source", "files", "epsilon", "rows", "raw")
-"""Keys of an entry that stand beside its domain."""
+"""Keys of an entry beside those of its domain."""
 
 LARGEST_CATALOGUE = 16 * 2**20
 """Bytes."""
@@ -36,10 +35,10 @@ class Entry:
     """One data set of a catalogue.
 
     Attributes:
-        name: Its key in the catalogue.
-        catalogue: The file it stands in.
-        table: The entry as read; the domain is built from it on first use, so that a fault in one entry does not
-            stand in the way of another.
+        name: Key of the entry in the catalogue.
+        catalogue: File of the catalogue.
+        table: The entry as parsed; its fields are read on first use, so that a fault in one entry does not stop the
+            use of another.
     """
 
     name: str
@@ -47,32 +46,33 @@ class Entry:
     table: Mapping[str, Any] = field(repr=False)
 
     def __str__(self) -> str:
+        """Name the entry for messages."""
         return f"{self.catalogue.name}, entry {self.name}"
 
     @property
     def title(self) -> str:
-        """One line for people.
+        """Title of the data set, one line.
 
         Raises:
-            ConfigurationError: It is none.
+            ConfigurationError: If the title is not one line of text.
         """
         return self._line("title", self.name)
 
     @property
     def source(self) -> str:
-        """Where the data comes from and where its domain is documented.
+        """Origin of the data and documentation of its domain, one line.
 
         Raises:
-            ConfigurationError: It is not a line of text.
+            ConfigurationError: If the source is not one line of text.
         """
         return self._line("source", "")
 
     @property
     def files(self) -> tuple[str, ...]:
-        """File name patterns that this entry claims.
+        """Patterns of file names that belong to the entry.
 
         Raises:
-            ConfigurationError: It is not a list of text. (A bare text would claim files letter by letter.)
+            ConfigurationError: If there is no list of texts. (A bare text would be a pattern for each letter.)
         """
         patterns = self.table.get("files", [])
         if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
@@ -81,10 +81,10 @@ class Entry:
 
     @property
     def raw(self) -> Mapping[str, str]:
-        """Raw files that ``datasets prepare`` reads: path below the folder given, and hexadecimal SHA-256.
+        """Hexadecimal SHA-256 of each raw file that ``datasets prepare`` reads, by its path below the folder given.
 
         Raises:
-            ConfigurationError: It is not a table.
+            ConfigurationError: If ``raw`` is not a table.
         """
         raw = self.table.get("raw", {})
         if not isinstance(raw, Mapping):
@@ -96,7 +96,7 @@ class Entry:
         """Declared privacy budget, if any.
 
         Raises:
-            ConfigurationError: It is not a number.
+            ConfigurationError: If it is not a number.
         """
         if "epsilon" not in self.table:
             return None
@@ -110,7 +110,7 @@ class Entry:
         """Declared number of rows of the whole data set, if any: a published fact, whatever a file of it holds.
 
         Raises:
-            ConfigurationError: It is not a whole number.
+            ConfigurationError: If it is not a whole number.
         """
         rows = self.table.get("rows")
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int)):
@@ -122,7 +122,7 @@ class Entry:
         """The declared domain, with a label or without.
 
         Raises:
-            DomainError: With every fault of the declaration.
+            DomainError: If the declaration has faults.
         """
         return read_declaration(self.name, self.table, str(self.catalogue), beside=ENTRY_KEYS)
 
@@ -131,15 +131,15 @@ class Entry:
         """The declared domain, which has a label.
 
         Raises:
-            DomainError: With every fault of the declaration.
-            ConfigurationError: It has no label.
+            DomainError: If the declaration has faults.
+            ConfigurationError: If the declaration has no label.
         """
         if not isinstance(self.declared, Domain):
             raise no_label(self.declared, str(self))
         return self.declared
 
     def claims(self, path: Path) -> bool:
-        """Whether a file of this name belongs to the entry."""
+        """Whether a file belongs to the entry by its name."""
         return path.stem == self.name or any(fnmatch.fnmatchcase(path.name, pattern) for pattern in self.files)
 
     def _line(self, key: str, default: str) -> str:
@@ -153,11 +153,11 @@ class Entry:
 
 
 def read_catalogue(path: Path) -> tuple[Entry, ...]:
-    """All entries of one catalogue file.
+    """Read all entries of one catalogue file.
 
     Raises:
-        MissingInputError: The file cannot be read.
-        ConfigurationError: It is not TOML, or an entry is not a table.
+        MissingInputError: If the file cannot be read.
+        ConfigurationError: If the file is not TOML, or an entry is not a table.
     """
     try:
         if path.stat().st_size > LARGEST_CATALOGUE:
@@ -180,37 +180,36 @@ def read_catalogue(path: Path) -> tuple[Entry, ...]:
 
 
 def catalogues(folder: Path | None = None) -> list[Path]:
-    """Catalogue files in the order they are searched: the folder's (default: the working directory's), the packaged."""
+    """List the catalogue files in search order: the folder's (by default the working directory's), the packaged one."""
     local = (folder or Path.cwd()) / CATALOGUE_NAME
     packaged = resource(CATALOGUE_NAME)
     return [path for path in dict.fromkeys([local, packaged]) if path.is_file()]
 
 
 def entries(folder: Path | None = None) -> list[Entry]:
-    """Every entry of every catalogue; one in the working directory hides a packaged one of the same name."""
-    found: dict[str, Entry] = {}
+    """Read every entry of every catalogue; one in the working directory hides a packaged one of the same name."""
+    by_name: dict[str, Entry] = {}
     for path in catalogues(folder):
         for entry in read_catalogue(path):
-            found.setdefault(entry.name, entry)
-    return list(found.values())
+            by_name.setdefault(entry.name, entry)
+    return list(by_name.values())
 
 
 def entry_named(name: str) -> Entry:
-    """The entry of this name.
+    """Return the entry of a name.
 
     Raises:
-        UsageError: There is none; the message lists the names there are.
+        UsageError: If there is none; the message suggests a name, or lists the known ones.
     """
     known = {entry.name: entry for entry in entries()}
     if name in known:
         return known[name]
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"known names: {named(known)}"
+    hint = did_you_mean(name, known, f"known names: {named(known)}")
     raise UsageError(f"no data set named {shown(name)}; {hint}")
 
 
 def entry_declaring(domain: Declaration) -> Entry | None:
-    """The entry that declares this very domain under its name and something beside it, or None."""
+    """Return the entry of a domain's name if it declares this domain, and epsilon or rows beside it; else None."""
     entry = next((entry for entry in entries() if entry.name == domain.name), None)
     if entry is None or (entry.epsilon is None and entry.rows is None):
         return None
@@ -218,5 +217,5 @@ def entry_declaring(domain: Declaration) -> Entry | None:
 
 
 def entry_for(paths: Sequence[Path]) -> Entry | None:
-    """The first entry that claims every one of these files, or None."""
+    """Return the first entry to which all of some files belong by their names, or None."""
     return next((entry for entry in entries() if all(entry.claims(path) for path in paths)), None)

@@ -1,123 +1,26 @@
-"""Changes of a declaration, made on its document and read again: so its faults are those of any other declaration."""
+"""Edits of a domain: made on its declaration and read again, so that faults are found as in any declaration."""
 
 from __future__ import annotations
 
-import csv
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.domain.attributes import Attribute, Categorical, Domain, Group, Missing, Numeric
+from dpnb_columnar.domain.attributes import Domain
 from dpnb_columnar.domain.declaration import Declaration, attribute_document, document_of, read_declaration
-from dpnb_columnar.domain.fields import LARGEST_DECLARATION
-from dpnb_columnar.domain.groups import expanded, in_order
-from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, shown
-
-# MERGED FROM dpnb_columnar/domain/editing.py: Merging the detailed codes of an attribute into groups, by a public map
-# in a CSV file.
-
-HEADER = ("code", "group")
-
-
-def read_map(path: Path) -> dict[str, str]:
-    """The group of each code, in the order of the file.
-
-    Args:
-        path: CSV file with the columns ``code`` (a value, or a range such as ``10-99``) and ``group``; others are not
-            looked at.
-
-    Raises:
-        MissingInputError: It cannot be read.
-        ConfigurationError: It is no such file, or gives a code two groups.
-    """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return _groups(path, csv.DictReader(file, strict=True))
-    except OSError as error:
-        raise MissingInputError(f"{path}: cannot be read: {error.strerror}; check the path") from None
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: not a CSV file in UTF-8 ({error}); save it as one") from None
-
-
-def _groups(path: Path, rows: csv.DictReader[str]) -> dict[str, str]:
-    if not set(HEADER) <= set(rows.fieldnames or ()):
-        raise ConfigurationError(f"{path}: its first line needs the columns code and group, such as: code,group")
-    found: dict[str, str] = {}
-    for row in rows:
-        place, code, group = f"{path}, line {rows.line_num}", row["code"], row["group"]
-        if not code or not group:
-            raise ConfigurationError(f"{place}: expected a code and its group; fill both columns in")
-        try:
-            members = expanded(code, LARGEST_DECLARATION)
-        except ValueError as error:
-            raise ConfigurationError(f"{place}: {error}") from None
-        for member in members:
-            if found.setdefault(member, group) != group:
-                raise ConfigurationError(
-                    f"{place}: {shown(member)} has the group {shown(found[member])} already; a code has one group"
-                )
-        if len(found) > LARGEST_DECLARATION:
-            raise ConfigurationError(f"{place}: more than {LARGEST_DECLARATION} codes, ranges written out; map fewer")
-    if not found:
-        raise ConfigurationError(f"{path}: maps no code; add a line for each, such as: 10-99,Managers")
-    return found
-
-
-def merged(attribute: Attribute, groups: Mapping[str, str], rest: str | None) -> Categorical:
-    """The attribute with its codes merged: the groups in the order of the map, then the categories that are left.
-
-    Args:
-        attribute: A categorical attribute; or a numeric one of whole numbers, each of which is then a code.
-        groups: The group of each code.
-        rest: Group of the codes that the map does not name; None if they stay in the categories they have.
-
-    Raises:
-        ValueError: A numeric attribute has too many codes, or such as are no whole numbers.
-    """
-    present = _codes(attribute)
-    found = {**groups, **{code: rest or own for code, own in present.items() if code not in groups}}
-    members: dict[str, list[str]] = {}
-    for code, category in found.items():
-        members.setdefault(category, []).append(code)
-    merging = [(name, in_order(codes)) for name, codes in members.items() if codes != [name]]
-    missing = attribute.missing if isinstance(attribute, Categorical) else Missing.DROP
-    missing_values = tuple(
-        str(value) if isinstance(value, str) else number_text(value) for value in attribute.missing_values
-    )
-    return Categorical(
-        attribute.name, tuple(members), missing, missing_values, tuple(Group(name, codes) for name, codes in merging)
-    )
-
-
-def _codes(attribute: Attribute) -> dict[str, str]:
-    """Every code the attribute has now, and its category."""
-    if isinstance(attribute, Categorical):
-        return {member: attribute.values[code] for member, code in attribute.members.items()}
-    if not _is_whole(attribute):
-        raise ValueError(
-            f"only categories and at most {LARGEST_DECLARATION} whole numbers can be merged; declare it with step 1"
-        )
-    missing = {int(value) for value in attribute.missing_values if value.denominator == 1}
-    numbers = range(int(attribute.lower), int(attribute.upper) + 1)
-    return {str(number): str(number) for number in numbers if number not in missing}
-
-
-def _is_whole(attribute: Numeric) -> bool:
-    return attribute.step == 1 and attribute.lower.denominator == 1 and attribute.cells < LARGEST_DECLARATION
-
+from dpnb_columnar.domain.groups import merge_codes
+from dpnb_columnar.domain.names import did_you_mean
+from dpnb_columnar.errors import Fault, UsageError
 
 Body = dict[str, Any]
 
 REDECLARED = {"values": ("missing", "missing_values"), "bounds": ("step", "transform", "missing_values")}
-"""Keys that outlive an option which may turn a numeric column into a categorical one, or the other way round."""
+"""Keys kept by an option that may turn a numeric column into a categorical one, or the other way round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """Changes of attributes, each by column. Numbers and values are as typed.
+    """Edits of attributes, each by column. Numbers and values are as typed.
 
     Attributes:
         values: Categories to declare; the column becomes categorical.
@@ -126,8 +29,8 @@ class Edits:
         transform: ``identity`` or ``log1p``.
         missing_values: Values that mean "missing"; the label's, for a column it is read from.
         missing: ``drop`` or ``category``.
-        merge: The group of each code (``merging.read_map``).
-        rest: Group of the codes that such a map does not name; None if they stay what they are.
+        merge: Group of each code (``groups.read_merge_map``).
+        rest: Group of the codes that such a map does not name; None if they keep their categories.
     """
 
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -141,17 +44,18 @@ class Edits:
 
 
 def edited(domain: Declaration, edits: Edits, source: str, name: str | None = None) -> Declaration:
-    """The domain after some changes.
+    """Edit a domain.
 
     Args:
         domain: A domain, with a label or without.
-        edits: What to change.
-        source: Where the domain stands, named in the error.
-        name: Another name for it.
+        edits: The edits.
+        source: File of the domain, named in the error.
+        name: Another name for the domain; None if it keeps its own.
 
     Raises:
-        UsageError: An edit names a column that the domain does not declare, or cannot be made, every such edit named.
-        DomainError: With every fault of the domain as edited.
+        UsageError: If an edit names a column that the domain does not declare, or cannot be made; the text names every
+            such edit.
+        DomainError: If the edited domain has faults.
     """
     document = document_of(domain, defaults=False)
     faults = [*_merge(domain, edits, document["attributes"])]
@@ -173,7 +77,7 @@ def edited(domain: Declaration, edits: Edits, source: str, name: str | None = No
 
 
 def restricted(domain: Declaration, keep: Sequence[str] | None, drop: Sequence[str]) -> Declaration:
-    """The domain with fewer attributes.
+    """Leave out attributes of a domain.
 
     Args:
         domain: A domain, with a label or without.
@@ -181,20 +85,20 @@ def restricted(domain: Declaration, keep: Sequence[str] | None, drop: Sequence[s
         drop: Attributes to leave out.
 
     Raises:
-        UsageError: It has no attribute of a name given, every such name told.
-        DomainError: No attribute is left.
+        UsageError: If the domain has no attribute of a name given; the text names every such name.
+        DomainError: If no attribute is left.
     """
     document = document_of(domain, defaults=False)
     bodies: Body = document["attributes"]
     named = [("--attributes", column) for column in keep or ()] + [("--drop", column) for column in drop]
     _refuse(_unknown(option, column, bodies) for option, column in named if column not in bodies)
-    kept = list(dict.fromkeys(keep if keep is not None else bodies))
-    document["attributes"] = {column: bodies[column] for column in kept if column not in drop}
+    columns = dict.fromkeys(keep if keep is not None else bodies)
+    document["attributes"] = {column: bodies[column] for column in columns if column not in drop}
     return read_declaration(domain.name, document, f"{domain.name} with fewer attributes")
 
 
 def _changes(edits: Edits) -> Iterator[tuple[str, str, Body]]:
-    """Option, column and the keys it sets, in the order they are made."""
+    """List the edits in the order they are made: option, column, and the keys that the option sets."""
     for column, values in edits.values.items():
         yield "values", column, {"values": list(values)}
     for column, (lower, upper) in edits.bounds.items():
@@ -207,7 +111,7 @@ def _changes(edits: Edits) -> Iterator[tuple[str, str, Body]]:
 
 
 def _merge(domain: Declaration, edits: Edits, bodies: Body) -> Iterator[Fault]:
-    """Merge codes in the document; what could not be merged."""
+    """Merge codes in the bodies of attributes, and list the faults of those that cannot be merged."""
     attributes = {attribute.name: attribute for attribute in domain.attributes}
     for column, groups in edits.merge.items():
         if column not in attributes:
@@ -217,7 +121,7 @@ def _merge(domain: Declaration, edits: Edits, bodies: Body) -> Iterator[Fault]:
             yield Fault(f"--merge {column}", "goes with neither --values nor --bounds of the column; edit in two steps")
             continue
         try:
-            attribute = merged(attributes[column], groups, edits.rest)
+            attribute = merge_codes(attributes[column], groups, edits.rest)
         except ValueError as error:
             yield Fault(f"--merge {column}", str(error))
             continue
@@ -226,11 +130,11 @@ def _merge(domain: Declaration, edits: Edits, bodies: Body) -> Iterator[Fault]:
 
 def _unknown(option: str, column: str, known: Iterable[str]) -> Fault:
     names = list(known)
-    close = difflib.get_close_matches(column, names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"they are {', '.join(names[:8])}"
+    hint = did_you_mean(column, names, f"they are {', '.join(names[:8])}")
     return Fault(f"{option} {column}", f"the domain has no attribute of this name; {hint}")
 
 
 def _refuse(faults: Iterable[Fault]) -> None:
-    if found := list(faults):
-        raise UsageError("\n  ".join([f"{len(found)} option(s) do not fit the domain", *map(str, found)]))
+    """Raise faults, if any, as one error."""
+    if listed := [str(fault) for fault in faults]:
+        raise UsageError("\n  ".join([f"{len(listed)} option(s) do not fit the domain", *listed]))

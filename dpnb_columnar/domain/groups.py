@@ -1,31 +1,41 @@
-"""Members of a group of categories: single values of the data, and ranges such as ``10-99`` or ``001-099``.
+"""Groups of categories: their members, and the merging of an attribute's codes into groups by a public map.
 
-A range stands for every whole number in it, both ends included, with leading zeros if its ends have them; and for its
-own text, since a column of age bands may hold just that.
+A member is a value of the data, or a range such as ``10-99`` or ``001-099``. A range stands for every whole number in
+it, both ends included, with leading zeros if its ends have them; and for its own text, since a column of age bands may
+hold just that.
 """
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, missing_texts
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
+from dpnb_columnar.errors import ConfigurationError, MissingInputError, shown
+
+HEADER = ("code", "group")
+"""Columns of a merge map."""
 
 RANGE = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
 
 
 def expanded(member: str, most: int) -> list[str]:
-    """The values of the data that a declared member stands for.
+    """Expand a declared member to the values of the data that it stands for.
 
     Args:
         member: A value, or a range.
         most: Most values accepted.
 
     Raises:
-        ValueError: A range that runs downwards, is of uneven width, or stands for more values.
+        ValueError: If a range runs downwards, has ends of uneven width, or stands for more values.
     """
-    found = RANGE.fullmatch(member)
-    if found is None:
+    ends = RANGE.fullmatch(member)
+    if ends is None:
         return [member]
-    low, high = found.groups()
+    low, high = ends.groups()
     padded = any(len(end) > 1 and end.startswith("0") for end in (low, high))
     if padded and len(low) != len(high):
         raise ValueError(f"range {member!r}: with leading zeros, both ends need the same number of digits")
@@ -39,7 +49,7 @@ def expanded(member: str, most: int) -> list[str]:
 
 
 def compressed(members: Sequence[str]) -> list[str]:
-    """The shortest declaration of a group's members: what a range among them stands for is left out."""
+    """Leave out the members that a range among them stands for: the shortest declaration of a group."""
     covered: set[str] = set()
     for member in members:
         covered.update(value for value in expanded(member, len(members)) if value != member)
@@ -47,10 +57,92 @@ def compressed(members: Sequence[str]) -> list[str]:
 
 
 def in_order(members: Iterable[str]) -> tuple[str, ...]:
-    """Members in canonical order: whole numbers by size, then ranges and other texts."""
+    """Sort members in canonical order: whole numbers by size, then ranges and other texts."""
     return tuple(sorted(set(members), key=_rank))
 
 
 def _rank(member: str) -> tuple[bool, int, str]:
     number = re.fullmatch(r"-?\d{1,15}", member, re.ASCII)
     return (number is None, int(member) if number else 0, member)
+
+
+def read_merge_map(path: Path) -> dict[str, str]:
+    """Read a public map that merges codes into groups.
+
+    Args:
+        path: CSV file with the columns ``code`` (a value, or a range such as ``10-99``) and ``group``; other columns
+            are ignored.
+
+    Returns:
+        The group of each code, in the order of the file.
+
+    Raises:
+        MissingInputError: If the file cannot be read.
+        ConfigurationError: If the file is no such map, or gives a code two groups.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return _parse_merge_map(path, csv.DictReader(file, strict=True))
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be read: {error.strerror}; check the path") from None
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise ConfigurationError(f"{path}: not a CSV file in UTF-8 ({error}); save it as one") from None
+
+
+def _parse_merge_map(path: Path, rows: csv.DictReader[str]) -> dict[str, str]:
+    if not set(HEADER) <= set(rows.fieldnames or ()):
+        raise ConfigurationError(f"{path}: its first line needs the columns code and group, such as: code,group")
+    groups: dict[str, str] = {}
+    for row in rows:
+        place, code, group = f"{path}, line {rows.line_num}", row["code"], row["group"]
+        if not code or not group:
+            raise ConfigurationError(f"{place}: expected a code and its group; fill both columns in")
+        try:
+            members = expanded(code, LARGEST_DECLARATION)
+        except ValueError as error:
+            raise ConfigurationError(f"{place}: {error}") from None
+        for member in members:
+            if groups.setdefault(member, group) != group:
+                raise ConfigurationError(
+                    f"{place}: {shown(member)} has the group {shown(groups[member])} already; a code has one group"
+                )
+        if len(groups) > LARGEST_DECLARATION:
+            raise ConfigurationError(f"{place}: more than {LARGEST_DECLARATION} codes, ranges written out; map fewer")
+    if not groups:
+        raise ConfigurationError(f"{path}: maps no code; add a line for each, such as: 10-99,Managers")
+    return groups
+
+
+def merge_codes(attribute: Attribute, groups: Mapping[str, str], rest: str | None) -> Categorical:
+    """Merge the codes of an attribute: the groups in the order of the map, then the categories that remain.
+
+    Args:
+        attribute: A categorical attribute, or a numeric one of whole numbers, each of which is then a code.
+        groups: The group of each code.
+        rest: Group of the codes that the map does not name; None if they keep their categories.
+
+    Raises:
+        ValueError: If a numeric attribute has too many codes, or codes that are no whole numbers.
+    """
+    present = _categories_by_code(attribute)
+    merged = {**groups, **{code: rest or own for code, own in present.items() if code not in groups}}
+    members: dict[str, list[str]] = {}
+    for code, category in merged.items():
+        members.setdefault(category, []).append(code)
+    missing = attribute.missing if isinstance(attribute, Categorical) else Missing.DROP
+    merged_groups = tuple(Group(name, in_order(codes)) for name, codes in members.items() if codes != [name])
+    return Categorical(attribute.name, tuple(members), missing, missing_texts(attribute), merged_groups)
+
+
+def _categories_by_code(attribute: Attribute) -> dict[str, str]:
+    """Category of every code of an attribute."""
+    if isinstance(attribute, Categorical):
+        return {member: attribute.values[code] for member, code in attribute.members.items()}
+    is_whole = attribute.step == 1 and attribute.lower.denominator == 1 and attribute.cells < LARGEST_DECLARATION
+    if not is_whole:
+        raise ValueError(
+            f"only categories and at most {LARGEST_DECLARATION} whole numbers can be merged; declare it with step 1"
+        )
+    missing = {int(value) for value in attribute.missing_values if value.denominator == 1}
+    numbers = range(int(attribute.lower), int(attribute.upper) + 1)
+    return {str(number): str(number) for number in numbers if number not in missing}

@@ -1,7 +1,7 @@
-"""Choosing what to predict: a label for a domain that has none, or another one than it has.
+"""The choice of the label: for a domain that has none, or in place of the one it has.
 
 The text names a categorical attribute, whose values become the classes, or is a condition such as ``INCWAGE > 1500``.
-The columns it reads cease to be attributes, and their missing values become the label's.
+Columns of the label are no longer attributes, and their missing values become the label's.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dpnb_columnar.domain.attributes import Attribute, Categorical, Domain, Label, Numeric
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Domain, Label, Numeric, missing_texts
 from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, parse_condition
 from dpnb_columnar.domain.declaration import Declaration, document_of, read_domain
+from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import exact_number, number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError, shown
 
@@ -23,18 +24,18 @@ MOST_LISTED = 8
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """What is declared of a column that a label may read.
+    """Declaration of a column that a label may be read from.
 
     Attributes:
-        missing_values: Its values that mean "missing", as text.
-        attribute: Its declaration as an attribute; None where it is known from the present label alone.
+        missing_values: Values of the column that mean "missing", as text.
+        attribute: Declaration as an attribute; None where the column is known from the present label alone.
     """
 
     missing_values: tuple[str, ...]
     attribute: Attribute | None
 
     def admits(self, value: str) -> bool:
-        """Whether the value may be one of the column's that is not missing."""
+        """Whether a value of the column may be this one and not missing."""
         if value in self.missing_values:
             return False
         if self.attribute is None:
@@ -46,22 +47,22 @@ class _Column:
 
 
 def labelled(domain: Declaration, label: str) -> Domain:
-    """The domain with a label chosen, or chosen anew.
+    """Choose the label of a domain.
 
-    A column that was the label becomes an attribute. Columns that the present condition reads have no bounds of their
-    own, so another condition may read them, but no attribute comes of them.
+    A column that was the label becomes an attribute. Columns of the present condition have no bounds of their own, so
+    another condition may use them, but they become no attributes.
 
     Args:
         domain: A domain, with a label or without one.
         label: Name of a categorical attribute, or a condition (``domain.condition``).
 
     Raises:
-        UsageError: The label is neither, or reads a column that the domain does not declare.
-        ConfigurationError: Its columns do not agree on what is missing.
-        DomainError: The domain would have faults: no attribute left, or a single class.
+        UsageError: If the label is neither, or has a column that the domain does not declare.
+        ConfigurationError: If its columns do not agree on which values are missing.
+        DomainError: If the domain would have faults: no attribute left, or a single class.
     """
     columns = _columns(domain)
-    chosen = _of_column(label, columns[label]) if label in columns else _of_condition(label, columns)
+    chosen = _column_label(label, columns[label]) if label in columns else _condition_label(label, columns)
     attributes = tuple(
         column.attribute
         for name, column in columns.items()
@@ -72,7 +73,7 @@ def labelled(domain: Declaration, label: str) -> Domain:
 
 
 def no_label(domain: Declaration, source: str) -> ConfigurationError:
-    """What to raise where a domain without a label is to be trained for."""
+    """Build the error for training with a domain that has no label."""
     return ConfigurationError(
         f'{source}: declares no label: name what to predict, such as --label "COLUMN > 1000"; '
         f"its columns are {_listed([attribute.name for attribute in domain.attributes])}"
@@ -80,29 +81,25 @@ def no_label(domain: Declaration, source: str) -> ConfigurationError:
 
 
 def _columns(domain: Declaration) -> dict[str, _Column]:
-    """Every column that a label may read."""
-    found = {attribute.name: _Column(_missing(attribute), attribute) for attribute in domain.attributes}
+    """List every column that a label may be read from."""
+    columns = {attribute.name: _Column(missing_texts(attribute), attribute) for attribute in domain.attributes}
     if isinstance(domain, Domain):
         present = domain.label
         attribute = None if present.column is None else present.categories
-        found |= {name: _Column(present.missing_values, attribute) for name in present.columns}
-    return found
+        columns |= {name: _Column(present.missing_values, attribute) for name in present.columns}
+    return columns
 
 
-def _missing(attribute: Attribute) -> tuple[str, ...]:
-    if isinstance(attribute, Numeric):
-        return tuple(number_text(value) for value in attribute.missing_values)
-    return attribute.missing_values
-
-
-def _of_column(name: str, column: _Column) -> Label:
+def _column_label(name: str, column: _Column) -> Label:
+    """Build the label that is a column."""
     if isinstance(column.attribute, Categorical):
         attribute = column.attribute
         return Label(attribute.values, name, None, attribute.missing_values, attribute.groups)
     raise UsageError(f'--label {name}: has no declared values to be classes; give a condition, such as "{name} > 1000"')
 
 
-def _of_condition(label: str, columns: Mapping[str, _Column]) -> Label:
+def _condition_label(label: str, columns: Mapping[str, _Column]) -> Label:
+    """Build the label that is a condition."""
     try:
         condition = parse_condition(label)
     except ValueError as error:
@@ -114,14 +111,14 @@ def _of_condition(label: str, columns: Mapping[str, _Column]) -> Label:
             raise _unknown(label, name, columns)
     _check_constants(condition, columns)
     read = {name: columns[name] for name in condition.columns}
-    return Label(_classes(condition), None, condition, _agreed(label, read))
+    return Label(_classes(condition), None, condition, _shared_missing_values(label, read))
 
 
 def _check_constants(condition: Condition, columns: Mapping[str, _Column]) -> None:
     """Refuse comparisons that no declared value of a column can meet: a misspelt one would leave a class empty.
 
     Raises:
-        UsageError: A constant is not among the declared values.
+        UsageError: If a constant is not among the declared values.
     """
     for comparison in comparisons(condition.root):
         attribute = columns[comparison.column].attribute
@@ -142,7 +139,7 @@ def _check_constants(condition: Condition, columns: Mapping[str, _Column]) -> No
 
 
 def _classes(condition: Condition) -> tuple[str, str]:
-    """Names of the classes where the condition is false, and where it is true."""
+    """Name the classes: where the condition is false, then where it is true."""
     root = condition.root
     if isinstance(root, Comparison) and root.operator in OPPOSITE:
         assert not isinstance(root.constant, str)
@@ -151,37 +148,29 @@ def _classes(condition: Condition) -> tuple[str, str]:
     return f"not ({condition.text})", condition.text
 
 
-def _agreed(label: str, columns: Mapping[str, _Column]) -> tuple[str, ...]:
-    """The missing values of all the label's columns, which one list has to serve.
+def _shared_missing_values(label: str, columns: Mapping[str, _Column]) -> tuple[str, ...]:
+    """Unite the missing values of the label's columns, since a label has one list of them.
 
     Raises:
-        ConfigurationError: A missing value of one is a valid value of another.
+        ConfigurationError: If a missing value of one column is a valid value of another.
     """
-    found = tuple(dict.fromkeys(value for column in columns.values() for value in column.missing_values))
+    missing_values = tuple(dict.fromkeys(value for column in columns.values() for value in column.missing_values))
     for name, column in columns.items():
-        if clash := [value for value in found if column.admits(value)]:
+        if clash := [value for value in missing_values if column.admits(value)]:
             raise ConfigurationError(
                 f"--label {shown(label)}: {_listed(clash)} means missing in one of its columns but may be a value of "
                 f"{name}; declare [label] with condition, classes and missing_values in datasets.toml"
             )
-    return found
+    return missing_values
 
 
 def _unknown(label: str, name: str, columns: Mapping[str, _Column]) -> UsageError:
-    return UsageError(f"--label {shown(label)}: the domain declares no column {name!r}; {_hint(name, list(columns))}")
-
-
-def _hint(name: str, known: Sequence[str]) -> str:
-    """The names that come near, whatever their case; else what names there are."""
-    folded: dict[str, str] = {}
-    for candidate in known:
-        folded.setdefault(candidate.casefold(), candidate)
-    near = [folded[close] for close in difflib.get_close_matches(name.casefold(), folded, n=3)]
-    return f"did you mean {' or '.join(near)}?" if near else f"its columns are {_listed(known)}"
+    hint = did_you_mean(name, columns, f"its columns are {_listed(list(columns))}")
+    return UsageError(f"--label {shown(label)}: the domain declares no column {shown(name)}; {hint}")
 
 
 def _listed(names: Sequence[str], near: str = "") -> str:
-    """The first few names, those that come near another one before all."""
+    """List the first few names, those close to another one before all."""
     close = difflib.get_close_matches(near, names, n=3)
     first = list(dict.fromkeys([*close, *names]))[:MOST_LISTED]
     more = len(names) - len(first)
@@ -189,7 +178,7 @@ def _listed(names: Sequence[str], near: str = "") -> str:
 
 
 def _number(value: str) -> str | None:
-    """A number in its shortest exact text; None for other texts."""
+    """Write a number as its shortest exact text; None for other texts."""
     try:
         return number_text(exact_number(value))
     except ValueError:

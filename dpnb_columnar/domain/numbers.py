@@ -1,4 +1,4 @@
-"""Exact numbers in declarations: what the curator typed, never its nearest binary float."""
+"""Exact numbers in declarations: the number as typed, never its nearest binary float."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ LARGEST_EXPONENT = 300
 arithmetic on numbers from elsewhere stays cheap."""
 
 LONGEST_TEXT = 2000
-"""Characters of a number written out; room for every decimal that ``text`` makes of a number in range."""
+"""Characters of a number written out; room for every decimal that ``number_text`` makes of a number in range."""
 
 
 def exact_number(value: object) -> Fraction:
-    """The exact value of a declared number: an int, a Decimal, a Fraction, or text such as ``"0.1"`` or ``"1/3"``.
+    """Parse a declared number: an int, a Decimal, a Fraction, or text such as ``"0.1"`` or ``"1/3"``.
 
     Raises:
-        ValueError: Not a number, not finite, or with a numerator or denominator beyond 1e300.
+        ValueError: If the value is no finite number, or has a numerator or denominator beyond 1e300.
     """
     if isinstance(value, float):
         raise ValueError(f'expected an exact number, found the binary float {value!r}; write it as text, such as "0.1"')
@@ -58,7 +58,7 @@ def _in_range(number: Fraction) -> Fraction:
 
 
 def number_text(value: Fraction) -> str:
-    """Shortest exact text of a number: a decimal where it terminates, else ``"numerator/denominator"``."""
+    """Format a number as its shortest exact text: a decimal where it terminates, else ``"numerator/denominator"``."""
     denominator = value.denominator
     twos, fives = (_multiplicity(denominator, prime) for prime in (2, 5))
     if 2**twos * 5**fives != denominator:
@@ -71,6 +71,7 @@ def number_text(value: Fraction) -> str:
 
 
 def _multiplicity(number: int, prime: int) -> int:
+    """Count how often a prime divides a number."""
     count = 0
     while number % prime == 0:
         number //= prime

@@ -1,4 +1,9 @@
-"""Writes a domain as an entry of ``datasets.toml``: what is read back is the same domain, to the last digit."""
+"""A domain written as an entry of ``datasets.toml``; reading it gives the same domain, to the last digit.
+
+The writer is our own, eighty lines, because people edit the entry: numbers are exact decimals, which tomlkit refuses to
+write (it knows floats alone), and a list of hundreds of codes fills its lines, which tomlkit writes on one line of any
+length or one value a line.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +26,15 @@ DECIMAL = re.compile(r"-?\d{1,18}\.\d{1,18}", re.ASCII)
 def entry_toml(
     domain: Declaration, beside: Mapping[str, Any] | None = None, remarks: Mapping[str, Sequence[str]] | None = None
 ) -> str:
-    """The entry that declares a domain.
+    """Write the entry that declares a domain.
 
     Args:
         domain: The domain, with a label or without.
-        beside: Keys of the entry that stand beside its domain (``catalogue.ENTRY_KEYS``), such as ``files``.
+        beside: Other keys of the entry (``catalogue.ENTRY_KEYS``), such as ``files``.
         remarks: Per attribute, lines of comment to put above it.
+
+    Returns:
+        TOML text.
     """
     name, document = _key(domain.name), document_of(domain, defaults=False)
     sections = [_section(name, {key: value for key, value in (beside or {}).items() if not isinstance(value, Mapping)})]
@@ -50,7 +58,7 @@ def _section(name: str, body: Mapping[str, Any]) -> str:
 
 
 def _numbers(value: Any, *, decimals: bool = False) -> Any:
-    """The value with texts that spell numbers as numbers; keys of tables stay texts."""
+    """Convert texts that spell numbers to numbers, in nested values as well; keys of tables stay texts."""
     if isinstance(value, Mapping):
         return {key: _numbers(item, decimals=decimals) for key, item in value.items()}
     if isinstance(value, list):
@@ -61,7 +69,7 @@ def _numbers(value: Any, *, decimals: bool = False) -> Any:
 
 
 def _value(value: Any) -> str:
-    """A value as TOML writes it."""
+    """Write a value in TOML."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list | tuple):
@@ -72,7 +80,7 @@ def _value(value: Any) -> str:
 
 
 def _list(items: Sequence[str]) -> str:
-    """A list on one line, or on several where it is long."""
+    """Write a list on one line, or on several where it is long."""
     if sum(len(item) + 2 for item in items) <= WIDEST_LINE:
         return f"[{', '.join(items)}]"
     lines = [""]
@@ -88,5 +96,5 @@ def _key(key: str) -> str:
 
 
 def comment(text: str) -> str:
-    """A comment on one line, whatever the text."""
+    """Write a comment on one line, whatever the text."""
     return "# " + "".join(letter if letter.isprintable() else "?" for letter in text)

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from dpnb_columnar.domain.fields import LARGEST_DECLARATION
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.extracts.arrow_columns import NUMPY_TYPES

@@ -10,7 +10,7 @@ import polars as pl
 
 from dpnb_columnar.domain import Categorical, Domain, Label, Numeric
 from dpnb_columnar.domain.condition import comparisons
-from dpnb_columnar.domain.fields import MOST_FAULTS
+from dpnb_columnar.domain.field_reader import MOST_FAULTS
 from dpnb_columnar.domain.names import MOST_NAMED, listed, named
 from dpnb_columnar.errors import DataError, shown
 from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, category_keys, kind_of, type_name, value_keys

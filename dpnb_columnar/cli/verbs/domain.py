@@ -133,7 +133,8 @@ def edit(
       dpnb-columnar domain edit census.parquet --output wages.toml \\
           --label "INCWAGE > 1500" --attributes adult-like
     """
-    from dpnb_columnar.domain.editing import Edits, edited, read_map
+    from dpnb_columnar.domain.editing import Edits, edited
+    from dpnb_columnar.domain.groups import read_merge_map
     from dpnb_columnar.domain.labelling import labelled
 
     if output.suffix.lower() not in {".toml", ".parquet"}:
@@ -151,7 +152,7 @@ def edit(
         transform=dict(assigned("transform", transform)),
         missing_values={column: listed(text) for column, text in assigned("missing-values", missing_values)},
         missing=dict(assigned("missing", missing)),
-        merge={column: read_map(Path(text)) for column, text in assigned("merge", merge)},
+        merge={column: read_merge_map(Path(text)) for column, text in assigned("merge", merge)},
         rest=rest,
     )
     domain = edited(found.declaration, edits, str(source or found.origin), name)

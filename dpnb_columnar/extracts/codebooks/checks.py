@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from dpnb_columnar.domain.fields import LARGEST_DECLARATION, MOST_FAULTS
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, MOST_FAULTS
 from dpnb_columnar.domain.names import is_printable, listed
 from dpnb_columnar.errors import ConfigurationError, Fault, shown
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.domain.documents import parse_toml
-from dpnb_columnar.domain.fields import Fields
+from dpnb_columnar.domain.field_reader import FieldReader
 from dpnb_columnar.errors import ConfigurationError, shown
 from dpnb_columnar.extracts.codebooks.checks import ENCODINGS, LONGEST_LABEL, checked, inconsistent
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
@@ -67,7 +67,7 @@ def read_layout_file(path: Path) -> Codebook:
     return checked(codebook)
 
 
-class _LayoutReader(Fields):
+class _LayoutReader(FieldReader):
     """Reader of one layout."""
 
     def codebook(self, document: Mapping[str, Any], path: Path) -> Codebook:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpnb_columnar.domain.attribute_reader import grid_fault
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Numeric
-from dpnb_columnar.domain.fields import LARGEST_DECLARATION
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.extracts.codebooks.codebook import Code, Form, Variable
 from dpnb_columnar.extracts.codebooks.facts import AmountFact

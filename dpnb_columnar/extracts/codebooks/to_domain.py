@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing, UnlabelledDomain
-from dpnb_columnar.domain.fields import LARGEST_DECLARATION
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.errors import UsageError, shown
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable

@@ -1,15 +1,14 @@
-"""Reads the fields of a declaration; every fault is noted with its place, none stops the reading."""
+"""The reading of single fields of a declaration: faults are gathered with their places, and none stops the reading."""
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, TypeVar
 
-from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, listed, quoted
+from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, listed, quoted
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import Fault, shown
 
@@ -25,28 +24,50 @@ MOST_FAULTS = 20
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
-class Fields:
-    """Readers of single fields, and the faults found so far."""
+class FieldReader:
+    """Reader of single fields.
+
+    Attributes:
+        faults: Every fault so far, in the order of reading.
+    """
 
     def __init__(self) -> None:
+        """Start without a fault."""
         self.faults: list[Fault] = []
 
     def fault(self, place: str, problem: str) -> None:
+        """Note what is wrong at a place, such as ``adult.attributes.age.lower``."""
         self.faults.append(Fault(place, problem))
 
+    def unknown(self, place: str, problem: str, name: str, known: Sequence[str], otherwise: str) -> None:
+        """Note a name that is not known, with the closest known one.
+
+        No such name is searched for a fault that will not be reported: among thousands it takes long.
+
+        Args:
+            place: Place of the name.
+            problem: What is wrong there.
+            name: The name.
+            known: Names that are known.
+            otherwise: Text to append where none of them is close.
+        """
+        is_reported = len(self.faults) < MOST_FAULTS
+        hint = did_you_mean(name, known, otherwise) if is_reported else otherwise
+        self.fault(place, f"{problem}; {hint}" if hint else problem)
+
     def table(self, document: object, place: str, keys: Sequence[str]) -> Mapping[str, Any] | None:
-        """The document as a mapping without unknown keys."""
+        """Read a mapping, all of whose keys are known; None where it is no mapping."""
         if not isinstance(document, Mapping):
             self.fault(place, f"expected a table, found {shown(document)}")
             return None
         for key in document:
             if key not in keys:
-                close = difflib.get_close_matches(str(key), keys, n=1)
-                hint = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(keys)}"
-                self.fault(f"{place}.{quoted(str(key))}", f"unknown key; {hint}")
+                name = str(key)
+                self.unknown(f"{place}.{quoted(name)}", "unknown key", name, keys, f"known keys: {', '.join(keys)}")
         return document
 
     def number(self, table: Mapping[str, Any], key: str, place: str) -> Fraction | None:
+        """Read a number that must be there; None where it is not, or is no number."""
         if key not in table:
             self.fault(f"{place}.{key}", "missing: bounds are declared, never taken from the rows")
             return None
@@ -57,55 +78,51 @@ class Fields:
             return None
 
     def numbers(self, table: Mapping[str, Any], key: str, place: str) -> tuple[Fraction, ...]:
+        """Read a list of numbers; empty where there is none."""
         values = table.get(key, [])
         if not isinstance(values, list) or len(values) > LARGEST_DECLARATION:
             self.fault(f"{place}.{key}", f"expected a list of at most {LARGEST_DECLARATION} numbers")
             return ()
-        found = []
+        numbers = []
         for value in values:
             try:
-                found.append(exact_number(value))
+                numbers.append(exact_number(value))
             except ValueError as error:
                 self.fault(f"{place}.{key}", str(error))
-        return tuple(found)
+        return tuple(numbers)
 
     def texts(self, values: object, place: str, what: str, least: int = 0) -> tuple[str, ...]:
-        """Distinct texts; whole numbers and booleans are taken by their text."""
+        """Read a list of distinct texts; whole numbers and booleans are read as their text.
+
+        Args:
+            values: The list.
+            place: Place of the list.
+            what: What is expected there, for the fault.
+            least: Fewest values that are accepted.
+        """
         if not isinstance(values, list) or len(values) < least:
             self.fault(place, f"expected {what}, found {shown(values)}")
             return ()
         if len(values) > LARGEST_DECLARATION:
             self.fault(place, f"{len(values)} values; at most {LARGEST_DECLARATION} are accepted")
             return ()
-        found: list[str] = []
+        texts: list[str] = []
         for value in values:
             if isinstance(value, bool):
-                found.append("true" if value else "false")
+                texts.append("true" if value else "false")
             elif isinstance(value, str) or (isinstance(value, int) and abs(value) < 2**64):
-                found.append(str(value))
+                texts.append(str(value))
             else:
                 self.fault(place, f"expected text or a whole number, found {shown(value)}; quote it if it is a name")
-        for value in found:
-            self.printable(value, place)
-        repeated = [value for value, times in Counter(found).items() if times > 1]
+        for text in texts:
+            self.check_printable(text, place)
+        repeated = [text for text, times in Counter(texts).items() if times > 1]
         if repeated:
             self.fault(place, f"{listed(repeated)} appear more than once")
-        return tuple(found)
-
-    def name(self, value: str, place: str) -> None:
-        """Note a name of a column or a data set that cannot be printed, or is longer than any is."""
-        self.printable(value, place)
-        if len(value) > LONGEST_NAME:
-            self.fault(place, f"a name of {len(value)} characters; at most {LONGEST_NAME} are accepted")
-
-    def printable(self, value: str, place: str) -> None:
-        """Note control characters and lone surrogates: they could forge lines of output, or not be written at all."""
-        if len(value) > LONGEST_VALUE:
-            self.fault(place, f"a text of {len(value)} characters; at most {LONGEST_VALUE} are accepted")
-        if not is_printable(value):
-            self.fault(place, f"{shown(value)} holds a control character or is not valid Unicode")
+        return tuple(texts)
 
     def choice(self, table: Mapping[str, Any], key: str, kind: type[Choice], default: Choice, place: str) -> Choice:
+        """Read a member of an enumeration; the default where there is none."""
         value = table.get(key, default.value)
         for member in kind:
             if member.value == value:
@@ -114,8 +131,21 @@ class Fields:
         self.fault(f"{place}.{key}", f"expected one of {known}, found {shown(value)}")
         return default
 
+    def check_name(self, name: str, place: str) -> None:
+        """Note a name of a column or a data set that cannot be printed, or is too long."""
+        self.check_printable(name, place)
+        if len(name) > LONGEST_NAME:
+            self.fault(place, f"a name of {len(name)} characters; at most {LONGEST_NAME} are accepted")
+
+    def check_printable(self, text: str, place: str) -> None:
+        """Note control characters and lone surrogates: they could forge lines of output, or not be written at all."""
+        if len(text) > LONGEST_VALUE:
+            self.fault(place, f"a text of {len(text)} characters; at most {LONGEST_VALUE} are accepted")
+        if not is_printable(text):
+            self.fault(place, f"{shown(text)} holds a control character or is not valid Unicode")
+
 
 def reported(faults: Sequence[Fault]) -> list[Fault]:
-    """The first faults, and how many more there are: a file from elsewhere may have a fault at every key."""
+    """Select the first faults, and say how many more there are: a file from elsewhere may have one at every key."""
     more = len(faults) - MOST_FAULTS
     return [*faults[:MOST_FAULTS], *([Fault("...", f"and {more} more")] if more > 0 else [])]
