@@ -1,4 +1,4 @@
-"""From the raw files of a catalogue entry to one Parquet file that carries its domain."""
+"""The preparation of a public data set: raw files as published, verified and written as one Parquet file."""
 
 from __future__ import annotations
 
@@ -16,70 +16,15 @@ from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
 
-# MERGED FROM dpnb_columnar/datasets/prepare.py: Raw files of a data set: found below a folder, and exactly the bytes
-# the catalogue declares.
-
 COMPRESSED = ".gz"
-"""A file with this ending is known by the checksum of its content: recompressing it changes the bytes only."""
-
-
-def verified(entry: Entry, folder: Path) -> tuple[Path, ...]:
-    """The entry's raw files in the order of the catalogue, each with the declared checksum.
-
-    A file declared as ``name.gz`` may also lie there uncompressed, as ``name``.
-
-    Raises:
-        MissingInputError: Files are not there (all are named), or cannot be read.
-        DataError: A file has another checksum, or is damaged.
-    """
-    found = {relative: located(folder / relative) for relative in entry.raw}
-    if absent := [relative for relative, path in found.items() if path is None]:
-        lines = "".join(f"\n  {folder / relative} (SHA-256 {entry.raw[relative]})" for relative in absent)
-        raise MissingInputError(
-            f"{entry.name}: {len(absent)} raw file(s) not found:{lines}\n"
-            f"Put them there, or name another folder. Source: {entry.source}"
-        )
-    paths = tuple(path for path in found.values() if path is not None)
-    for path, expected in zip(paths, entry.raw.values(), strict=True):
-        actual = checksum(path)
-        if actual != expected.lower():
-            raise DataError(
-                f"{path}: not the file that {entry.name} declares: expected SHA-256 {expected}, found {actual}; "
-                f"get the file again, from: {entry.source}"
-            )
-    return paths
-
-
-def located(path: Path) -> Path | None:
-    """The file itself or, for ``name.gz``, the same file uncompressed; None when neither is there."""
-    candidates = [path, path.with_suffix("")] if path.suffix == COMPRESSED else [path]
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
-
-
-def checksum(path: Path) -> str:
-    """Hexadecimal SHA-256 of a file's bytes; of the uncompressed content where the name ends in ``.gz``.
-
-    The file is read piece by piece.
-
-    Raises:
-        MissingInputError: It cannot be read.
-        DataError: It is not a complete gzip file.
-    """
-    try:
-        with gzip.open(path) if path.suffix == COMPRESSED else path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        raise DataError(f"{path}: not a complete gzip file; get it again") from None
-    except OSError as error:
-        raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from None
-
+"""A file with this ending is verified by the checksum of its content, which recompressing does not change."""
 
 MADE_ELSEWHERE = {
     "census_simulated": "it is simulated: make it with `dpnb-columnar simulate OUT.parquet`",
     "ipums1940": "IPUMS does not allow its redistribution: obtain the 1940 full count from https://usa.ipums.org "
     "as Parquet",
 }
-"""What to do instead, for data sets without raw files."""
+"""How to get the data sets that have no raw files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +33,7 @@ class Prepared:
 
     Attributes:
         path: The Parquet file written.
-        rows: Rows in it: every row of the raw files, those outside the domain included.
+        rows: Number of its rows: every row of the raw files, those outside the domain included.
     """
 
     path: Path
@@ -105,10 +50,10 @@ def prepare(entry: Entry, folder: Path, output: Path, *, overwrite: bool) -> Pre
         overwrite: Replace an existing output.
 
     Raises:
-        DomainError: The entry's domain has faults.
-        OutputError: The output exists or cannot be written.
-        MissingInputError: A raw file is not there, or this data set is not made from raw files.
-        DataError: A raw file has another checksum, or is not in its publisher's form.
+        DomainError: If the entry's domain has faults.
+        OutputError: If the output exists or cannot be written.
+        MissingInputError: If a raw file does not exist, or this data set is not made from raw files.
+        DataError: If a raw file has another checksum, or is not in its publisher's form.
     """
     columns = entry.declared.columns
     check_output(output, overwrite)
@@ -120,10 +65,10 @@ def prepare(entry: Entry, folder: Path, output: Path, *, overwrite: bool) -> Pre
 
 
 def _reader(entry: Entry) -> Reader:
-    """The entry's reader.
+    """Return the reader of the entry's raw files.
 
     Raises:
-        MissingInputError: It has none; the message says how to get the data set instead.
+        MissingInputError: If there is none; the message says how to get the data set instead.
     """
     if entry.raw and entry.name in READERS:
         return READERS[entry.name]
@@ -133,9 +78,9 @@ def _reader(entry: Entry) -> Reader:
 
 
 def _convert(entry: Entry, reader: Reader, paths: Sequence[Path], columns: Sequence[str], partial: Path) -> int:
-    """Write the wanted columns, in the order of the raw files, and give the number of rows.
+    """Write the wanted columns, in the order of the raw files, and return the number of rows.
 
-    The engine's own message is not passed on: it may quote a value of a row.
+    Polars' own message is not passed on: it may quote a value of a row.
     """
     import polars as pl
 
@@ -149,3 +94,54 @@ def _convert(entry: Entry, reader: Reader, paths: Sequence[Path], columns: Seque
     except (pl.exceptions.PolarsError, zipfile.BadZipFile, ValueError) as error:
         problem = f"not in the form that the reader of {entry.name} expects ({type(error).__name__})"
         raise DataError(f"{', '.join(map(str, paths))}: {problem}; compare with: {entry.source}") from None
+
+
+def verified(entry: Entry, folder: Path) -> tuple[Path, ...]:
+    """Find the entry's raw files, in the order of the catalogue, and verify their checksums.
+
+    A file declared as ``name.gz`` may also be there uncompressed, as ``name``.
+
+    Raises:
+        MissingInputError: If files are not there (the text names all of them), or cannot be read.
+        DataError: If a file has another checksum, or is damaged.
+    """
+    located_files = {relative: located(folder / relative) for relative in entry.raw}
+    if absent := [relative for relative, path in located_files.items() if path is None]:
+        lines = "".join(f"\n  {folder / relative} (SHA-256 {entry.raw[relative]})" for relative in absent)
+        raise MissingInputError(
+            f"{entry.name}: {len(absent)} raw file(s) not found:{lines}\n"
+            f"Put them there, or name another folder. Source: {entry.source}"
+        )
+    paths = tuple(path for path in located_files.values() if path is not None)
+    for path, expected in zip(paths, entry.raw.values(), strict=True):
+        actual = checksum(path)
+        if actual != expected.lower():
+            raise DataError(
+                f"{path}: not the file that {entry.name} declares: expected SHA-256 {expected}, found {actual}; "
+                f"get the file again, from: {entry.source}"
+            )
+    return paths
+
+
+def located(path: Path) -> Path | None:
+    """Find a file or, for ``name.gz``, the same file uncompressed; None if there is neither."""
+    candidates = [path, path.with_suffix("")] if path.suffix == COMPRESSED else [path]
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def checksum(path: Path) -> str:
+    """Compute the hexadecimal SHA-256 of a file, of the uncompressed content where the name ends in ``.gz``.
+
+    The file is read piece by piece.
+
+    Raises:
+        MissingInputError: If the file cannot be read.
+        DataError: If a gzip file is damaged or cut short.
+    """
+    try:
+        with gzip.open(path) if path.suffix == COMPRESSED else path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        raise DataError(f"{path}: not a complete gzip file; get it again") from None
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from None

@@ -1,7 +1,7 @@
 """Readers of raw files as their publishers serve them, one per data set.
 
-A reader gives columns under the names of the catalogue, numbers as numbers and text without padding. It drops no row
-and judges no value: what is missing or outside the domain is for the domain to say.
+A reader returns columns under the names of the catalogue, numbers as numbers and text without padding. It drops no row
+and no value: which values are missing or outside the domain is declared by the domain.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Reader = Callable[[Sequence[Path], Sequence[str]], "pl.LazyFrame"]
-"""From the raw files, in the order of the catalogue, and the columns wanted to a lazy frame that has at least those."""
+"""Function of the raw files, in the order of the catalogue, and the columns wanted, to a lazy frame that has these."""
 
 ADULT_NUMBERS = ("age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week")
 ADULT = (
@@ -33,11 +33,11 @@ SKIN = ("B", "G", "R", "skin")
 SEEDS = ("area", "perimeter", "compactness", "length", "width", "asymmetry", "groove", "variety")
 GLASS = ("id", "RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe", "type")
 ACS_PERSONS = "psam_p*.csv"
-"""The persons' file inside one of the Census Bureau's archives."""
+"""Name of the persons' file in an archive of the Census Bureau."""
 
 
 def adult(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """UCI Adult: comma and space; the test part has a ``|`` comment line and labels that end in a full stop."""
+    """Read UCI Adult: comma and space; the test part has a ``|`` comment line and labels that end in a full stop."""
     import polars as pl
 
     text = _delimited(paths, ADULT, comment_prefix="|")
@@ -47,12 +47,12 @@ def adult(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
 
 
 def mushroom(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """UCI Mushroom: one letter per field, the class first."""
+    """Read UCI Mushroom: one letter per field, the class first."""
     return _delimited(paths, MUSHROOM)
 
 
 def skin(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """UCI Skin segmentation: four whole numbers, tabs, lines that end in CRLF."""
+    """Read UCI Skin segmentation: four whole numbers, tabs, lines that end in CRLF."""
     import polars as pl
 
     numbers = _delimited(paths, SKIN, separator="\t").with_columns(pl.all().str.strip_chars())
@@ -60,7 +60,7 @@ def skin(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
 
 
 def seeds(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """UCI Seeds: fields parted by runs of white space (some lines hold a double tab)."""
+    """Read UCI Seeds: fields separated by runs of white space (some lines hold a double tab)."""
     import polars as pl
 
     rows = [line.split() for path in paths for line in path.read_text(encoding="ascii").splitlines() if line.strip()]
@@ -69,7 +69,7 @@ def seeds(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
 
 
 def glass(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """UCI Glass: commas; the running number in front is sorted by class, so it goes."""
+    """Read UCI Glass: commas; the running number in front follows the class, so it is left out."""
     import polars as pl
 
     text = _delimited(paths, GLASS).drop("id")
@@ -77,7 +77,7 @@ def glass(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
 
 
 def acs_persons(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """ACS PUMS: one archive per state with a persons' CSV; codes become whole numbers, blanks become null.
+    """Read ACS PUMS: one archive per state with a persons' CSV; codes become whole numbers, blanks become null.
 
     One state is decoded at a time, and only the columns wanted are kept (the file has 286).
     """
@@ -94,7 +94,7 @@ def acs_persons(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
 
 
 def parquet(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
-    """A Parquet file that only needs its columns chosen; dictionary-encoded text becomes plain text."""
+    """Read the columns wanted of Parquet files; dictionary-encoded text becomes plain text."""
     import polars as pl
 
     return pl.scan_parquet(list(paths), glob=False).select(columns).with_columns(pl.col(pl.Categorical).cast(pl.String))
@@ -115,7 +115,7 @@ READERS: dict[str, Reader] = {
 def _delimited(
     paths: Sequence[Path], names: Sequence[str], separator: str = ",", comment_prefix: str | None = None
 ) -> pl.LazyFrame:
-    """Files without a header line, one below the other, every field as text; ``.gz`` is decompressed on the way.
+    """Read files without a header line, one after the other, every field as text; ``.gz`` is decompressed.
 
     An empty line (Adult's files end in one) is no row.
     """

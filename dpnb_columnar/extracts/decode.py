@@ -34,6 +34,7 @@ class MalformedFieldError(ValueError):
     """
 
     def __init__(self, row: int) -> None:
+        """Report the field of a row."""
         super().__init__("malformed field")
         self.row = row
 

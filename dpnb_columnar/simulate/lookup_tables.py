@@ -32,6 +32,7 @@ class Draws:
     """
 
     def __init__(self, seed: int, block: int, rows: int) -> None:
+        """Start the stream of the block."""
         # A child's key written out: the same stream as SeedSequence(seed).spawn(block + 1)[block], at once.
         self._bits = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(block,)))
         self.rows = rows
@@ -55,6 +56,7 @@ class Lookup:
     """
 
     def __init__(self, distributions: Sequence[Mapping[int, float]], bits: int = SLOT_BITS) -> None:
+        """Fill the table."""
         self._bits = bits
         self._table = np.concatenate([_fill_slots(weights, 1 << bits) for weights in distributions])
 
