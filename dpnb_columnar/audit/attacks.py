@@ -17,7 +17,7 @@ from dpnb_columnar.audit.recording import remembered_searches
 from dpnb_columnar.audit.universe import WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.release import software
-from dpnb_columnar.runtime.workers import side_by_side
+from dpnb_columnar.runtime.workers import run_in_processes
 
 ERROR = 0.001
 """Probability that an audit of correct code reports any finding."""
@@ -69,7 +69,7 @@ def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
     counted = [build_universe(domain) for domain in ((YEARS, WAGES) if effort.logarithmic else (YEARS,))]
     universes = tuple(universe for universe, _ in counted)
     attack = partial(attack_one, universes=universes, effort=effort, error=ERROR / len(configurations))
-    outcomes = dict(side_by_side(attack, configurations, min(effort.processes, len(configurations))))
+    outcomes = dict(run_in_processes(attack, configurations, min(effort.processes, len(configurations))))
     in_order = tuple(outcomes[configuration] for configuration in configurations)
     return Audit(tuple(chain.from_iterable(findings for _, findings in counted)), in_order, 1 - ERROR)
 

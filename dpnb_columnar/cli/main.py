@@ -11,17 +11,17 @@ from dpnb_columnar.cli import console
 from dpnb_columnar.cli.program import NAME, app
 from dpnb_columnar.errors import Error, OutputError, UsageError
 from dpnb_columnar.runtime.confinement import discard_native_errors, keep_rows_in_memory, shows_confidential_texts
-from dpnb_columnar.runtime.outputs import remove_leftovers
-from dpnb_columnar.runtime.signals import SIGNALLED, end_on_signals, honoured
+from dpnb_columnar.runtime.outputs import remove_unfinished_files
+from dpnb_columnar.runtime.signals import SIGNAL_EXIT_BASE, exit_on_signals, failures_after_signals
 
 INTERNAL_ERROR = 70
-INTERRUPTED = SIGNALLED + signal.SIGINT
+INTERRUPTED = SIGNAL_EXIT_BASE + signal.SIGINT
 CLICK_USAGE = 2
 
 
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
-    end_on_signals(console.last_event)
+    exit_on_signals(console.last_event)
     keep_rows_in_memory()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # whether a library warns may depend on the rows
@@ -30,7 +30,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     try:
         code = exit_code(arguments)
     finally:
-        remove_leftovers()  # a signal may have come between a block's end and its tidying up
+        remove_unfinished_files()  # a signal may have come between a block's end and its tidying up
         console.release_streams()
     sys.exit(code)
 
@@ -49,7 +49,7 @@ def exit_code(arguments: list[str] | None = None) -> int:
 
 def _ended(arguments: list[str] | None) -> int:
     try:
-        with honoured():
+        with failures_after_signals():
             app(sys.argv[1:] if arguments is None else arguments, prog_name=NAME)
     except SystemExit as end:
         return UsageError.exit_code if end.code == CLICK_USAGE else int(end.code or 0)

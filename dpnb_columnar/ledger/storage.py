@@ -18,7 +18,7 @@ from typing import Any
 from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, Error, MissingInputError, OutputError
 from dpnb_columnar.runtime.outputs import atomic_output, remove_abandoned
 from dpnb_columnar.runtime.resources import sections
-from dpnb_columnar.runtime.signals import undisturbed
+from dpnb_columnar.runtime.signals import defer_signals
 
 COMPANIONS = ("-journal", "-wal", "-shm")
 """What SQLite appends to a database's name for the files that it reads together with it, and believes."""
@@ -183,7 +183,7 @@ def writing(path: Path, connection: sqlite3.Connection) -> Iterator[None]:
     """
     with reported(path):
         connection.execute("BEGIN IMMEDIATE")
-        with undisturbed():  # what a signal cuts short leaves its journal behind
+        with defer_signals():  # a signal that came within would leave its journal behind
             try:
                 yield
                 connection.execute("COMMIT")

@@ -1,1 +1,1 @@
-"""Files that survive kills, locks, signals, and what native libraries would leak."""
+"""Files that survive kills, locks, signals, worker processes, and the confinement of what engines would let out."""

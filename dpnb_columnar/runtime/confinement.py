@@ -37,7 +37,7 @@ LARGER_THAN_ANY_FRAME = str(2**63 - 1)
 
 
 def shows_confidential_texts() -> bool:
-    """Whether the curator has asked for tracebacks and for what libraries print (DPNB_TRACEBACK=confidential)."""
+    """Return whether the curator asks for tracebacks and for what libraries print (DPNB_TRACEBACK=confidential)."""
     return os.environ.get(TRACEBACK) == CONFIDENTIAL
 
 
@@ -153,7 +153,7 @@ class _NativeErrors:
 
 
 def _writes_to_errors(stream: TextIO | None) -> bool:
-    """Whether a stream writes to descriptor 2; that of a notebook does not."""
+    """Return whether a stream writes to descriptor 2; that of a notebook does not."""
     try:
         return stream is not None and stream.fileno() == ERRORS
     except (OSError, ValueError, AttributeError):  # it is closed, or has no descriptor

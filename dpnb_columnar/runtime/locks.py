@@ -1,8 +1,8 @@
-"""One run at a time for each output: a lock beside it, which the operating system frees when its holder ends.
+"""Locks of outputs: one run at a time writes an output; the operating system frees the lock when the run ends.
 
-The lock of ``NAME`` is ``.NAME.lock`` in the same folder, held with ``flock``. It says who holds it. Its file is
-removed with the lock; that of a killed run stays until the next run takes it over. Windows has no ``flock``: there, two
-runs are not kept apart, and the one that ends last finds the output of the other.
+The lock of ``NAME`` is the file ``.NAME.lock`` in the same folder, locked with ``flock``; the file names the run that
+holds it. It is removed with the lock; that of a killed run stays until the next run takes it over. Windows has no
+``flock``: there, two runs may write at the same time, and the one that ends last meets the output of the other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dpnb_columnar.errors import BusyError, OutputError
-from dpnb_columnar.runtime.outputs import remove_abandoned, removed_afterwards, unwritable
+from dpnb_columnar.runtime.outputs import remove_abandoned, removed_at_end, write_error
 
 try:
     import fcntl
@@ -25,36 +25,36 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 LOCK_MODE = 0o644
-"""Who holds a lock is for everybody to read who wants the same output."""
+"""Permissions of a lock file: whoever wants to write the same output may read who holds its lock."""
 
-LARGEST_NOTE = 2**12
-"""Bytes read of what a lock says of its holder."""
+MAX_NOTE_BYTES = 2**12
+"""Bytes that are read of a lock file."""
 
-HELD = frozenset({errno.EAGAIN, errno.EACCES})
-"""What flock answers where somebody else holds the lock."""
+LOCKED = frozenset({errno.EAGAIN, errno.EACCES})
+"""Errors of flock where another run holds the lock."""
 
 
 @contextmanager
 def output_lock(path: Path, holder: str | None = None) -> Iterator[None]:
     """Hold the lock of an output, from before the long work until the output is in place.
 
-    What killed runs left of this output is removed.
+    Unfinished outputs of this name that killed runs have left are removed.
 
     Args:
         path: The output.
-        holder: What else to tell those who are refused: the run id.
+        holder: Run id, for the error of those who are refused; None if the run has none.
 
     Raises:
-        BusyError: Another run holds it; the text says which.
-        OutputError: The folder cannot be written to, or its file system knows no locks.
+        BusyError: if another run holds the lock; the text says which.
+        OutputError: if the folder cannot be written to, or its file system has no locks.
     """
     if fcntl is None:
         yield
         return
     name = path.with_name(f".{path.name}.lock")
-    descriptor = _taken(name, path)
+    descriptor = _acquire(name, path)
     try:
-        with removed_afterwards(name):
+        with removed_at_end(name):
             _write_note(descriptor, path, holder)
             remove_abandoned(path.parent, path.name)
             yield
@@ -62,42 +62,42 @@ def output_lock(path: Path, holder: str | None = None) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _taken(name: Path, path: Path) -> int:
-    """An open lock file that is held, and is still the one of that name."""
+def _acquire(name: Path, path: Path) -> int:
+    """Open and lock the lock file; return its descriptor, which is still that of the file of this name."""
     while True:
-        descriptor = _opened(name, path)
+        descriptor = _open_lock_file(name, path)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            refusal = _refusal(descriptor, name, path, error)
+            refusal = _not_acquired(descriptor, name, path, error)
             os.close(descriptor)
             raise refusal from None
-        if _is_named(descriptor, name):  # its last holder may have removed it since it was opened
+        if _still_has_name(descriptor, name):  # its last holder may have removed it since it was opened
             return descriptor
         os.close(descriptor)
 
 
-def _opened(name: Path, path: Path) -> int:
-    """A lock file, open for writing and readable by everybody, whatever the umask."""
+def _open_lock_file(name: Path, path: Path) -> int:
+    """Open a lock file for writing, readable by everybody, whatever the umask."""
     try:
-        descriptor = _open(name, path, os.O_RDWR | os.O_CREAT)
+        descriptor = _open_regular_file(name, path, os.O_RDWR | os.O_CREAT)
     except PermissionError as error:
-        raise _refusal_of_another_user(name, path) or unwritable(path, error) from None
+        raise _lock_of_another_user(name, path) or write_error(path, error) from None
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise OutputError(f"{path}: {name} is a link, not a lock; remove it") from None
-        raise unwritable(path, error) from None
+        raise write_error(path, error) from None
     with suppress(OSError):
         os.fchmod(descriptor, LOCK_MODE)
     return descriptor
 
 
-def _open(name: Path, path: Path, flags: int) -> int:
-    """An open lock file; what else has its name is neither waited for nor written to.
+def _open_regular_file(name: Path, path: Path, flags: int) -> int:
+    """Open a file that must be a regular one; anything else of that name is neither waited for nor written to.
 
     Raises:
-        OutputError: It is not a regular file.
-        OSError: It cannot be opened.
+        OutputError: if it is not a regular file.
+        OSError: if it cannot be opened.
     """
     descriptor = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, LOCK_MODE)  # a named pipe would block for ever
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -106,9 +106,9 @@ def _open(name: Path, path: Path, flags: int) -> int:
     raise OutputError(f"{path}: {name} is not a regular file, hence no lock; remove it")
 
 
-def _refusal(descriptor: int, name: Path, path: Path, error: OSError) -> BusyError | OutputError:
-    """Why an open lock file cannot be held."""
-    if error.errno in HELD:
+def _not_acquired(descriptor: int, name: Path, path: Path, error: OSError) -> BusyError | OutputError:
+    """Return the error to raise where an open lock file cannot be locked."""
+    if error.errno in LOCKED:
         return _busy(descriptor, path)
     with suppress(OSError):
         name.unlink()
@@ -118,10 +118,10 @@ def _refusal(descriptor: int, name: Path, path: Path, error: OSError) -> BusyErr
     )
 
 
-def _refusal_of_another_user(name: Path, path: Path) -> BusyError | OutputError | None:
-    """Why the lock of another user's run is in the way; None where there is none."""
+def _lock_of_another_user(name: Path, path: Path) -> BusyError | OutputError | None:
+    """Return the error to raise for a lock file of another user; None if there is no such file."""
     try:
-        descriptor = _open(name, path, os.O_RDONLY)
+        descriptor = _open_regular_file(name, path, os.O_RDONLY)
     except OSError:
         return None
     try:
@@ -138,8 +138,8 @@ def _busy(descriptor: int, path: Path) -> BusyError:
     return BusyError(f"{path}: being written by {_holder(descriptor)}; try again when it has ended")
 
 
-def _is_named(descriptor: int, name: Path) -> bool:
-    """Whether an open file is the one that has this name now."""
+def _still_has_name(descriptor: int, name: Path) -> bool:
+    """Return whether an open file is the one of this name, which may have been removed or replaced."""
     try:
         return os.path.samestat(os.fstat(descriptor), name.lstat())
     except FileNotFoundError:
@@ -157,20 +157,20 @@ def _write_note(descriptor: int, path: Path, holder: str | None) -> None:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, json.dumps(note).encode(), 0)
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise write_error(path, error) from None
 
 
 def _holder(descriptor: int) -> str:
-    """Who holds a lock, as its file says; the file may hold anything."""
+    """Describe the run that holds a lock, as its file names it; the file may hold anything."""
     try:
-        note = json.loads(os.pread(descriptor, LARGEST_NOTE, 0))
+        note = json.loads(os.pread(descriptor, MAX_NOTE_BYTES, 0))
         process, host, since, run = (note[field] for field in ("process", "host", "since", "run"))
-        if not isinstance(process, int) or not all(map(_is_plain, (host, since, run or ""))):
+        if not isinstance(process, int) or not all(map(_is_printable, (host, since, run or ""))):
             return "another run"
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return "another run"
     return f"process {process} on {host} since {since}" + (f" (run {run})" if run else "")
 
 
-def _is_plain(text: object) -> bool:
+def _is_printable(text: object) -> bool:
     return isinstance(text, str) and text.isprintable() and len(text) <= 256

@@ -1,4 +1,9 @@
-"""Output that is either complete under its name or not there at all."""
+"""Output files: complete under their name or not there at all, and none left unfinished by a run that was killed.
+
+An output is written to a file beside it, ``.NAME.<digits>.partial``, and renamed when it is complete. While it is
+written its descriptor is locked, so that a later run can tell an unfinished output that somebody writes from one whose
+writer was killed, and remove the second.
+"""
 
 from __future__ import annotations
 
@@ -13,36 +18,53 @@ from pathlib import Path
 
 from dpnb_columnar.errors import OutputError
 
-# MERGED FROM dpnb_columnar/runtime/outputs.py: Files that must not outlive the run that writes them: removed when
-# done with, and what killed runs left as well.
-
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_registered: set[str] = set()
-"""Absolute paths: the working directory may change."""
+CONFIDENTIAL_MODE = 0o600
+"""Readable by the owner alone: for files that hold exact counts."""
+
+USUAL_MODE = 0o666
+"""For every other file, less what the umask takes away."""
+
+REMEDIES = {
+    errno.ENOSPC: "make room on its file system, or choose another",
+    errno.EDQUOT: "make room within your quota, or choose another file system",
+    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
+    errno.EROFS: "choose a file system that can be written to",
+    errno.EACCES: "choose a folder that you may write to",
+    errno.EPERM: "choose a folder that you may write to",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+"""Remedy for an error of writing, by the operating system's number."""
+
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+"""Errors that only writing can meet, whoever reports them."""
+
+_unfinished: set[str] = set()
+"""Absolute paths of files that must not outlive the run, since the working directory may change."""
 
 
 @contextmanager
-def removed_afterwards(path: Path) -> Iterator[None]:
-    """Remove a file when the block ends, however it ends, if it is still there.
+def removed_at_end(path: Path) -> Iterator[None]:
+    """Remove a file, if it is still there, when the block ends, however it ends.
 
-    What fails here is not told: whatever went wrong before is what the user must hear of.
+    A failure to remove it is not reported: the user must learn of whatever went wrong before.
     """
-    absolute = os.path.abspath(path)  # noqa: PTH100 a link is removed itself, not what it leads to
-    _registered.add(absolute)
+    absolute = os.path.abspath(path)  # noqa: PTH100 a link is removed itself, not its target
+    _unfinished.add(absolute)
     try:
         yield
     finally:
         _remove(absolute)
-        _registered.discard(absolute)
+        _unfinished.discard(absolute)
 
 
-def remove_leftovers() -> None:
-    """Remove what is registered; for a process that is about to end without leaving its blocks."""
-    for path in tuple(_registered):
+def remove_unfinished_files() -> None:
+    """Remove the files of all blocks of ``removed_at_end``; for a process that ends without leaving its blocks."""
+    for path in tuple(_unfinished):
         _remove(path)
 
 
@@ -51,20 +73,21 @@ def _remove(path: str) -> None:
         os.unlink(path)  # noqa: PTH108
 
 
-def hold(descriptor: int) -> None:
-    """Show that an open file is being written, for as long as it stays open; nothing where locks are not known."""
+def lock_while_open(descriptor: int) -> None:
+    """Mark an open file as being written, for as long as it stays open; without effect where locks are not known."""
     if fcntl is not None:
         with suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def remove_abandoned(folder: Path, name: str | None = None) -> None:
-    """Remove unfinished outputs whose writers are gone.
+    """Remove unfinished outputs whose writers were killed.
 
-    Who uses this package from Python need not hold the lock of an output, so what is being written is left alone.
+    A Python program need not hold the lock of an output that it writes, so outputs that are being written are left
+    alone.
 
     Args:
-        folder: Where they are.
+        folder: The folder of the outputs.
         name: The output's name; None for all outputs.
     """
     if fcntl is None:
@@ -72,12 +95,12 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
     names = re.compile(rf"\.{'.+' if name is None else re.escape(name)}\.[0-9a-f]{{12}}\.partial")
     with suppress(OSError):
         for file in folder.iterdir():
-            if names.fullmatch(file.name) and not _is_held(file):
+            if names.fullmatch(file.name) and not _is_being_written(file):
                 file.unlink(missing_ok=True)
 
 
-def _is_held(file: Path) -> bool:
-    """Whether somebody writes a file, or may do so where locks are not known; what is no regular file is not ours."""
+def _is_being_written(file: Path) -> bool:
+    """Return whether a file is being written, or may be where locks are not known; also of what is no regular file."""
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a named pipe would block for ever
     except OSError:
@@ -93,39 +116,18 @@ def _is_held(file: Path) -> bool:
     return False
 
 
-CONFIDENTIAL_MODE = 0o600
-"""Readable by the owner alone: for files that hold exact counts."""
-
-USUAL_MODE = 0o666
-"""What the umask leaves of this: for every other file."""
-
-REMEDIES = {
-    errno.ENOSPC: "make room on its file system, or choose another",
-    errno.EDQUOT: "make room within your quota, or choose another file system",
-    errno.EFBIG: "raise the limit on the size of files (ulimit -f)",
-    errno.EROFS: "choose a file system that can be written to",
-    errno.EACCES: "choose a folder that you may write to",
-    errno.EPERM: "choose a folder that you may write to",
-    errno.ENAMETOOLONG: "choose a shorter name",
-}
-"""What to do about errors of writing."""
-
-NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
-"""Errors that only writing can meet, whoever reports them."""
-
-
 def check_output(path: Path, overwrite: bool) -> None:
-    """Refuse an output that exists or has nowhere to go, before any long work.
+    """Refuse an output that exists or cannot be created, before any long work.
 
     Raises:
-        OutputError: With the remedy.
+        OutputError: if the output exists and may not be replaced, is not a regular file, or has no folder.
     """
-    with _reported(path):
+    with _output_errors(path):
         if path.is_dir():
             raise OutputError(f"{path}: is a folder; name a file")
         if path.exists() and not path.is_file():  # to replace /dev/null would break the machine
             raise OutputError(f"{path}: is not a regular file; choose another --output")
-        if (path.exists() or path.is_symlink()) and not overwrite:  # a link that leads nowhere takes the name as well
+        if (path.exists() or path.is_symlink()) and not overwrite:  # a link without a target takes the name as well
             raise OutputError(f"{path}: exists already; choose another --output, or replace it with --overwrite")
         folder = path.parent
         if folder.exists() and not folder.is_dir():
@@ -136,101 +138,104 @@ def check_output(path: Path, overwrite: bool) -> None:
 
 @contextmanager
 def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = False) -> Iterator[Path]:
-    """Give a file beside ``path`` to write to, and put it in place when the block ends well.
+    """Give a file beside ``path`` to write to, and rename it to ``path`` when the block succeeds.
 
-    The file is readable by its owner alone until it is complete, and synchronised to disk before it takes its name.
-    When the block fails nothing is left behind. Without ``overwrite`` a file that appeared meanwhile is not replaced.
-    An error of the block is its own, unless it says that there is no room to write.
+    The file is readable by its owner alone until it is complete, and synchronised to disk before it is renamed. When
+    the block fails nothing is left behind. Without ``overwrite`` a file that has appeared meanwhile is not replaced. An
+    error that the block raises is passed on, unless it says that there is no room to write.
 
     Args:
         path: Final name.
-        overwrite: Replace an existing file.
-        confidential: Keep the file readable by the owner alone; otherwise it gets the usual permissions.
+        overwrite: Whether to replace an existing file.
+        confidential: Whether the file stays readable by the owner alone; otherwise it gets the usual permissions.
+
+    Yields:
+        The file to write to.
 
     Raises:
-        OutputError: The output exists, or cannot be written.
+        OutputError: if the output exists, or cannot be written.
     """
     check_output(path, overwrite)
     partial = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
-    with removed_afterwards(partial):
-        with _created(partial, path):
+    with removed_at_end(partial):
+        with _new_file(partial, path):
             try:
                 yield partial
             except Exception as error:
-                if _number(error) in NO_ROOM:
-                    raise unwritable(path, error) from None
+                if _os_error_number(error) in NO_ROOM:
+                    raise write_error(path, error) from None
                 raise
-            with _reported(path):
+            with _output_errors(path):
                 _set_permissions(partial, confidential)
-                _synchronise(partial)
-        with _reported(path):
+                _fsync(partial)
+        with _output_errors(path):
             if overwrite:
                 partial.replace(path)
             else:
-                _take_name(partial, path)
+                _rename_without_replacing(partial, path)
     with suppress(OSError):  # the file is complete; some file systems cannot synchronise folders
-        _synchronise(path.parent)
+        _fsync(path.parent)
 
 
 @contextmanager
-def _created(partial: Path, path: Path) -> Iterator[None]:
-    """An empty file under a name that was free; until the block ends, it shows that somebody writes to it."""
-    with _reported(path):
+def _new_file(partial: Path, path: Path) -> Iterator[None]:
+    """Create an empty file under a free name, and lock it until the block ends."""
+    with _output_errors(path):
         descriptor = _create(partial)
     try:
-        hold(descriptor)
+        lock_while_open(descriptor)
         yield
     finally:
         os.close(descriptor)
 
 
 def _set_permissions(partial: Path, confidential: bool) -> None:
-    """Give a finished file the permissions it is to have."""
+    """Give a finished file its final permissions."""
     if confidential:
-        partial.chmod(CONFIDENTIAL_MODE)  # an engine may have put a file of its own, with usual ones, in its place
+        partial.chmod(CONFIDENTIAL_MODE)  # an engine may have replaced it by a file with the usual ones
         return
-    mask = os.umask(0o077)  # it can only be read by setting it; what other threads create meanwhile is private
+    mask = os.umask(0o077)  # it can only be read by setting it; files that other threads create meanwhile are private
     os.umask(mask)
     with suppress(OSError):  # some file systems know no permissions
         partial.chmod(USUAL_MODE & ~mask)
 
 
 @contextmanager
-def _reported(path: Path) -> Iterator[None]:
-    """Turn what the operating system refuses into one line about the output."""
+def _output_errors(path: Path) -> Iterator[None]:
+    """Raise an error of the operating system as an ``OutputError`` about the output."""
     try:
         yield
     except OSError as error:
-        raise unwritable(path, error) from None
+        raise write_error(path, error) from None
 
 
-def unwritable(path: Path, error: Exception) -> OutputError:
-    """What to raise where an output meets an error of the operating system, or one that an engine tells of."""
-    number = _number(error)
+def write_error(path: Path, error: Exception) -> OutputError:
+    """Return the error to raise where writing an output fails, in the operating system or in an engine."""
+    number = _os_error_number(error)
     if number is None:
         return OutputError(f"{path}: cannot be written: input/output error; check the disk it goes to")
     return OutputError(f"{path}: cannot be written: {os.strerror(number)}; {REMEDIES.get(number, 'choose another')}")
 
 
-def _number(error: Exception) -> int | None:
-    """The operating system's number of an error; Polars tells it in its text only."""
+def _os_error_number(error: Exception) -> int | None:
+    """Return the operating system's number of an error, which Polars gives in the text alone; None if there is none."""
     if isinstance(error, OSError) and error.errno:
         return error.errno
-    found = re.search(r"\(os error (\d{1,4})\)", str(error))
-    return int(found[1]) if found else None
+    match = re.search(r"\(os error (\d{1,4})\)", str(error))
+    return int(match[1]) if match else None
 
 
 def _create(path: Path) -> int:
-    """An empty file under a name that was free, open for writing, readable by the owner alone."""
+    """Create an empty file under a free name, readable by the owner alone, and open it for writing."""
     return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, CONFIDENTIAL_MODE)
 
 
-def _take_name(partial: Path, path: Path) -> None:
-    """Give a finished file its name, unless the name was taken meanwhile.
+def _rename_without_replacing(partial: Path, path: Path) -> None:
+    """Give a finished file its name, unless a file of that name has appeared meanwhile.
 
     Raises:
-        OutputError: It was.
-        OSError: The name cannot be taken.
+        OutputError: if a file of that name has appeared.
+        OSError: if the file cannot be renamed.
     """
     try:
         try:
@@ -248,8 +253,8 @@ def _take_name(partial: Path, path: Path) -> None:
         raise OutputError(f"{path}: appeared while this run was at work; it was left as it is") from None
 
 
-def _synchronise(path: Path) -> None:
-    """Make what was written to a file or folder survive a power cut."""
+def _fsync(path: Path) -> None:
+    """Write a file or folder through to the disk, so that it survives a power cut."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,4 +1,8 @@
-"""Finds the packaged ``sql/`` folder and ``datasets.toml``: inside the package (wheel) or beside it (checkout)."""
+"""Packaged resources: the ``sql/`` folder, with its named sections, and ``datasets.toml``.
+
+They are inside the package in a wheel, and beside it in a checkout. A section of SQL has slots (``@slot``) for quoted
+identifiers and for other sections; constants are bound parameters.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +17,9 @@ PACKAGE = Path(__file__).parents[1]
 
 
 def resource(name: str) -> Path:
-    """Path of ``sql`` or ``datasets.toml`` in this installation."""
+    """Return the path of ``sql`` or ``datasets.toml`` in this installation."""
     inside = PACKAGE / name
     return inside if inside.exists() else PACKAGE.parent / name
-
-
-# MERGED FROM dpnb_columnar/runtime/resources.py: Named SQL from the ``sql/`` folder: slots take sections and quoted
-# identifiers, constants are bound parameters.
 
 
 class Section(Template):
@@ -30,7 +30,7 @@ class Section(Template):
 
 @lru_cache
 def sections(name: str) -> Mapping[str, Section]:
-    """The sections of ``sql/NAME.sql`` by their name; comments at the head of a section are left out."""
+    """Return the sections of ``sql/NAME.sql`` by name, without the comments at their head."""
     text = (resource("sql") / f"{name}.sql").read_text(encoding="utf-8")
     parts = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]
     return {
@@ -40,23 +40,23 @@ def sections(name: str) -> Mapping[str, Section]:
 
 
 def identifier(name: str) -> str:
-    """A quoted identifier."""
+    """Quote a name as an identifier of SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def literal_pattern(file: Path) -> str:
-    """A glob pattern that matches this file only."""
+    """Return a glob pattern that matches this file only."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
 
 
 class Parameters:
-    """Constants of one query, each bound under a name of its own."""
+    """Bound parameters of one query: its constants, each under a name of its own."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
 
     def bind(self, value: Any) -> str:
-        """The placeholder that stands for this value in the query."""
+        """Bind a constant; return the placeholder that stands for it in the query."""
         name = f"constant_{len(self.values)}"
         self.values[name] = value
         return f"${name}"

@@ -1,4 +1,4 @@
-"""Processes side by side. Nothing heavy is imported here, so that a process can be set up before it loads anything."""
+"""Worker processes. Nothing heavy is imported here, so that a worker can be set up before it loads an engine."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from typing import TypeVar
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-WAITING = 2
-"""Tasks per process that are handed out at a time."""
+TASKS_AHEAD = 2
+"""Tasks per worker that are handed out at a time."""
 
 
-def side_by_side(
+def run_in_processes(
     work: Callable[[Task], Result], tasks: Iterable[Task], processes: int
 ) -> Generator[tuple[Task, Result], None, None]:
-    """Results as they are finished, with their tasks; in order in a single process, which is this one.
+    """Call a function for each task in worker processes, and yield tasks with their results as they are finished.
 
-    Tasks begin in order. Processes start afresh: forked ones would inherit the locks of the engines' threads. They end
-    at once when the generator is closed, an interrupt included, and when the caller is killed.
+    Tasks begin in order. Workers are spawned: forked ones would inherit the locks of the engines' threads. They end at
+    once when the generator is closed, by an interrupt for one, and when this process is killed.
 
     Args:
-        work: A module's function, for it is found by its name in the other processes.
-        tasks: What to call it with.
-        processes: How many to start, at least 1.
+        work: Function at the top level of a module, since workers look it up by its name.
+        tasks: Arguments of the function, one a call.
+        processes: Number of workers; with fewer than 2 the tasks are done in this process, in order.
     """
     if processes < 2:
         for task in tasks:
             yield task, work(task)
         return
     before = set(multiprocessing.active_children())
-    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), set_up)
+    pool = ProcessPoolExecutor(processes, multiprocessing.get_context("spawn"), set_up_worker)
     try:
         remaining = iter(tasks)
         running: dict[Future[Result], Task] = {}
         while True:
-            for task in islice(remaining, WAITING * processes - len(running)):
+            for task in islice(remaining, TASKS_AHEAD * processes - len(running)):
                 running[pool.submit(work, task)] = task
             if not running:
                 return
@@ -56,15 +56,15 @@ def side_by_side(
         pool.shutdown(cancel_futures=True)
 
 
-def set_up() -> None:
-    """Prepare a process: interrupts are its parent's to handle, and processes side by side need one thread each."""
+def set_up_worker() -> None:
+    """Prepare a worker: its parent handles interrupts, and each of several workers needs one thread."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    threading.Thread(target=_exit_with_parent, daemon=True).start()
 
 
-def _end_with_the_parent() -> None:
-    """A process whose parent was killed would wait for tasks for ever."""
+def _exit_with_parent() -> None:
+    """End when the parent was killed: the worker would wait for tasks for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -11,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from dpnb_columnar.errors import MissingInputError
-from dpnb_columnar.runtime.workers import side_by_side
+from dpnb_columnar.runtime.workers import run_in_processes
 from dpnb_columnar.study.accuracy import Located, Row, run_unit
 from dpnb_columnar.study.data_sets import DataSet
 from dpnb_columnar.study.plan import Plan, Unit
@@ -155,7 +155,7 @@ def run_cells(reproduction: Reproduction, processes: int, progress: Progress) ->
     saved = time.monotonic()
     progress(done, total)
     try:
-        with closing(side_by_side(_run, tasks, processes)) as finished:
+        with closing(run_in_processes(_run, tasks, processes)) as finished:
             for (unit, _), new in finished:
                 rows += new
                 done += len(unit.cells)

@@ -17,7 +17,7 @@ import sys, time
 from fractions import Fraction
 from pathlib import Path
 from dpnb_columnar.budget import Approximate, Neighbours
-from dpnb_columnar.runtime.signals import end_on_signals
+from dpnb_columnar.runtime.signals import exit_on_signals
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.ledger.entries import Entries
 
@@ -31,7 +31,7 @@ def slowly(*arguments):
 if "engine" in sys.argv:
     import duckdb
 Entries.append = slowly
-end_on_signals()
+exit_on_signals()
 with Ledger.create(Path("x.ledger")) as ledger:
     ledger.open_account("people", Approximate(Fraction(1), Fraction(0)), Neighbours.ADD_REMOVE)
     time.sleep(60)

@@ -119,14 +119,14 @@ def test_overwrite_replaces_and_readers_of_the_old_keep_it(tmp_path: Path) -> No
 
 
 def test_folder_that_cannot_be_synchronised_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synchronise = outputs._synchronise
+    fsync = outputs._fsync
 
     def only_files(path: Path) -> None:
         if path.is_dir():
             raise OSError(errno.EINVAL, "Invalid argument")
-        synchronise(path)
+        fsync(path)
 
-    monkeypatch.setattr(outputs, "_synchronise", only_files)
+    monkeypatch.setattr(outputs, "_fsync", only_files)
     with atomic_output(tmp_path / "out") as partial:
         partial.write_text("new")
     assert (tmp_path / "out").read_text() == "new"

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from dpnb_columnar.cli import main
-from dpnb_columnar.runtime.signals import GRACE
+from dpnb_columnar.runtime.signals import GRACE_SECONDS
 
 PROGRAM = """
 import signal, sys, threading, time
@@ -118,7 +118,7 @@ def test_a_signal_ends_a_run_in_whatever_it_is_doing(work: str, number: signal.S
 def test_a_second_signal_ends_it_without_waiting(work: str, tmp_path: Path) -> None:
     with started(tmp_path, work) as process:
         process.send_signal(signal.SIGTERM)
-        time.sleep(GRACE / 10)
+        time.sleep(GRACE_SECONDS / 10)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
     assert process.returncode == 143
@@ -136,7 +136,7 @@ def test_an_interrupt_that_was_ignored_stays_ignored(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGHUP)
         with pytest.raises(subprocess.TimeoutExpired):
-            process.wait(GRACE + 1)
+            process.wait(GRACE_SECONDS + 1)
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=60)
     assert process.returncode == 143
@@ -174,11 +174,11 @@ def test_a_command_in_this_process_leaves_signals_alone(capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("work", ["duckdb", "deaf"])
-def test_a_run_that_ends_at_once_says_its_last_words(work: str, tmp_path: Path) -> None:
+def test_a_run_that_ends_at_once_writes_its_final_output(work: str, tmp_path: Path) -> None:
     program = PROGRAM.replace(
         "def write(",
         "from dpnb_columnar.cli import main\n"
-        "main.end_on_signals = lambda *_: termination.end_on_signals(lambda code: f'ended with {code}\\n')\n"
+        "main.exit_on_signals = lambda *_: termination.exit_on_signals(lambda code: f'ended with {code}\\n')\n"
         "from dpnb_columnar.runtime import signals as termination\n"
         "def write(",
     )
