@@ -161,7 +161,7 @@ def read_catalogue(path: Path) -> tuple[Entry, ...]:
     """
     try:
         if path.stat().st_size > LARGEST_CATALOGUE:
-            raise ConfigurationError(f"{path}: larger than {LARGEST_CATALOGUE >> 20} MiB; it is no catalogue")
+            raise ConfigurationError(f"{path}: larger than {LARGEST_CATALOGUE >> 20} MiB; not a catalogue")
         document = parse_toml(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from None

@@ -123,9 +123,9 @@ def test_a_record_type_in_a_rectangular_extract_says_nothing(tmp_path: Path) -> 
         ('name="RENT"', 'name="&#x9b;31m"', "a name is printable text"),
         ('rectype="H">', 'rectype="X">', "'KIND': record type 'H' is unknown; the codebook has 'X', 'P'"),
         ('name="RENT" dcml="2" intrvl="contin" rectype="H"', 'name="RENT"', "'RENT': it is on no record type"),
-        ('rectype="H P"', 'rectype="H"', "'KIND': it tells record types apart, but is not on record type 'P'"),
-        ('recidvar="KIND"', 'recidvar="NONE"', "'NONE': it tells record types apart, but is not on"),
-        ("recidvar=", "old=", "no variable tells them apart"),
+        ('rectype="H P"', 'rectype="H"', "'KIND': it holds the record type of a line, but is not on record type 'P'"),
+        ('recidvar="KIND"', 'recidvar="NONE"', "'NONE': it holds the record type of a line, but is not on"),
+        ("recidvar=", "old=", "no variable holds a line's record type"),
         ("recGrp", "group", "declares no record group"),
         ("ISO-8859-1", "EBCDIC", "encoding: expected one of utf-8"),
         ("<catValu>9", "<catValu>" + "9" * 300, "is no code: printable text of at most 256 characters"),
@@ -162,7 +162,7 @@ def test_two_variables_that_tell_record_types(tmp_path: Path) -> None:
 def test_record_type_at_two_places(tmp_path: Path) -> None:
     kinds = [variable("KIND", form=Form.TEXT, start=place, record_types=(kind,)) for place, kind in enumerate("HP")]
     content = ddi_of(replace(TOWN, variables=tuple(kinds)))
-    assert "stands at more than one place of the line" in refused(written(tmp_path, "town.xml", content))
+    assert "has more than one position in the line" in refused(written(tmp_path, "town.xml", content))
 
 
 def test_no_variable(tmp_path: Path) -> None:

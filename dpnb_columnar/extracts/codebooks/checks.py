@@ -23,7 +23,7 @@ MOST_CODES = 1_000_000
 """Codes of all variables together."""
 
 LONGEST_LINE = 1_000_000
-"""Characters of a line of data; no variable may lie beyond."""
+"""Characters of a line of data; no variable may lie beyond them."""
 
 MOST_DECIMALS = 18
 """Implied decimals; a 64-bit float holds no more digits."""
@@ -89,7 +89,7 @@ def _codebook_faults(codebook: Codebook) -> Iterator[Fault]:
     if len(set(codebook.record_types)) < len(codebook.record_types):
         yield Fault("record types", "one appears twice")
     if codebook.record_types and codebook.record_type_variable is None:
-        yield Fault("record types", "no variable tells them apart")
+        yield Fault("record types", "no variable holds a line's record type")
 
 
 def _variable_faults(variable: Variable, record_types: Sequence[str]) -> Iterator[str]:
@@ -146,9 +146,9 @@ def _record_type_variable_faults(
     name = codebook.record_type_variable
     places = {(variable.start, variable.width) for variable in codebook.variables if variable.name == name}
     if all(variable.name != name for variable in variables):
-        yield Fault(shown(name), f"it tells record types apart, but is not on record type {shown(record_type)}")
+        yield Fault(shown(name), f"it holds the record type of a line, but is not on record type {shown(record_type)}")
     elif len(places) > 1:
-        yield Fault(shown(name), "it tells record types apart, but stands at more than one place of the line")
+        yield Fault(shown(name), "it holds the record type of a line, but has more than one position in the line")
 
 
 def _is_name(text: str) -> bool:

@@ -23,7 +23,7 @@
 
 ``decimals`` counts implied decimals. ``measure`` is ``continuous`` (amounts) or ``discrete`` (names); left out, a
 variable with codes is discrete and one without is continuous. ``columns`` is left out of every variable of a delimited
-extract. A variable that stands at different places on different record types is declared once for each. ``concept`` and
+extract. A variable that has different positions on different record types is declared once for each. ``concept`` and
 ``universe`` are texts for people.
 """
 
