@@ -6,31 +6,28 @@ One place where an engine is chosen. Whatever it is, the statistics are the same
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.engines.spark import SparkSource
-    from dpnb_columnar.counting.engines.spark_files import SparkFile
     from dpnb_columnar.counting.find_domain import FoundDomain
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.rows.frames import Frame
-    from dpnb_columnar.rows.parquet import ParquetSource
 
 PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^@]*:[^@]*@")
-"""In an address. What merely looks like one is refused as well."""
+"""A password in an address. What merely looks like one is refused as well."""
 
 
 class Engine(StrEnum):
-    """What counts the rows."""
+    """Engine that counts the rows."""
 
     LOCAL = "local"
     SPARK = "spark"
@@ -66,15 +63,36 @@ class Input(Rows, Protocol):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class OpenedRows:
+    """Rows that have every column of a domain, and the engine that counts them.
+
+    Attributes:
+        source: The rows, as the engine has opened them. Confidential.
+        domain: The domain to count in.
+        aggregate: Counts every cell of the domain over the source.
+    """
+
+    source: Any
+    domain: Domain
+    aggregate: Callable[[Any, Domain], Statistics]
+
+    def count(self) -> Statistics:
+        """Count every cell of the domain. Confidential."""
+        return self.aggregate(self.source, self.domain)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Counted:
     """Rows that have been counted before. Confidential."""
 
     statistics: Statistics
 
     def check(self, domain: Domain) -> Counted:
+        """Check nothing: whoever counted the rows has checked them."""
         return self
 
     def count(self) -> Statistics:
+        """Return the statistics. Confidential."""
         return self.statistics
 
 
@@ -98,24 +116,17 @@ class FrameInput:
             raise UsageError("a frame carries no domain; give domain=, such as dpnb_columnar.domain.read_domain makes")
         return find_domain((), dataset, label)
 
-    def check(self, domain: Domain) -> CheckedFrame:
+    def check(self, domain: Domain) -> OpenedRows:
+        """Check the frame's columns. No row is looked at.
+
+        Raises:
+            DataError: if the frame lacks a column, has one of the wrong type or two of one name, or if its query fails.
+        """
+        from dpnb_columnar.counting.engines.local import aggregate_frame
         from dpnb_columnar.rows.frames import open_frame
 
         open_frame(self.frame, domain)
-        return CheckedFrame(self.frame, domain)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class CheckedFrame:
-    """A frame that has every column of a domain."""
-
-    frame: Frame
-    domain: Domain
-
-    def count(self) -> Statistics:
-        from dpnb_columnar.counting.engines.local import aggregate_frame
-
-        return aggregate_frame(self.frame, self.domain)
+        return OpenedRows(self.frame, domain, aggregate_frame)
 
 
 @contextmanager
@@ -152,15 +163,27 @@ def opened_input(
     if engine is Engine.LOCAL:
         yield LocalFiles(data or (), checkpoint)
         return
+    from dpnb_columnar.counting.engines.spark_inputs import LazySession, SparkFiles, SparkTable
+
     with ExitStack() as stack:
-        session = _Session(stack, master)
+        session = LazySession(stack, master)
         yield SparkFiles(data or (), session) if table is None else SparkTable(table, session)
 
 
 class LocalFiles:
-    """Parquet files that Polars and DuckDB read."""
+    """Parquet files that Polars and DuckDB read.
+
+    Attributes:
+        files: The files.
+        checkpoint: Folder of checkpoints, if any.
+    """
 
     def __init__(self, data: Sequence[str], checkpoint: Path | None = None) -> None:
+        """Resolve paths and patterns.
+
+        Raises:
+            MissingInputError: if there is no such file.
+        """
         from dpnb_columnar.rows.parquet import resolve_files
 
         self.files = resolve_files(data)
@@ -168,128 +191,28 @@ class LocalFiles:
 
     @property
     def names(self) -> Sequence[str]:
+        """Absolute paths of the files."""
         return [str(file.resolve()) for file in self.files]
 
     def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+        """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
         from dpnb_columnar.counting.find_domain import find_domain
 
         return find_domain(self.files, dataset, label)
 
-    def check(self, domain: Domain) -> CheckedFiles:
+    def check(self, domain: Domain) -> OpenedRows:
+        """Check the columns in the files' footers.
+
+        Raises:
+            DataError: if a file lacks a column, has one of the wrong type, or is damaged.
+        """
         from dpnb_columnar.rows.parquet import open_parquet
 
-        return CheckedFiles(open_parquet(self.files, domain), domain, self.checkpoint)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedFiles:
-    """Parquet files that have every column of a domain."""
-
-    source: ParquetSource
-    domain: Domain
-    checkpoint: Path | None
-
-    def count(self) -> Statistics:
+        source = open_parquet(self.files, domain)
         if self.checkpoint is None:
             from dpnb_columnar.counting.engines.local import aggregate
 
-            return aggregate(self.source, self.domain)
+            return OpenedRows(source, domain, aggregate)
         from dpnb_columnar.counting.checkpoints import aggregate_by_file
 
-        return aggregate_by_file(self.source, self.domain, self.checkpoint)
-
-
-@dataclass(frozen=True)
-class _Session:
-    """A session of Spark that begins when it is first used."""
-
-    stack: ExitStack
-    master: str | None
-
-    @cached_property
-    def spark(self) -> Any:
-        from dpnb_columnar.counting.engines.spark_session import counting_session
-
-        return self.stack.enter_context(counting_session(self.master))
-
-
-@dataclass(frozen=True)
-class SparkFiles:
-    """Parquet files that Spark reads."""
-
-    data: Sequence[str]
-    session: _Session
-
-    @cached_property
-    def files(self) -> Sequence[Path]:
-        from dpnb_columnar.counting.engines.spark_files import is_address
-        from dpnb_columnar.rows.parquet import resolve_files
-
-        local = [item for item in self.data if not is_address(item)]
-        found = resolve_files(local) if local or not self.data else ()
-        if len(local) == len(self.data):
-            return found
-        return [*found, *(file.local for file in self._opened if file.local)]
-
-    @property
-    def names(self) -> Sequence[str]:
-        from dpnb_columnar.counting.engines.spark_files import is_address
-
-        if any(map(is_address, self.data)):
-            return [str(file.local or file.address) for file in self._opened]
-        return [str(file.resolve()) for file in self.files]
-
-    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
-        from dpnb_columnar.counting.find_domain import find_domain
-
-        opened = {} if dataset else {file.name: file for file in self._opened}
-        return find_domain([*opened], dataset, label, lambda name: opened[name].metadata)
-
-    def check(self, domain: Domain) -> CheckedSparkRows:
-        from dpnb_columnar.counting.engines.spark import open_files
-
-        return CheckedSparkRows(open_files(self.session.spark, self._opened, domain), domain)
-
-    @cached_property
-    def _opened(self) -> tuple[SparkFile, ...]:
-        from dpnb_columnar.counting.engines.spark_files import read_footers
-
-        return read_footers(self.session.spark, self.data)
-
-
-@dataclass(frozen=True)
-class SparkTable:
-    """A table or view in a catalog of Spark's."""
-
-    table: str
-    session: _Session
-    files: Sequence[Path] = ()
-
-    @property
-    def names(self) -> Sequence[str]:
-        return [f"table {self.table}" + (f" of {self.session.master}" if self.session.master else "")]
-
-    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
-        from dpnb_columnar.counting.find_domain import find_domain
-
-        if dataset is None:
-            raise UsageError(f"table {self.table}: carries no domain; name an entry of datasets.toml with --dataset")
-        return find_domain([], dataset, label)
-
-    def check(self, domain: Domain) -> CheckedSparkRows:
-        from dpnb_columnar.counting.engines.spark import open_table
-
-        return CheckedSparkRows(open_table(self.session.spark, self.table, domain), domain)
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedSparkRows:
-    """Files or a table that Spark has opened, with every column of a domain."""
-
-    source: SparkSource
-    domain: Domain
-
-    def count(self) -> Statistics:
-        from dpnb_columnar.counting.engines.spark import aggregate
-
-        return aggregate(self.source, self.domain)
+        return OpenedRows(source, domain, partial(aggregate_by_file, folder=self.checkpoint))

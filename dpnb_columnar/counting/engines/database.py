@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from dpnb_columnar.counting.inputs import OpenedRows
 from dpnb_columnar.counting.query_results import statistics_of
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
@@ -32,23 +33,15 @@ class DatabaseRows:
     query: str
     table: str | None = None
 
-    def check(self, domain: Domain) -> CheckedDatabaseRows:
-        """Leave every check to ``count``: before, the database is asked nothing."""
-        return CheckedDatabaseRows(self, domain)
+    def check(self, domain: Domain) -> OpenedRows:
+        """Leave every check to the count: before, the database is asked nothing."""
+        return OpenedRows(self, domain, _count)
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedDatabaseRows:
-    """Rows that a database counts in a domain."""
-
-    rows: DatabaseRows
-    domain: Domain
-
-    def count(self) -> Statistics:
-        """Count every cell of the domain; see ``count_table`` and ``count_query``."""
-        if self.rows.table is None:
-            return count_query(self.rows.database, self.rows.query, self.domain)
-        return count_table(self.rows.database, self.rows.table, self.domain)
+def _count(rows: DatabaseRows, domain: Domain) -> Statistics:
+    if rows.table is None:
+        return count_query(rows.database, rows.query, domain)
+    return count_table(rows.database, rows.table, domain)
 
 
 @confined()

@@ -1,0 +1,105 @@
+"""Files and tables that Spark reads, as rows to count. CONFIDENTIAL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from dpnb_columnar.counting.engines.spark import aggregate, open_files, open_table
+from dpnb_columnar.counting.engines.spark_files import SparkFile, is_address, read_footers
+from dpnb_columnar.counting.engines.spark_session import counting_session
+from dpnb_columnar.counting.find_domain import FoundDomain, find_domain
+from dpnb_columnar.counting.inputs import OpenedRows
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.rows.parquet import resolve_files
+
+
+@dataclass(frozen=True)
+class LazySession:
+    """A session of Spark that begins when it is first used."""
+
+    stack: ExitStack
+    master: str | None
+
+    @cached_property
+    def spark(self) -> Any:
+        """The session."""
+        return self.stack.enter_context(counting_session(self.master))
+
+
+@dataclass(frozen=True)
+class SparkFiles:
+    """Parquet files that Spark reads."""
+
+    data: Sequence[str]
+    session: LazySession
+
+    @cached_property
+    def files(self) -> Sequence[Path]:
+        """Those of this machine's files that are read; no output may replace them."""
+        local = [item for item in self.data if not is_address(item)]
+        files = resolve_files(local) if local or not self.data else ()
+        if len(local) == len(self.data):
+            return files
+        return [*files, *(file.local for file in self._opened if file.local)]
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Absolute paths and addresses of the files."""
+        if any(map(is_address, self.data)):
+            return [str(file.local or file.address) for file in self._opened]
+        return [str(file.resolve()) for file in self.files]
+
+    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+        """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
+        opened = {} if dataset else {file.name: file for file in self._opened}
+        return find_domain([*opened], dataset, label, lambda name: opened[name].metadata)
+
+    def check(self, domain: Domain) -> OpenedRows:
+        """Check the columns in the files' footers.
+
+        Raises:
+            DataError: if a file lacks a column, has one of the wrong type, or is damaged.
+        """
+        return OpenedRows(open_files(self.session.spark, self._opened, domain), domain, aggregate)
+
+    @cached_property
+    def _opened(self) -> tuple[SparkFile, ...]:
+        return read_footers(self.session.spark, self.data)
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    """A table or view in a catalog of Spark's."""
+
+    table: str
+    session: LazySession
+    files: Sequence[Path] = ()
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The table, and the cluster where one is named."""
+        return [f"table {self.table}" + (f" of {self.session.master}" if self.session.master else "")]
+
+    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+        """Take the domain of a catalogue entry, since a table carries none.
+
+        Raises:
+            UsageError: if no entry is named.
+        """
+        if dataset is None:
+            raise UsageError(f"table {self.table}: carries no domain; name an entry of datasets.toml with --dataset")
+        return find_domain([], dataset, label)
+
+    def check(self, domain: Domain) -> OpenedRows:
+        """Check the table's columns.
+
+        Raises:
+            DataError: if the table lacks a column, or has one of the wrong type.
+        """
+        return OpenedRows(open_table(self.session.spark, self.table, domain), domain, aggregate)

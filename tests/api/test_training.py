@@ -1,0 +1,148 @@
+"""One story of a release: it is planned once, and its steps follow one another in the order of the proof."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.flowers import estimator, flowers
+from support.people import people_domain
+from support.running import Run
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.budget import Approximate, Budget, Neighbours
+from dpnb_columnar.counting.inputs import Counted
+from dpnb_columnar.ledger import Ledger
+from dpnb_columnar.ledger.payment import ChargedRun, Payment, payment_for
+from dpnb_columnar.mechanisms import plan as planning
+from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.training import Output, train
+
+LEDGER = Path("people.ledger")
+
+
+@pytest.fixture
+def ledger(people_file: Path) -> Path:
+    with Ledger.create(LEDGER) as opened:
+        opened.open_account("people", Approximate(Fraction(9), Fraction(0)), Neighbours.ADD_REMOVE)
+    return LEDGER
+
+
+@pytest.fixture
+def divided(monkeypatch: pytest.MonkeyPatch) -> list[Budget]:
+    """Budgets that have been divided: one for every plan that was made."""
+    budgets: list[Budget] = []
+
+    def noted(requests: Sequence[Any], budget: Budget) -> Any:
+        budgets.append(budget)
+        return composed(requests, budget)
+
+    composed = planning.compose
+    monkeypatch.setattr(planning, "compose", noted)
+    return budgets
+
+
+DOORS: dict[str, Callable[[Path, Run], object]] = {
+    "dpnb.train": lambda file, run: dpnb.train(file, epsilon="0.5"),
+    "dpnb.train, charged": lambda file, run: dpnb.train(file, epsilon="0.5", ledger=LEDGER),
+    "dpnb.release": lambda file, run: dpnb.release(dpnb.aggregate(file), epsilon="0.5"),
+    "dpnb.release, charged": lambda file, run: dpnb.release(dpnb.aggregate(file), epsilon="0.5", ledger=LEDGER),
+    "fit": lambda file, run: estimator(epsilon="0.5").fit(*flowers(100)),
+    "train": lambda file, run: run("train", file, "--epsilon", "0.5"),
+    "train --ledger": lambda file, run: run("train", file, "--epsilon", "0.5", "--ledger", LEDGER),
+    "train --dry-run": lambda file, run: run("train", file, "--epsilon", "0.5", "--ledger", LEDGER, "--dry-run"),
+    "plan": lambda file, run: run("plan", file, "--epsilon", "0.5", "--no-advice"),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_release_is_planned_once(door: str, ledger: Path, people_file: Path, run: Run, divided: list[Budget]) -> None:
+    DOORS[door](people_file, run)
+    assert divided == [Budget(Fraction(1, 2))]
+
+
+def test_the_verb_release_plans_once(ledger: Path, people_file: Path, run: Run, divided: list[Budget]) -> None:
+    run("aggregate", people_file, "--output", "people.statistics.parquet")
+    assert not divided
+    run("release", "people.statistics.parquet", "--output", "m.json", "--epsilon", "0.5", "--ledger", ledger)
+    assert divided == [Budget(Fraction(1, 2))]
+
+
+class Noted(Output):
+    """An output that notes what is done."""
+
+    def __init__(self) -> None:
+        self.steps: list[str] = []
+
+    @contextmanager
+    def reserved(self, run: str | None) -> Iterator[None]:
+        self.steps.append("reserve")
+        yield
+        self.steps.append("free")
+
+    def check(self) -> None:
+        self.steps.append("check the output")
+
+    def announce(self, plan: Any, payment: Payment | None) -> None:
+        self.steps.append("announce")
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        self.steps.append(name)
+        yield
+
+    def keep(self, model: Any) -> None:
+        self.steps.append("write")
+
+    def keep_again(self, model: Any, run: str) -> None:
+        self.steps.append("write again")
+
+
+def test_plan_pay_count_release_keep(ledger: Path, people_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The spend is durable before noise is drawn, and the ledger has the model before the output has it."""
+    output = Noted()
+
+    class Rows(Counted):
+        def check(self, domain: Any) -> Counted:
+            output.steps.append("check the rows")
+            return super().check(domain)
+
+    def noted(place: Any, name: str, step: str) -> None:
+        function = getattr(place, name)
+
+        def call(*arguments: Any) -> Any:
+            output.steps.append(step)
+            return function(*arguments)
+
+        monkeypatch.setattr(place, name, call)
+
+    statistics = dpnb.aggregate(people_file)
+    planned = plan(people_domain(), Budget(Fraction(1, 2)))
+    payment = payment_for(planned, ledger, ("people.parquet",), run="once")
+    noted(Payment, "admit", "ask the ledger")
+    noted(Ledger, "spend", "spend")
+    noted(ChargedRun, "keep", "keep")
+    monkeypatch.setattr(
+        "dpnb_columnar.training.release", lambda *given: [output.steps.append("draw"), release(*given)][1]
+    )
+    first = train(planned, Rows(statistics), payment, output=output)
+    before = ["reserve", "ask the ledger", "check the output", "check the rows", "announce", "counting", "releasing"]
+    assert output.steps == [*before, "spend", "draw", "keep", "write", "free"]
+
+    output.steps.clear()
+    assert train(planned, Rows(statistics), payment, output=output) == first
+    assert output.steps == ["reserve", "ask the ledger", "write again", "free"]
+
+
+def test_statistics_of_another_domain_are_not_released(people_file: Path) -> None:
+    statistics = dpnb.aggregate(people_file)
+    other = people_domain(
+        {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": {"k": {"values": ["p", "q"]}}}
+    )
+    with pytest.raises(ValueError, match="another domain"):
+        release(statistics, plan(other, Budget(Fraction(1))))
