@@ -15,7 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpnb_columnar.counting.engines.local import aggregate
-from dpnb_columnar.counting.statistics import Statistics, assemble, cells_part, parts_of
+from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.statistics import Statistics, assemble, cells_part
 from dpnb_columnar.counting.statistics_files import VERSION, load_statistics, save_statistics
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.errors import DataError, Error, OutputError
@@ -75,7 +76,7 @@ def _identity(source: ParquetSource) -> tuple[frozenset[str], int]:
     import polars as pl
 
     try:
-        return parts_of(source.files), source.files[0].stat().st_mtime_ns
+        return file_parts(source.files), source.files[0].stat().st_mtime_ns
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise source.unreadable() from None
 

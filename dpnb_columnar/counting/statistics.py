@@ -1,22 +1,24 @@
-"""CONFIDENTIAL. The sufficient statistics of a data set: one exact count per (attribute, class, code).
+"""Define the sufficient statistics of a data set: one exact count per (attribute, class, code). CONFIDENTIAL.
 
-Additive: the statistics of two sets of rows are the sum of their counts. So shards, files and engines combine by
-adding.
+Statistics are additive: those of two disjoint sets of rows together are the sum of their counts. So shards, files and
+engines combine by adding.
+
+So that no row is counted twice when statistics are added, they carry digests of the files or counts that they were made
+from, called parts. A digest discloses nothing beyond the statistics beside it; both are confidential.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpnb_columnar.counting.file_parts import digest_blocks
 from dpnb_columnar.domain import Categorical, Domain, Numeric, digest
-from dpnb_columnar.errors import DataError, shown
+from dpnb_columnar.errors import shown
 from dpnb_columnar.sensitivity import RunLengthColumn
 from dpnb_columnar.sensitivity.column import LARGEST_SIZE
 
@@ -49,9 +51,9 @@ class Statistics:
         class_counts: Shape (classes,), int64.
         columns: Per numeric attribute, one sorted run-length column per class, in grid codes.
         tables: Per categorical attribute, shape (classes, categories), int64.
-        parts: Digests of what was counted (``parts.py``); empty where that is not known. Not compared: equal counts are
-            equal statistics.
-        summands: Digests of the counts of statistics that these are the sum of; empty where they are no sum.
+        parts: Digests of the files or counts that these were made from; empty where these are not known.
+            Not compared: equal counts are equal statistics.
+        summands: Digests of the counts of the statistics that were added up to these; empty if none were.
     """
 
     domain: Domain
@@ -71,11 +73,11 @@ class Statistics:
         return isinstance(other, Statistics) and digest(self.domain) == digest(other.domain) and _equal(self, other)
 
     def __add__(self, other: Statistics) -> Statistics:
-        """Statistics of both sets of rows together.
+        """Return the statistics of both sets of rows together.
 
         Raises:
-            ValueError: The domains differ, both have counted the same part, or their counts, or those of statistics
-                they are sums of, are the same.
+            ValueError: if the domains differ, if both have counted the same part, or if their counts, or the counts of
+                statistics that were added up to them, are the same.
         """
         if digest(self.domain) != digest(other.domain):
             raise ValueError("statistics of different domains cannot be added")
@@ -89,29 +91,29 @@ class Statistics:
         return replace(assemble(self.domain, [*mine, *others], self.parts | other.parts), summands=first | second)
 
     def __sub__(self, other: Statistics) -> Statistics:
-        """Statistics of the rows of the first that are not in the second, which must be some of them.
+        """Return the statistics of those rows of the first that are not in the second, a subset of the first's rows.
 
         Raises:
-            ValueError: The domains differ, or a count would fall below zero.
+            ValueError: if the domains differ, or a count would fall below zero.
         """
-        taken = [Cells(cell.attribute, cell.classes, cell.codes, -cell.counts) for cell in other.cells()]
+        removed = [Cells(cell.attribute, cell.classes, cell.codes, -cell.counts) for cell in other.cells()]
         if digest(self.domain) != digest(other.domain):
             raise ValueError("statistics of different domains cannot be subtracted")
-        # What was taken away is no longer in there, and may be added again.
+        # Rows that were subtracted are no longer counted, and may be added again.
         parts, summands = self.parts - other.parts, self.summands - other.summands - cells_part(other.cells())
-        return replace(assemble(self.domain, [*self.cells(), *taken], parts), summands=summands)
+        return replace(assemble(self.domain, [*self.cells(), *removed], parts), summands=summands)
 
     def cells(self) -> list[Cells]:
-        """The long form: class counts first, then the attributes in declared order, zero counts left out."""
-        found = [_cells(None, [(0, count) for count in self.class_counts])]
+        """Return the long form: class counts first, then the attributes in declared order, zero counts left out."""
+        cells = [_cells(None, [(0, count) for count in self.class_counts])]
         for attribute in self.domain.attributes:
             name = attribute.name
             if isinstance(attribute, Numeric):
-                found.append(_cells(name, [(column.codes, column.counts) for column in self.columns[name]]))
+                cells.append(_cells(name, [(column.codes, column.counts) for column in self.columns[name]]))
             else:
                 codes = np.arange(attribute.size)
-                found.append(_cells(name, [(codes, counts) for counts in self.tables[name]]))
-        return found
+                cells.append(_cells(name, [(codes, counts) for counts in self.tables[name]]))
+        return cells
 
 
 def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = frozenset()) -> Statistics:
@@ -119,37 +121,46 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
 
     Args:
         domain: The domain that the cells belong to.
-        cells: Any number of cells per attribute, in any order.
-        parts: Digests of what was counted.
+        cells: Any number of cells per attribute, in any order. Confidential.
+        parts: Digests of the rows that were counted.
 
     Raises:
-        ValueError: A cell lies outside the domain, a count is below zero, or an attribute's counts do not add up to the
-            class counts. The message holds no count.
+        ValueError: if a cell lies outside the domain, a count is below zero, or an attribute's counts do not add up to
+            the class counts. The message holds no count.
     """
-    found: dict[str | None, list[Cells]] = {None: []} | {attribute.name: [] for attribute in domain.attributes}
+    by_attribute: dict[str | None, list[Cells]] = {None: []} | {attribute.name: [] for attribute in domain.attributes}
     for cell in cells:
-        if cell.attribute not in found:
+        if cell.attribute not in by_attribute:
             raise ValueError(f"attribute {shown(cell.attribute)} is not in the domain {domain.name!r}")
-        found[cell.attribute].append(cell)
+        by_attribute[cell.attribute].append(cell)
     size = len(domain.classes)
-    class_counts = _dense(None, found[None], size, 1)[:, 0]
+    class_counts = _dense(None, by_attribute[None], size, 1)[:, 0]
     columns: dict[str, tuple[RunLengthColumn, ...]] = {}
     tables: dict[str, Integers] = {}
     for attribute in domain.attributes:
         name = attribute.name
         if isinstance(attribute, Categorical):
-            tables[name] = _dense(name, found[name], size, attribute.size)
+            tables[name] = _dense(name, by_attribute[name], size, attribute.size)
             totals = tables[name].sum(axis=1)
         else:
-            columns[name] = _columns(name, found[name], size, attribute.cells)
+            columns[name] = _columns(name, by_attribute[name], size, attribute.cells)
             totals = np.array([column.size for column in columns[name]])
         if not np.array_equal(totals, class_counts):
             raise ValueError(f"counts of attribute {name!r} do not add up to the class counts")
     return Statistics(domain, class_counts, columns, tables, parts)
 
 
+def cells_part(cells: Sequence[Cells]) -> frozenset[str]:
+    """Return the digest of counts whose rows are not known, such as the result of a query; empty if all are zero."""
+    blocks = []
+    for cell in cells:
+        blocks.append(repr(cell.attribute).encode())
+        blocks += [array.tobytes() for array in (cell.classes, cell.codes, cell.counts)]
+    return frozenset([digest_blocks("cells", blocks)] if any(cell.counts.any() for cell in cells) else [])
+
+
 def _cells(attribute: str | None, per_class: list[tuple[object, object]]) -> Cells:
-    """Long form of one attribute from (codes, counts) per class, without zero counts."""
+    """Return the long form of one attribute from (codes, counts) per class, without zero counts."""
     pairs = [(np.atleast_1d(np.asarray(codes)), np.atleast_1d(np.asarray(counts))) for codes, counts in per_class]
     classes = np.repeat(np.arange(len(pairs)), [len(codes) for codes, _ in pairs])
     codes = np.concatenate([codes for codes, _ in pairs])
@@ -159,7 +170,17 @@ def _cells(attribute: str | None, per_class: list[tuple[object, object]]) -> Cel
 
 
 def _joined(name: str | None, parts: list[Cells], classes: int, last: int) -> tuple[Integers, Integers, Integers]:
-    """Distinct (class, code) pairs in order with their summed counts, checked against the domain."""
+    """Return the distinct (class, code) pairs in order with their summed counts.
+
+    Args:
+        name: The attribute; None for the classes.
+        parts: Its cells.
+        classes: Number of classes.
+        last: Largest code of the attribute.
+
+    Raises:
+        ValueError: if a cell lies outside the domain, a sum is below zero, or there are too many rows.
+    """
     empty = np.zeros(0, dtype=np.int64)
     klass, code, count = (
         np.concatenate([empty, *(getattr(part, field) for part in parts)]) for field in ("classes", "codes", "counts")
@@ -203,68 +224,3 @@ def _equal(first: Statistics, second: Statistics) -> bool:
         and np.array_equal(one.counts, two.counts)
         for one, two in pairs
     )
-
-
-# MERGED FROM dpnb_columnar/counting/statistics.py: Which rows some statistics have counted, as digests: so that none
-# are counted twice when statistics are added. A digest tells nothing that the statistics beside it do not tell; both
-# are confidential.
-
-MAGIC = b"PAR1"
-TRAILER = 8
-"""Bytes at the end of a Parquet file: the length of its footer, and the magic."""
-
-
-def parts_of(files: Iterable[Path]) -> frozenset[str]:
-    """Digests of some Parquet files. Files without rows have none: they may be counted any number of times.
-
-    Raises:
-        DataError: One is not a whole Parquet file.
-        OSError: One cannot be read.
-    """
-    import polars as pl
-
-    return frozenset(
-        _file_part(file) for file in files if pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
-    )
-
-
-def cells_part(cells: Sequence[Cells]) -> frozenset[str]:
-    """Digest of counts whose origin is not known, such as the result of a query; none of no rows."""
-    written = []
-    for cell in cells:
-        written.append(repr(cell.attribute).encode())
-        written += [array.tobytes() for array in (cell.classes, cell.codes, cell.counts)]
-    return frozenset([_digest("cells", written)] if any(cell.counts.any() for cell in cells) else [])
-
-
-def _file_part(file: Path) -> str:
-    """Digest of a Parquet file: of its length and its footer, which holds the place and size of every column chunk.
-
-    A copy has the same digest under any name. Two files of different rows have different ones, unless every column of
-    every row group takes the same room and shows the same extremes.
-
-    Raises:
-        DataError: It is not a whole Parquet file.
-        OSError: It cannot be read.
-    """
-    with file.open("rb") as stream:
-        size = stream.seek(0, 2)
-        stream.seek(max(size - TRAILER, 0))
-        trailer = stream.read()
-        length = int.from_bytes(trailer[:4], "little") + TRAILER
-        if trailer[4:] != MAGIC or length > size:
-            raise DataError(f"{file}: not a complete Parquet file (damaged or cut short); write or copy it again")
-        stream.seek(size - length)
-        return footer_part(size, stream.read())
-
-
-def footer_part(size: int, footer: bytes) -> str:
-    """The digest of a Parquet file of this length, from its footer and what is behind that (``TRAILER``)."""
-    return _digest("parquet", [size.to_bytes(8, "little"), footer])
-
-
-def _digest(kind: str, blocks: Iterable[bytes]) -> str:
-    digest = hashlib.sha256()
-    for block in blocks:
-        digest.update(len(block).to_bytes(8, "little") + block)
-    return f"{kind}:{digest.hexdigest()}"

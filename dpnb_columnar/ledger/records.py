@@ -58,7 +58,7 @@ class Account:
         dataset: Its name.
         limit: What all releases together may cost; delta 0 for pure ones only.
         neighbours: The relation that every release from it is stated in.
-        parts: Digests of the files it is bound to (``counting.statistics.parts_of``), confidential; None if it is not.
+        parts: Digests of the files it is bound to (``counting.file_parts``), confidential; None if it is not.
         spent: What all releases have cost so far.
     """
 

@@ -17,7 +17,7 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Neighbours
-from dpnb_columnar.counting.statistics import parts_of
+from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.ledger import Ledger
 
 LEDGER = Path("people.ledger")
@@ -167,7 +167,7 @@ def test_statistics_are_charged_like_the_rows_they_count(ledger: Path, people_fi
 def test_an_account_bound_to_files_pays_for_no_others(people_file: Path, run: Run) -> None:
     with Ledger.create(LEDGER) as opened:
         limit = Approximate(Fraction(1), Fraction(0))
-        opened.open_account("people", limit, Neighbours.ADD_REMOVE, parts_of([people_file]))
+        opened.open_account("people", limit, Neighbours.ADD_REMOVE, file_parts([people_file]))
     write_people(Path("others.parquet"), people(500, seed=3))
     told = run("train", "others.parquet", "--account", "people", "--ledger", LEDGER, expected=65).err
     assert "bound to other files" in told

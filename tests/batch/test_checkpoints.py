@@ -24,7 +24,8 @@ from support.people import people, people_domain
 from dpnb_columnar.counting import checkpoints
 from dpnb_columnar.counting.checkpoints import aggregate_by_file
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import Statistics, parts_of
+from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, OutputError
@@ -223,11 +224,11 @@ def test_a_file_that_changed_is_counted_anew(source: ParquetSource, tmp_path: Pa
     }
     frame.write_parquet(source.files[0], **plain)
     aggregate_by_file(source, PEOPLE, tmp_path / "kept")
-    part = parts_of(source.files[:1])
+    part = file_parts(source.files[:1])
     corrected = frame.with_columns(pl.col("age").reverse() // 2)
     corrected.write_parquet(source.files[0], **plain)
     os.utime(source.files[0], ns=(0, 10**18))
-    assert parts_of(source.files[:1]) == part
+    assert file_parts(source.files[:1]) == part
     counted.clear()
     found = aggregate_by_file(source, PEOPLE, tmp_path / "kept")
     assert counted == ["part-0.parquet"]

@@ -16,7 +16,7 @@ from support.people import people
 from support.running import Run
 
 from dpnb_columnar.budget import Approximate, Neighbours
-from dpnb_columnar.counting.statistics import parts_of
+from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.ledger import Ledger, storage
 from dpnb_columnar.runtime import outputs
 
@@ -46,7 +46,7 @@ def test_an_account_may_be_bound_to_the_contents_of_files(people_file: Path, run
     assert "bound to files" in ended.out
     assert "keep it as confidential as the rows" in ended.err
     with Ledger(FILE) as ledger:
-        assert ledger.account("people").parts == parts_of([people_file, Path("more.parquet")])
+        assert ledger.account("people").parts == file_parts([people_file, Path("more.parquet")])
 
 
 @pytest.mark.parametrize(

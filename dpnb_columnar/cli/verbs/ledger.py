@@ -202,14 +202,14 @@ def _parts(bind: list[str] | None) -> frozenset[str] | None:
     """Digests of the files that an account is bound to."""
     if not bind:
         return None
-    from dpnb_columnar.counting.statistics import parts_of
+    from dpnb_columnar.counting.file_parts import file_parts
     from dpnb_columnar.errors import DataError
     from dpnb_columnar.rows.parquet import read_metadata, resolve_files
 
     files = resolve_files(bind)
     for file in files:
         read_metadata(file)  # says what is wrong with a file that is not Parquet
-    parts = parts_of(files)
+    parts = file_parts(files)
     if not parts:
         raise DataError(f"{', '.join(bind)}: no rows; bind the account to the files that train is to count")
     return parts

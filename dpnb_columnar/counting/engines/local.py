@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from dpnb_columnar.counting.engines import polars
-from dpnb_columnar.counting.statistics import Statistics, assemble, parts_of
+from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.column_kinds import Kind
@@ -40,7 +41,7 @@ def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
     if others or not by_text:
         cells += polars.count_cells(source, domain, others, classes=not by_text)
     try:
-        return assemble(domain, cells, parts_of(source.files))
+        return assemble(domain, cells, file_parts(source.files))
     except OSError:
         raise source.unreadable() from None
     except ValueError as error:

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from dpnb_columnar.counting.engines.spark_java import hadoop
-from dpnb_columnar.counting.statistics import MAGIC, TRAILER, footer_part
+from dpnb_columnar.counting.file_parts import MAGIC, footer_part, read_footer
 from dpnb_columnar.domain.metadata import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.parquet import resolve_files
@@ -42,7 +42,7 @@ class SparkFile:
         address: Its address in Spark's form.
         metadata: The entry of its key-value metadata that holds a domain, if there is one.
         schema: Name and type of each column.
-        part: Its digest (``statistics.footer_part``); None for a file without rows.
+        part: Its digest (``file_parts.footer_part``); None for a file without rows.
     """
 
     name: str
@@ -136,16 +136,15 @@ def _read_footer(session: Any, name: str, path: Any) -> SparkFile:
         size = system.getFileStatus(path).getLen()
         stream = system.open(path)
         try:
-            stream.seek(max(size - TRAILER, 0))
-            trailer = bytes(stream.readNBytes(TRAILER))
-            length = int.from_bytes(trailer[:4], "little") + TRAILER
-            if trailer[4:] != MAGIC or length > size:
-                raise _not_parquet(name)
-            stream.seek(size - length)
-            footer = bytes(stream.readNBytes(length))
+            footer = read_footer(size, lambda start, length: _read(stream, start, length), name)
         finally:
             stream.close()
     return _parse_footer(name, str(path.toString()), size, footer)
+
+
+def _read(stream: Any, start: int, length: int) -> bytes:
+    stream.seek(start)
+    return bytes(stream.readNBytes(length))
 
 
 def _parse_footer(name: str, address: str, size: int, footer: bytes) -> SparkFile:
@@ -158,7 +157,7 @@ def _parse_footer(name: str, address: str, size: int, footer: bytes) -> SparkFil
         metadata = pl.read_parquet_metadata(io.BytesIO(alone))
         rows = pq.read_metadata(pa.BufferReader(alone)).num_rows
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
-        raise _not_parquet(name) from None
+        raise DataError(f"{name}: not a complete Parquet file (damaged or cut short); write or copy it again") from None
     carried = {key: value for key, value in metadata.items() if key == DOMAIN_KEY}
     return SparkFile(name, address, carried, dict(schema), footer_part(size, footer) if rows else None)
 
@@ -174,7 +173,3 @@ def _file_system_errors(name: str) -> Iterator[None]:
         raise MissingInputError(
             f"{name}: cannot be opened by Spark; check the address, its permissions, and that Spark has its file system"
         ) from None
-
-
-def _not_parquet(name: str) -> DataError:
-    return DataError(f"{name}: not a complete Parquet file (damaged or cut short); write or copy it again")
