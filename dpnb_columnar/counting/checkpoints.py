@@ -1,9 +1,10 @@
-"""CONFIDENTIAL. Counting file by file, each file's statistics kept: a run that was killed goes on where it was.
+"""Count file by file with checkpoints, so that a run that was killed continues where it stopped. CONFIDENTIAL.
 
-A checkpoint is a statistics file, private to its owner, in a folder that is private as well. Its name is a digest of
-the domain, the version of statistics, and the file that was counted: what ``parts.py`` takes of it, and when it was
-last written, since that digest alone does not see a value changed in place. What it counted stands in its parts, beside
-the digest of its own counts; so one that is damaged, or was given another's name, is found out and counted anew.
+A checkpoint is a statistics file of one Parquet file, private to its owner, in a folder that is private as well. Its
+name is a digest of the domain, the version of statistics, the Parquet file's own digest, and the time when that file
+was last written, since its digest alone does not change with a value that is changed in place. Its parts are the
+Parquet file's digest and the digest of the checkpoint's own counts; so a checkpoint that is damaged, or was renamed, is
+detected, and its file counted anew.
 """
 
 from __future__ import annotations
@@ -29,26 +30,26 @@ PRIVATE_FOLDER = 0o700
 
 @confined()
 def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path) -> Statistics:
-    """Count every cell of the domain over the rows of the source, as ``aggregate`` does and with the same result.
+    """Count every cell of the domain over the rows of Parquet files, with the same result as ``local.aggregate``.
 
-    Files that the folder has a checkpoint of are not counted again. Several runs may share a folder. Of all counts, the
-    sum so far and one file's are in memory.
+    Files that have a checkpoint in the folder are not counted again. Several runs may share a folder. Memory holds the
+    sum so far and the counts of one file.
 
     Args:
         source: Checked Parquet files.
         domain: The domain to count in.
-        folder: Where checkpoints are; created if it is not there. CONFIDENTIAL.
+        folder: Folder of the checkpoints; created if it does not exist. CONFIDENTIAL.
 
     Raises:
-        DataError: A file is damaged, or changed while it was read.
-        OutputError: The folder is not private, or cannot be written to.
+        DataError: if a file is damaged, or changes while it is read.
+        OutputError: if the folder is not private, or cannot be written to.
     """
     _prepare(folder)
     total = assemble(domain, ())
     for file in source.files:
         counted = _counted(ParquetSource((file,), source.types), domain, folder)
         try:
-            # Not by +, which refuses a part that is in both: copies of a file count as they do all at once.
+            # Not by +, which refuses a part that is in both: copies of a file count here as they do in one run.
             total = assemble(domain, [*total.cells(), *counted.cells()], total.parts | counted.parts)
         except ValueError as error:
             raise DataError(f"{source.names}: {error}") from None
@@ -56,14 +57,14 @@ def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path) -> St
 
 
 def _counted(source: ParquetSource, domain: Domain, folder: Path) -> Statistics:
-    """The statistics of one file, from its checkpoint or by counting."""
+    """Return the statistics of one file, from its checkpoint or by counting."""
     part, written = _identity(source)
-    if not part:  # without rows there is nothing to keep
+    if not part:  # a file without rows
         return aggregate(source, domain)
     checkpoint = folder / _name(domain, part, written)
-    found = _kept(checkpoint, domain, part)
-    if found is not None:
-        return found
+    saved = _load(checkpoint, domain, part)
+    if saved is not None:
+        return saved
     counted = aggregate(source, domain)
     if counted.parts != part or _identity(source) != (part, written):
         raise DataError(f"{source.names}: changed while it was read; start again when it is complete")
@@ -72,7 +73,7 @@ def _counted(source: ParquetSource, domain: Domain, folder: Path) -> Statistics:
 
 
 def _identity(source: ParquetSource) -> tuple[frozenset[str], int]:
-    """What tells a file from others and from what it was before: its part, and its time of writing in nanoseconds."""
+    """Return a file's digest, empty for one without rows, and the time of its last writing in nanoseconds."""
     import polars as pl
 
     try:
@@ -86,22 +87,22 @@ def _name(domain: Domain, part: frozenset[str], written: int) -> str:
     return f"{hashlib.sha256(text.encode()).hexdigest()}.statistics.parquet"
 
 
-def _kept(checkpoint: Path, domain: Domain, part: frozenset[str]) -> Statistics | None:
-    """What a checkpoint holds; None if there is none that can be trusted."""
+def _load(checkpoint: Path, domain: Domain, part: frozenset[str]) -> Statistics | None:
+    """Load the statistics of a checkpoint; None where it does not exist, or is not the checkpoint of this file."""
     if not checkpoint.is_file():
         return None
     try:
-        found = load_statistics(checkpoint, domain)
+        saved = load_statistics(checkpoint, domain)
     except Error:
         return None
-    return replace(found, parts=part) if found.parts == part | cells_part(found.cells()) else None
+    return replace(saved, parts=part) if saved.parts == part | cells_part(saved.cells()) else None
 
 
 def _prepare(folder: Path) -> None:
-    """See to it that the folder is there and private, and that killed runs have left nothing unfinished in it.
+    """Create the folder if it does not exist, check that it is private, and remove what killed runs left unfinished.
 
     Raises:
-        OutputError: With the remedy.
+        OutputError: if the folder cannot be created, is not a folder, or is open to others.
     """
     try:
         if not folder.exists():

@@ -1,4 +1,7 @@
-"""CONFIDENTIAL. Counts in files from elsewhere, CSV or Parquet, read within bounds of size."""
+"""Read counts from files of any origin, and check the result of ``sql statistics`` against a domain. CONFIDENTIAL.
+
+A CSV or Parquet file may unpack to far more than its own size, so what is read into memory is bounded.
+"""
 
 from __future__ import annotations
 
@@ -19,26 +22,125 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-# MERGED FROM dpnb_columnar/counting/query_results.py: CONFIDENTIAL. Statistics that a database has counted: the
-# result of ``sql statistics``, checked against a domain.
-
 NUMBERS = ("class", "code", "count")
 COLUMNS = ("attribute", *NUMBERS, "domain")
-"""Columns of the result, in any order and in upper or lower case."""
+"""Columns of the result of ``sql statistics``, in any order and in upper or lower case."""
+
+LARGEST_TABLE = 2**31
+"""Bytes of the columns of a statistics file, unpacked; a file that is large itself may have more."""
+
+LARGEST_RATIO = 64
+"""Largest ratio of a file's unpacked columns to the file itself, where the columns are larger than ``LARGEST_TABLE``.
+Statistics of a hundred million cells unpack to seven to twelve times the size of their file."""
+
+BYTES_OF_A_CELL = 28
+"""Bytes of a row of a statistics file in memory: three numbers, and the place of a text in a dictionary."""
+
+LARGEST_RESULT = 2**29
+"""Bytes of the result of a query as CSV, unpacked."""
+
+GZIP_SIGNATURE = b"\x1f\x8b"
+
+
+def read_delimited(path: Path) -> pl.DataFrame:
+    """Read a CSV file with a header line, compressed with gzip or not; every field as text.
+
+    Raises:
+        DataError: if the file cannot be read, is not such a file, or is larger than any result.
+    """
+    import polars as pl
+
+    problem = DataError(f"{path}: not a CSV file with the header {','.join(COLUMNS)}; export the query's result anew")
+    try:
+        content = _content(path)
+        if not content[:2].isalpha():  # Polars would unpack a file that begins like a compressed one
+            raise problem
+        return pl.read_csv(content, infer_schema=False)
+    except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error):
+        raise problem from None
+
+
+def _content(path: Path) -> bytes:
+    """Read the bytes of a file, unpacked where it is compressed with gzip, without a byte order mark.
+
+    Raises:
+        DataError: if they are more than ``LARGEST_RESULT``.
+        OSError, EOFError, zlib.error: if they cannot be read.
+    """
+    with path.open("rb") as raw:
+        compressed = raw.read(len(GZIP_SIGNATURE)) == GZIP_SIGNATURE
+        raw.seek(0)
+        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if compressed else raw
+        content = stream.read(LARGEST_RESULT + 1)
+    if len(content) > LARGEST_RESULT:
+        raise DataError(f"{path}: larger than {LARGEST_RESULT >> 20} MiB; export the query's result as Parquet")
+    return content.removeprefix(codecs.BOM_UTF8)
+
+
+def read_table(path: Path) -> pa.Table:
+    """Read the columns of counts from a Parquet file, texts as dictionaries, with the file's metadata.
+
+    Raises:
+        OSError, pyarrow.ArrowException: if the file cannot be read.
+        ValueError: if a column has another type than statistics have, or is larger than statistics in such a file.
+    """
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as file:
+        names, texts = _count_columns(file)
+        groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
+        unpacked = max(BYTES_OF_A_CELL * file.metadata.num_rows, sum(group.total_byte_size for group in groups))
+    most = max(LARGEST_TABLE, LARGEST_RATIO * path.stat().st_size)
+    if unpacked > most:
+        raise ValueError("more than any statistics of a file so small")
+    table = pq.read_table(path, columns=names, read_dictionary=texts)  # else a text would be repeated in every row
+    _check_texts(table, most)
+    return table
+
+
+def _count_columns(file: pq.ParquetFile) -> tuple[list[str], list[str]]:
+    """List the columns of counts, and those of them that hold text, by the footer alone.
+
+    Raises:
+        ValueError: if a column has another type than statistics have, or two columns share a name.
+    """
+    fields = [field for field in file.schema_arrow if field.name.lower() in COLUMNS]
+    if len({field.name.lower() for field in fields}) < len(fields) or not all(is_plain(field.type) for field in fields):
+        raise ValueError("no columns of counts")
+    return [field.name for field in fields], [field.name for field in fields if is_text(field.type)]
+
+
+def _check_texts(table: pa.Table, most: int) -> None:
+    """Check that a table's texts take at most so many bytes once every row holds its own, not a dictionary.
+
+    Raises:
+        ValueError: if they take more.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for column in table.columns:
+        if pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
+            longest = max(
+                (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0 for chunk in column.chunks), default=0
+            )
+            if longest * len(column) > most:
+                raise ValueError("longer texts than any statistics have")
 
 
 def statistics_of(result: pl.DataFrame, domain: Domain, source: object) -> Statistics:
-    """Statistics from the result of the statistics query.
+    """Check the result of the statistics query, and return its counts as statistics.
 
     Args:
         result: One row per cell: ``attribute`` (null or empty for the class counts), ``class``, ``code``, ``count``
             (whole numbers of any type, or their text), and ``domain``, the digest of the domain it was counted in.
+            Confidential.
         domain: The domain it must have been counted in.
-        source: Where it comes from, for messages.
+        source: Name of the file or database in messages.
 
     Raises:
-        DataError: A column is missing, a number is none, a cell stands in two rows, the domain is another, or the
-            counts do not fit it. The text holds no count.
+        DataError: if a column is missing, a field is not a whole number, a cell stands in two rows, the domain is
+            another, or the counts do not fit it. The message holds no count.
     """
     import polars as pl
 
@@ -49,14 +151,14 @@ def statistics_of(result: pl.DataFrame, domain: Domain, source: object) -> Stati
             f"{source}: not the result of a statistics query: column {', '.join(missing)} is missing; make the query "
             "with dpnb-columnar sql statistics"
         )
-    if odd := [name for name in COLUMNS if not _is_plain(result.schema[names[name]])]:
+    if unreadable := [name for name in COLUMNS if not _has_text(result.schema[names[name]])]:
         raise DataError(
-            f"{source}: not the result of a statistics query: column {', '.join(odd)} holds neither numbers nor text; "
-            "export the result anew"
+            f"{source}: not the result of a statistics query: column {', '.join(unreadable)} holds neither numbers nor "
+            "text; export the result anew"
         )
     frame = result.select(
         pl.col(names["attribute"]).cast(pl.String).replace("", None).alias("attribute"),
-        *(_whole(names[name]).alias(name) for name in NUMBERS),
+        *(_whole_number(names[name]).alias(name) for name in NUMBERS),
         pl.col(names["domain"]).cast(pl.String).alias("domain"),
     )
     if not frame.filter(pl.any_horizontal(pl.col(*NUMBERS).is_null())).is_empty():
@@ -81,10 +183,11 @@ def statistics_of(result: pl.DataFrame, domain: Domain, source: object) -> Stati
 
 
 def cells_of(frame: pl.DataFrame) -> list[Cells]:
-    """The long form as cells per attribute.
+    """Split the long form into cells per attribute.
 
     Args:
         frame: Columns attribute (text, null for the class counts), class, code, count (whole numbers, none null).
+            Confidential.
     """
     return [
         Cells(None if name is None else str(name), *(part[field].to_numpy() for field in NUMBERS))
@@ -92,121 +195,16 @@ def cells_of(frame: pl.DataFrame) -> list[Cells]:
     ]
 
 
-def _is_plain(type_: pl.DataType) -> bool:
-    """Whether values of the type have a text that spells them."""
+def _has_text(type_: pl.DataType) -> bool:
+    """Test whether a cast to text writes out the values of a type: those of numbers and of texts."""
     import polars as pl
 
     return type_.is_numeric() or type_ in (pl.String, pl.Categorical, pl.Enum, pl.Null)
 
 
-def _whole(name: str) -> pl.Expr:
-    """The column as 64-bit integers, null where it holds something else."""
+def _whole_number(name: str) -> pl.Expr:
+    """Return a column as 64-bit integers, null where it holds anything else."""
     import polars as pl
 
     text = pl.col(name).cast(pl.String).str.replace(r"\.0*$", "")
     return text.cast(pl.Int64, strict=False)
-
-
-LARGEST_TABLE = 2**31
-"""Bytes of the columns of a statistics file, unpacked; a large file may have more."""
-
-LARGEST_RATIO = 64
-"""Times that a file's columns may be larger than the file itself, when they are larger than that: what is read into
-memory is in proportion to what is there. Statistics of a hundred million cells are seven to twelve times as large."""
-
-BYTES_OF_A_CELL = 28
-"""Of a row of a statistics file in memory: three numbers, and the place of a text."""
-
-LARGEST_RESULT = 2**29
-"""Bytes of the result of a query as CSV, unpacked."""
-
-GZIP_SIGNATURE = b"\x1f\x8b"
-
-
-def read_delimited(path: Path) -> pl.DataFrame:
-    """A CSV file with a header line, which may be compressed with gzip; every field as text.
-
-    Raises:
-        FileNotFoundError: There is none.
-        DataError: It is no such file, or larger than any result.
-    """
-    import polars as pl
-
-    problem = DataError(f"{path}: not a CSV file with the header {','.join(COLUMNS)}; export the query's result anew")
-    try:
-        content = _content(path)
-        if not content[:2].isalpha():  # Polars would unpack what begins like a compressed file
-            raise problem
-        return pl.read_csv(content, infer_schema=False)
-    except FileNotFoundError:
-        raise
-    except (pl.exceptions.PolarsError, OSError, EOFError, zlib.error):
-        raise problem from None
-
-
-def read_table(path: Path) -> pa.Table:
-    """The columns of a Parquet file that counts stand in, texts as dictionaries; with the file's metadata.
-
-    Raises:
-        OSError, pyarrow.ArrowException: It cannot be read.
-        ValueError: It holds other types, or more, than statistics do.
-    """
-    import pyarrow.parquet as pq
-
-    with pq.ParquetFile(path) as file:
-        names, texts = _columns(file)
-        groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
-        unpacked = max(BYTES_OF_A_CELL * file.metadata.num_rows, sum(group.total_byte_size for group in groups))
-    most = max(LARGEST_TABLE, LARGEST_RATIO * path.stat().st_size)
-    if unpacked > most:
-        raise ValueError("more than any statistics of a file so small")
-    table = pq.read_table(path, columns=names, read_dictionary=texts)  # else a text would be repeated in every row
-    _check_texts(table, most)
-    return table
-
-
-def _content(path: Path) -> bytes:
-    """The bytes of a file, unpacked where it is compressed with gzip.
-
-    Raises:
-        DataError: They are more than any result has.
-        OSError, EOFError, zlib.error: They cannot be read.
-    """
-    with path.open("rb") as raw:
-        compressed = raw.read(len(GZIP_SIGNATURE)) == GZIP_SIGNATURE
-        raw.seek(0)
-        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if compressed else raw
-        content = stream.read(LARGEST_RESULT + 1)
-    if len(content) > LARGEST_RESULT:
-        raise DataError(f"{path}: larger than {LARGEST_RESULT >> 20} MiB; export the query's result as Parquet")
-    return content.removeprefix(codecs.BOM_UTF8)
-
-
-def _columns(file: pq.ParquetFile) -> tuple[list[str], list[str]]:
-    """The columns that counts stand in, seen to be such before a row is read, and those of them that hold text.
-
-    Raises:
-        ValueError: There are other types than statistics have, or two columns of one name.
-    """
-    fields = [field for field in file.schema_arrow if field.name.lower() in COLUMNS]
-    if len({field.name.lower() for field in fields}) < len(fields) or not all(is_plain(field.type) for field in fields):
-        raise ValueError("no columns of counts")
-    return [field.name for field in fields], [field.name for field in fields if is_text(field.type)]
-
-
-def _check_texts(table: pa.Table, most: int) -> None:
-    """Refuse texts that are small in a dictionary, and more than so many bytes where each row has its own.
-
-    Raises:
-        ValueError: They are.
-    """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for column in table.columns:
-        if pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
-            longest = max(
-                (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0 for chunk in column.chunks), default=0
-            )
-            if longest * len(column) > most:
-                raise ValueError("longer texts than any statistics have")

@@ -1,6 +1,6 @@
-"""CONFIDENTIAL. Statistics as a Parquet file: exact counts, readable by the owner alone, and marked as such.
+"""Save and load statistics as Parquet files: exact counts, readable by the owner alone, marked as such. CONFIDENTIAL.
 
-Its metadata holds the domain, and digests of what was counted.
+The metadata of a file holds the domain, and digests of the files or counts that the statistics were made from.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 STATISTICS_KEY = "dpnb_columnar.statistics"
 VERSION = 3
 READABLE = (2, 3)
-"""Versions that are read. Statistics of version 2 do not say which statistics they are the sum of."""
+"""Versions that are read. Version 2 does not record which statistics were added up."""
 
 NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not protected by noise"
 
@@ -36,8 +36,13 @@ NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not 
 def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = False) -> None:
     """Write statistics: one row per non-empty cell, columns attribute (null for the classes), class, code, count.
 
+    Args:
+        statistics: The statistics. Confidential.
+        path: File to write; only its owner can read it.
+        overwrite: Whether to replace an existing file.
+
     Raises:
-        OutputError: The file exists, or cannot be written.
+        OutputError: if the file exists, or cannot be written.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -49,11 +54,11 @@ def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = Fal
         *(np.concatenate([getattr(cell, field) for cell in cells]) for field in ("classes", "codes", "counts")),
     ]
     table = pa.table(arrays, schema=_schema())
-    known = {"parts": sorted(statistics.parts), "summands": sorted(statistics.summands)}
-    notice = {"version": VERSION, "notice": NOTICE, **known}
-    header = {STATISTICS_KEY: json.dumps(notice), **domain_metadata(statistics.domain)}
+    digests = {"parts": sorted(statistics.parts), "summands": sorted(statistics.summands)}
+    header = {"version": VERSION, "notice": NOTICE, **digests}
+    metadata = {STATISTICS_KEY: json.dumps(header), **domain_metadata(statistics.domain)}
     with atomic_output(path, overwrite=overwrite, confidential=True) as partial:
-        pq.write_table(table.replace_schema_metadata(header), partial, compression="zstd")
+        pq.write_table(table.replace_schema_metadata(metadata), partial, compression="zstd")
 
 
 @confined()
@@ -65,28 +70,27 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
         domain: The domain it must have been counted in; needed for the result of a query, which carries none.
 
     Raises:
-        MissingInputError: The file cannot be opened.
-        DataError: Not statistics, of an unknown version, inconsistent, or of another domain.
-        UsageError: It is the result of a query, and no domain is given.
+        MissingInputError: if there is no such file.
+        DataError: if the file does not hold statistics, or if they are of an unknown version, inconsistent, or of
+            another domain.
+        UsageError: if the file is the result of a query, and no domain is given.
     """
     import pyarrow as pa
 
     if path.is_dir():
         raise DataError(f"{path}: is a folder; name the files in it, so that it shows whether two count the same rows")
-    if _is_delimited(path):
-        return statistics_of(_delimited(path), _needed(domain, path), path)
+    if not path.exists():
+        raise MissingInputError(f"{path}: no such file; make one with dpnb-columnar aggregate")
+    if path.name.lower().endswith((".csv", ".csv.gz")):
+        return statistics_of(read_delimited(path), _required(domain, path), path)
     try:
         table = read_table(path)
         metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
         if STATISTICS_KEY not in metadata and {*COLUMNS} <= {name.lower() for name in table.schema.names}:
-            return statistics_of(_frame(table), _needed(domain, path), path)
+            return statistics_of(_frame(table), _required(domain, path), path)
         header = json.loads(metadata[STATISTICS_KEY])
         version, parts, summands = header["version"], header.get("parts", []), header.get("summands", [])
-    except OSError as error:
-        if isinstance(error, pa.ArrowException) or path.exists():
-            raise _not_statistics(path) from None
-        raise _absent(path) from None
-    except (pa.ArrowException, KeyError, TypeError, AttributeError, ValueError, RecursionError):
+    except (OSError, pa.ArrowException, KeyError, TypeError, AttributeError, ValueError, RecursionError):
         raise _not_statistics(path) from None
     if version not in READABLE:
         raise DataError(
@@ -94,8 +98,8 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
             f"{' and '.join(map(str, READABLE))}); make it again with dpnb-columnar aggregate"
         )
     carried = domain_from_metadata(metadata, str(path))
-    listed = _is_listed(parts) and _is_listed(summands)
-    if not isinstance(carried, Domain) or not listed or not table.schema.equals(_schema()):
+    digests = _are_digests(parts) and _are_digests(summands)
+    if not isinstance(carried, Domain) or not digests or not table.schema.equals(_schema()):
         raise _not_statistics(path)
     if domain is not None and digest(domain) != digest(carried):
         raise DataError(
@@ -109,22 +113,11 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
         ) from None
 
 
-def _is_listed(digests: object) -> bool:
+def _are_digests(digests: object) -> bool:
     return isinstance(digests, list) and all(isinstance(digest, str) for digest in digests)
 
 
-def _is_delimited(path: Path) -> bool:
-    return path.name.lower().endswith((".csv", ".csv.gz"))
-
-
-def _delimited(path: Path) -> pl.DataFrame:
-    try:
-        return read_delimited(path)
-    except FileNotFoundError:
-        raise _absent(path) from None
-
-
-def _needed(domain: Domain | None, path: Path) -> Domain:
+def _required(domain: Domain | None, path: Path) -> Domain:
     if domain is None:
         raise UsageError(
             f"{path}: the result of a query carries no domain; name the one it was counted in with --dataset, or with "
@@ -134,7 +127,7 @@ def _needed(domain: Domain | None, path: Path) -> Domain:
 
 
 def _schema() -> pa.Schema:
-    """Columns of a statistics file: attribute is null for the class counts."""
+    """Return the columns of a statistics file: attribute is null for the class counts."""
     import pyarrow as pa
 
     return pa.schema(
@@ -158,10 +151,6 @@ def _frame(table: pa.Table) -> pl.DataFrame:
     import polars as pl
 
     return pl.DataFrame(table)
-
-
-def _absent(path: Path) -> MissingInputError:
-    return MissingInputError(f"{path}: no such file; make one with dpnb-columnar aggregate")
 
 
 def _not_statistics(path: Path) -> DataError:

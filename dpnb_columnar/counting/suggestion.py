@@ -1,4 +1,7 @@
-"""CONFIDENTIAL. From profiles of columns to a draft of a domain, with remarks for the curator. Pure rules."""
+"""Draft a domain from the rows: profiles of the columns, and from these attributes and remarks for the curator.
+
+CONFIDENTIAL. A domain is public: the curator replaces what a draft discloses of the rows by public facts.
+"""
 
 from __future__ import annotations
 
@@ -19,55 +22,34 @@ from dpnb_columnar.rows.column_kinds import Kind, kind_of, type_name
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.runtime.confinement import confined
 
-# MERGED FROM dpnb_columnar/counting/suggestion.py: Which numbers look like codes for "missing": 9, 99, 999 and the
-# two before each.
+MEASURED = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
+"""Kinds whose values are compared as numbers."""
+
+Number = int | float
 
 FAR = 2
-"""A code lies at least this many times above the largest ordinary number."""
+"""A code for "missing" is at least this many times the largest ordinary number."""
 
-
-def nines(largest: object) -> tuple[int, ...]:
-    """The codes of the largest number's length, if it is one of them: of 998, that is 997, 998 and 999."""
-    if not isinstance(largest, int | float) or largest != int(largest) or largest < 97:
-        return ()
-    top = 10 ** len(str(int(largest))) - 1
-    return (top - 2, top - 1, top) if largest >= top - 2 else ()
-
-
-def likely(codes: Sequence[int], ordinary: int | float | None) -> bool:
-    """Whether such codes stand so far from the ordinary numbers that they hardly are numbers themselves."""
-    return bool(codes) and ordinary is not None and ordinary * FAR <= min(codes)
-
-
-def stray(values: Sequence[str]) -> str | None:
-    """The last of few whole numbers in order if it consists of nines and is none of a row: the 9 of 1, 2, 3, 9."""
-    last = values[-1]
-    if len(values) < 2 or set(last) != {"9"} or not values[-2].lstrip("-").isdigit():
-        return None
-    return last if int(last) - int(values[-2]) > 1 else None
-
-
-# MERGED FROM dpnb_columnar/counting/suggestion.py: CONFIDENTIAL. What the columns of some Parquet files hold, in as
-# far as a draft of a domain needs it.
-
-MEASURED = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
-Number = int | float
+NEARLY_ALL = 0.9
+"""Share of distinct values among a column's rows from which on the column is taken for an identifier."""
 
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """One column. Confidential.
+    """Profile of one column of some Parquet files. Confidential.
 
     Attributes:
-        name: Its name.
-        kind: What it holds; None where no attribute can be made of it.
+        name: Name of the column.
+        kind: Its kind; None where no attribute can be made of it.
         type_name: Its type, for messages.
-        present: Number of rows with a value; NaN is none.
-        distinct: About how many values differ; exact where ``values`` are given.
+        present: Number of rows with a value other than NaN.
+        distinct: Number of distinct values, approximately; exactly where ``values`` are given.
         values: Its values as text, in order, where there are few; None where there are many.
-        smallest, largest: Least and greatest finite number; None where there is none, and for what is no number.
-        ordinary: Greatest number below the codes 97, 98, 99 (997, ...) of the largest's length, if the largest is one.
-        nines: Which of these codes occur.
+        smallest: Least finite number; None where there is no number.
+        largest: Greatest finite number; None where there is no number.
+        ordinary: Greatest number below the codes of nines (97 to 99, 997 to 999, ...) of the largest number's length,
+            where the largest number is such a code.
+        nines: The codes of nines that occur.
     """
 
     name: str
@@ -82,18 +64,33 @@ class ColumnProfile:
     nines: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Draft of a domain. Confidential.
+
+    Attributes:
+        attributes: Attributes, their bounds rounded outwards.
+        remarks: Per attribute, what the curator should check.
+        left_out: Per column without an attribute, the reason.
+    """
+
+    attributes: tuple[Attribute, ...]
+    remarks: dict[str, list[str]]
+    left_out: dict[str, str]
+
+
 @confined()
 def profile(files: Sequence[Path], most_values: int) -> tuple[ColumnProfile, ...]:
-    """Look at every column of some Parquet files, in the order of the first file's columns.
+    """Profile every column of some Parquet files, in the order of the first file's columns.
 
     The files are streamed a few times; memory follows the number of columns.
 
     Args:
         files: At least one file.
-        most_values: Most values that are listed.
+        most_values: Largest number of distinct values of a column that are listed.
 
     Raises:
-        DataError: A file is damaged, or the files do not have the same columns.
+        DataError: if a file is damaged, or the files do not have the same columns.
     """
     try:
         rows = pl.concat([pl.scan_parquet(file, glob=False) for file in files], how="vertical_relaxed")
@@ -101,13 +98,13 @@ def profile(files: Sequence[Path], most_values: int) -> tuple[ColumnProfile, ...
         kinds = {name: kind for name, type_ in schema.items() if (kind := kind_of(type_)) is not None}
         counted = rows.select(pl.lit(0), **_counts(kinds)).collect(engine="streaming").row(0, named=True)
         second = rows.select(pl.lit(0), *_below_nines(kinds, counted)).collect(engine="streaming").row(0, named=True)
-        found = []
+        profiles = []
         for name, type_ in schema.items():
             kind = kinds.get(name)
-            values = None if kind is None else _few(rows, name, kind, counted[f"distinct {name}"], most_values)
+            values = None if kind is None else _few_values(rows, name, kind, counted[f"distinct {name}"], most_values)
             largest = counted.get(f"largest {name}")
-            present_nines = [code for code in nines(largest) if second.get(f"is {code} {name}")]
-            found.append(
+            present_nines = [code for code in _codes_of_nines(largest) if second.get(f"is {code} {name}")]
+            profiles.append(
                 ColumnProfile(
                     name=name,
                     kind=kind,
@@ -127,7 +124,7 @@ def profile(files: Sequence[Path], most_values: int) -> tuple[ColumnProfile, ...
             f"{files[0]}: cannot be read to the end, or the files beside it have other columns; copy it again, or give "
             "files of one layout"
         ) from None
-    return tuple(found)
+    return tuple(profiles)
 
 
 def _counts(kinds: dict[str, Kind]) -> dict[str, pl.Expr]:
@@ -143,31 +140,31 @@ def _counts(kinds: dict[str, Kind]) -> dict[str, pl.Expr]:
 
 
 def _below_nines(kinds: dict[str, Kind], counted: dict[str, object]) -> list[pl.Expr]:
-    """The greatest ordinary number of each column whose greatest of all may be a code, and which codes occur."""
-    found = []
+    """Return the greatest ordinary number of each column whose largest number may be a code, and which codes occur."""
+    expressions = []
     for name, kind in kinds.items():
-        if codes := nines(counted.get(f"largest {name}")):
+        if codes := _codes_of_nines(counted.get(f"largest {name}")):
             value = _value(name, kind)
-            found.append(pl.when(value < min(codes)).then(value).max().alias(f"ordinary {name}"))
-            found += [(value == code).any().alias(f"is {code} {name}") for code in codes]
-    return found
+            expressions.append(pl.when(value < min(codes)).then(value).max().alias(f"ordinary {name}"))
+            expressions += [(value == code).any().alias(f"is {code} {name}") for code in codes]
+    return expressions
 
 
-def _few(rows: pl.LazyFrame, name: str, kind: Kind, about: int, most: int) -> tuple[str, ...] | None:
-    """The values of a column as the domain writes them, if there are few."""
-    if about > 2 * most:
+def _few_values(rows: pl.LazyFrame, name: str, kind: Kind, approximate: int, most: int) -> tuple[str, ...] | None:
+    """List the values of a column as the domain writes them; None if there are more than ``most``."""
+    if approximate > 2 * most:
         return None
     value = _value(name, kind)
-    found = rows.select(value.alias("value")).drop_nulls().unique().collect(engine="streaming")["value"].sort()
-    if len(found) > most or (kind in MEASURED and any(number != int(number) for number in found)):
+    values = rows.select(value.alias("value")).drop_nulls().unique().collect(engine="streaming")["value"].sort()
+    if len(values) > most or (kind in MEASURED and any(number != int(number) for number in values)):
         return None
     if kind in MEASURED:
-        return tuple(str(int(number)) for number in found)
-    return tuple(str(item).lower() if kind is Kind.BOOLEAN else str(item) for item in found)
+        return tuple(str(int(number)) for number in values)
+    return tuple(str(item).lower() if kind is Kind.BOOLEAN else str(item) for item in values)
 
 
 def _value(name: str, kind: Kind) -> pl.Expr:
-    """The column with NaN as null, and everything that is a name as text where that has an order."""
+    """Return a column with NaN as null, and with names as text, which has an order."""
     if kind is Kind.TEXT:
         return column(name).cast(pl.String)
     return column(name).fill_nan(None) if kind is Kind.FLOAT else column(name)
@@ -177,27 +174,12 @@ def _number(value: object) -> Number | None:
     return None if value is None else value if isinstance(value, int | float) else float(str(value))
 
 
-NEARLY_ALL = 0.9
-"""Share of rows with a value of their own from which on a column looks like an identifier."""
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """What is suggested. Confidential.
-
-    Attributes:
-        attributes: Attributes, bounds rounded outwards.
-        remarks: Per attribute, what the curator should look at.
-        left_out: Per column of which no attribute was made, why.
-    """
-
-    attributes: tuple[Attribute, ...]
-    remarks: dict[str, list[str]]
-    left_out: dict[str, str]
-
-
 def draft(columns: Sequence[ColumnProfile]) -> Draft:
-    """Suggest an attribute for each column that can be one."""
+    """Suggest an attribute for each column that can be one.
+
+    Args:
+        columns: Profiles of the columns. Confidential.
+    """
     attributes: list[Attribute] = []
     remarks: dict[str, list[str]] = {}
     left_out: dict[str, str] = {}
@@ -205,20 +187,20 @@ def draft(columns: Sequence[ColumnProfile]) -> Draft:
         if reason := _unfit(profile):
             left_out[profile.name] = reason
             continue
-        made = (
+        attribute = (
             _numeric(profile, profile.largest) if profile.values is None else Categorical(profile.name, profile.values)
         )
-        if reason := _refused(made):
+        if reason := _refused(attribute):
             left_out[profile.name] = reason
             continue
-        attributes.append(made)
+        attributes.append(attribute)
         if profile.values is not None:
-            code = stray(profile.values) if profile.kind in MEASURED else None
+            code = _stray_code(profile.values) if profile.kind in MEASURED else None
             if code is not None:
                 remarks[profile.name] = [
                     f'{code} may be a code for "missing": if so, move it from values to missing_values = [{code}]'
                 ]
-        elif likely(profile.nines, profile.ordinary):
+        elif _likely_codes(profile.nines, profile.ordinary):
             codes = ", ".join(map(str, profile.nines))
             upper = _numeric(profile, profile.ordinary).upper
             remarks[profile.name] = [
@@ -228,7 +210,7 @@ def draft(columns: Sequence[ColumnProfile]) -> Draft:
 
 
 def _unfit(column: ColumnProfile) -> str | None:
-    """Why no attribute is made of a column, if so."""
+    """Return the reason why a column cannot be an attribute, if there is one."""
     if column.kind is None:
         return f"type {column.type_name} can be no attribute; cast it"
     if not column.present:
@@ -247,14 +229,14 @@ def _unfit(column: ColumnProfile) -> str | None:
 
 
 def _refused(attribute: Attribute) -> str | None:
-    """Why a declaration of the attribute would not be read, if so: one that is not spoils all others of its entry."""
+    """Return the faults of an attribute's declaration, if any: one fault makes the whole entry unreadable."""
     reader = AttributeReader()
     reader.attribute(attribute.name, attribute_document(attribute, defaults=False), "")
     return "; ".join(fault.problem for fault in reader.faults) or None
 
 
 def _numeric(column: ColumnProfile, largest: Number | None) -> Numeric:
-    """A grid around the numbers seen; of whole numbers, in steps of one or of a power of ten."""
+    """Return a grid around the numbers of a column; of whole numbers, in steps of one or of a power of ten."""
     assert column.smallest is not None
     assert largest is not None
     lower, upper = outward(column.smallest, largest)
@@ -267,7 +249,12 @@ def _numeric(column: ColumnProfile, largest: Number | None) -> Numeric:
 
 
 def outward(smallest: Number, largest: Number) -> tuple[Fraction, Fraction]:
-    """Round bounds around some numbers: 1, 2 or 5 times a power of ten, or multiples of one where zero is far away."""
+    """Round bounds outwards, to 1, 2 or 5 times a power of ten, or to multiples of one where zero is far away.
+
+    Args:
+        smallest: Least number within the bounds.
+        largest: Greatest number within the bounds.
+    """
     low, high = Fraction(smallest), Fraction(largest)
     if low > 0 and 2 * low > high:
         unit = _round_above(high - low) if high > low else _round_above(high) / 10
@@ -276,7 +263,28 @@ def outward(smallest: Number, largest: Number) -> tuple[Fraction, Fraction]:
 
 
 def _round_above(number: Fraction) -> Fraction:
-    """The least of 1, 2 and 5 times a power of ten that is no smaller than a positive number."""
+    """Return the least of 1, 2 and 5 times a power of ten that is no smaller than a positive number."""
     exponent = (Decimal(number.numerator) / Decimal(number.denominator)).adjusted() - 1
     steps = (factor * Fraction(10) ** (exponent + more) for more in range(4) for factor in (1, 2, 5))
     return next(step for step in steps if step >= number)
+
+
+def _codes_of_nines(largest: object) -> tuple[int, ...]:
+    """Return the codes for "missing" of the largest number's length, if that is one: 997, 998 and 999 for 998."""
+    if not isinstance(largest, int | float) or largest != int(largest) or largest < 97:
+        return ()
+    top = 10 ** len(str(int(largest))) - 1
+    return (top - 2, top - 1, top) if largest >= top - 2 else ()
+
+
+def _likely_codes(codes: Sequence[int], ordinary: int | float | None) -> bool:
+    """Test whether codes are so far above the ordinary numbers that they are hardly numbers themselves."""
+    return bool(codes) and ordinary is not None and ordinary * FAR <= min(codes)
+
+
+def _stray_code(values: Sequence[str]) -> str | None:
+    """Return the last of few whole numbers in order if it is of nines and leaves a gap: the 9 of 1, 2, 3, 9."""
+    last = values[-1]
+    if len(values) < 2 or set(last) != {"9"} or not values[-2].lstrip("-").isdigit():
+        return None
+    return last if int(last) - int(values[-2]) > 1 else None

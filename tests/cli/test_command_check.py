@@ -99,7 +99,7 @@ def test_what_is_undeclared_is_told_with_its_counts(folder: Path, run: Run) -> N
 def test_very_many_undeclared_values_take_bounded_memory(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(diagnostics, "MOST_KEPT", 30)
+    monkeypatch.setattr(diagnostics, "MOST_VALUES", 30)
     monkeypatch.setattr(diagnostics, "PART_ROWS", 40)
     frame = people(1000).with_row_index("row")
     other = pl.when(pl.col("row") % 2 == 0).then(pl.lit("usual")).otherwise(pl.col("row").cast(pl.String))

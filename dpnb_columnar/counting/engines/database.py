@@ -1,4 +1,7 @@
-"""CONFIDENTIAL. Cell counts by the database that holds the rows: it runs the statistics query, and counts leave it."""
+"""Count cells inside the database that holds the rows: it runs the statistics query, and counts alone leave it.
+
+CONFIDENTIAL.
+"""
 
 from __future__ import annotations
 
@@ -49,14 +52,15 @@ def count_table(database: Database, table: str, domain: Domain) -> Statistics:
     """Count every cell of the domain over the rows of a table, inside the database.
 
     Args:
-        database: Where the table is.
-        table: Its name, as the database's dialect writes it.
+        database: Database of the table.
+        table: Name of the table, as the database's dialect writes it.
         domain: The domain to count in.
 
     Raises:
-        UsageError: The name is no table's.
-        MissingInputError, DataError, UnavailableError: The database cannot be read, lacks the table or a column, or
-            has a column of a type that the domain cannot be read from.
+        UsageError: if the name is not the name of a table.
+        MissingInputError: if the database cannot be opened.
+        DataError: if the table or a column is missing, a column's type does not fit, or the query fails.
+        UnavailableError: if the database's driver is not installed.
     """
     from dpnb_columnar.dialects.rendering import select_columns
     from dpnb_columnar.dialects.statistics_query import statistics_query
@@ -76,10 +80,16 @@ def count_table(database: Database, table: str, domain: Domain) -> Statistics:
 
 @confined()
 def count_query(database: Database, query: str, domain: Domain) -> Statistics:
-    """Statistics from the result of a query, such as the one that ``sql statistics`` prints.
+    """Run a statistics query, such as ``sql statistics`` prints, and return its counts as statistics.
+
+    Args:
+        database: Database to run the query in.
+        query: The query, in the database's dialect.
+        domain: The domain that the query counts in.
 
     Raises:
-        MissingInputError, DataError, UnavailableError: The query cannot be run, or returns something else.
+        MissingInputError, UnavailableError: as ``count_table``.
+        DataError: if the query fails, or its result is not that of a statistics query in this domain.
     """
     with read_query(database, query) as result:
         cells = pl.concat([pl.DataFrame(schema=result.columns), *result.parts])

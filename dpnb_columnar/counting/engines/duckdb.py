@@ -1,4 +1,8 @@
-"""CONFIDENTIAL. Cell counts by DuckDB, with ``sql/aggregate.sql``: one pass over the files for all attributes."""
+"""Count cells with DuckDB, with the queries of ``sql/aggregate.sql``: one pass over the files for all attributes.
+
+CONFIDENTIAL. The queries are filled in here and not written by ``dialects``: loading sqlglot and writing one query with
+it would add 0.13 s of processor time to a training that takes 1.2 s on a thousand rows.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +28,29 @@ def count_cells(
 ) -> list[Cells]:
     """Count the cells of some attributes over the rows that fit the whole domain.
 
-    Args, raises: as ``polars_engine.count_cells``.
+    Args:
+        source: Checked Parquet files.
+        domain: The domain that a row must fit.
+        attributes: Attributes to count.
+        classes: Whether to count the classes as well.
+
+    Returns:
+        One ``Cells`` per attribute, those of the classes last. Confidential.
+
+    Raises:
+        DataError: if a file is damaged.
     """
     batches = [
         attributes[start : start + MOST_GROUPING_SETS] for start in range(0, len(attributes), MOST_GROUPING_SETS)
     ]
-    found: list[Cells] = []
+    cells: list[Cells] = []
     for number, batch in enumerate(batches):
-        found += _Query(source, domain).cells(batch, classes=classes and number == 0)
-    return found if batches or not classes else [_Query(source, domain).class_counts()]
+        cells += _Query(source, domain).cells(batch, classes=classes and number == 0)
+    return cells if batches or not classes else [_Query(source, domain).class_counts()]
 
 
 class _Query:
-    """Composes and runs one query over the rows that fit the domain."""
+    """Composer of one query over the rows that fit the domain; a method without another description returns SQL."""
 
     def __init__(self, source: ParquetSource, domain: Domain) -> None:
         self.source = source
@@ -45,28 +59,30 @@ class _Query:
         self.parameters = Parameters()
 
     def cells(self, attributes: Sequence[Attribute], *, classes: bool) -> list[Cells]:
+        """Count the cells of some attributes, and of the classes if asked for. Confidential."""
         names = [f"attribute_{position}" for position in range(len(attributes))]
         columns = [f"{self.counted(attribute)} AS {name}" for attribute, name in zip(attributes, names, strict=True)]
         sets = [f"(class, {name})" for name in names] + (["(class)"] if classes else [])
         table = self.run("cells", columns=", ".join(columns), names=", ".join(names), sets=", ".join(sets))
         group, rows, klass = table["cell"], table["rows"], table["class"]
         everything = 2 ** len(attributes) - 1
-        found = []
+        cells = []
         for position, attribute in enumerate(attributes):
             own = group == everything - (1 << (len(attributes) - 1 - position))
             codes = self.codes(attribute, table[names[position]], own)
-            found.append(Cells(attribute.name, klass[own].astype(np.int64), codes, rows[own].astype(np.int64)))
+            cells.append(Cells(attribute.name, klass[own].astype(np.int64), codes, rows[own].astype(np.int64)))
         if classes:
             own = group == everything
-            found.append(_class_cells(klass[own], rows[own]))
-        return found
+            cells.append(_class_cells(klass[own], rows[own]))
+        return cells
 
     def class_counts(self) -> Cells:
+        """Count the classes alone. Confidential."""
         table = self.run("classes")
         return _class_cells(table["class"], table["rows"])
 
     def run(self, name: str, **slots: str) -> dict[str, Any]:
-        """Run a query of ``sql/aggregate.sql``; its result as one numpy array per column."""
+        """Run a query of ``sql/aggregate.sql``, and return its result as one numpy array per column. Confidential."""
         import duckdb
 
         text = self.sql[name].substitute(slots, fits=self.fits(), **{"class": self.label()})
@@ -82,16 +98,16 @@ class _Query:
         return {name: np.array([row[place] for row in rows], dtype=object) for place, name in enumerate(names)}
 
     def codes(self, attribute: Attribute, values: Any, own: Any) -> Any:
-        """Codes of the cells that belong to one attribute, from its grid codes or category keys."""
+        """Return the codes of the cells that belong to one attribute, from its grid codes or category keys."""
         if isinstance(attribute, Numeric):
             return np.array(values[own], dtype=np.int64)
-        found: dict[Key | None, int] = dict(category_keys(attribute, self.source.kinds[attribute.name]).items())
+        codes: dict[Key | None, int] = dict(category_keys(attribute, self.source.kinds[attribute.name]).items())
         if attribute.missing is Missing.CATEGORY:
-            found[None] = len(attribute.values)
-        return np.array([found[value] for value in values[own]], dtype=np.int64)
+            codes[None] = len(attribute.values)
+        return np.array([codes[value] for value in values[own]], dtype=np.int64)
 
     def counted(self, attribute: Attribute) -> str:
-        """What an attribute is grouped by: its grid code, or its category key."""
+        """Write what an attribute is grouped by: its grid code, or its category key."""
         if isinstance(attribute, Categorical):
             return self.category_key(attribute.name, attribute.missing_values)
         lower, upper, step = (
@@ -107,6 +123,7 @@ class _Query:
         )
 
     def fits(self) -> str:
+        """Write the test that a row fits every attribute."""
         return " AND ".join(self.fits_attribute(attribute) for attribute in self.domain.attributes)
 
     def fits_attribute(self, attribute: Attribute) -> str:

