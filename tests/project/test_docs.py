@@ -38,6 +38,10 @@ def test_named_tests_files_and_links_exist(document: Path) -> None:
     assert set(re.findall(r"`(test_\w+(?:\.py)?)`", text)) <= definitions("tests")
     for path in re.findall(r"`((?:dpnb_columnar|tests|docs|benchmarks)/[\w/.-]+)`", text):
         assert (ROOT / path).exists(), path
+    folders = ("dpnb_columnar", "tests", "docs")
+    files = ["cli.py", *(file.as_posix() for folder in folders for file in (ROOT / folder).rglob("*.py"))]
+    for name in re.findall(r"`([\w/]+\.py)`", text):
+        assert any(f"/{file}".endswith(f"/{name}") for file in files), name
     for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
         assert (document.parent / link).exists(), link
 
