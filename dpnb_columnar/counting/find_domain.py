@@ -1,4 +1,4 @@
-"""Which domain describes these files: the one named, the one they carry, or the one a catalogue holds for them."""
+"""Find the domain of files: the one named, the one in their metadata, or the one that a catalogue has for them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from dpnb_columnar.rows.parquet import read_metadata
 
 @dataclass(frozen=True, slots=True)
 class FoundDeclaration:
-    """A declaration, perhaps without a label, and where it was found.
+    """A declaration, with a label or without, and its origin.
 
     Attributes:
         declaration: The domain as declared.
-        origin: Where it was found.
-        entry: The catalogue entry that declares it, None if there is none.
+        origin: Its origin, for messages: the metadata of the data, or a catalogue entry.
+        entry: The catalogue entry that declares it; None if there is none.
     """
 
     declaration: Declaration
@@ -33,12 +33,12 @@ class FoundDeclaration:
 
 @dataclass(frozen=True, slots=True)
 class FoundDomain:
-    """A domain, where it was found, and what is declared beside it.
+    """A domain, its origin, and the public facts declared beside it.
 
     Attributes:
         domain: The domain.
-        origin: Where it was found.
-        entry: The catalogue entry that declares it, None if there is none.
+        origin: Its origin, for messages: the metadata of the data, or a catalogue entry.
+        entry: The catalogue entry that declares it; None if there is none.
     """
 
     domain: Domain
@@ -47,12 +47,12 @@ class FoundDomain:
 
     @property
     def epsilon(self) -> Fraction | None:
-        """The epsilon declared beside it, if any."""
+        """The epsilon that the catalogue entry declares, if any."""
         return None if self.entry is None else self.entry.epsilon
 
     @property
     def rows(self) -> int | None:
-        """The number of rows declared beside it, if any."""
+        """The number of rows that the catalogue entry declares, if any. Public."""
         return None if self.entry is None else self.entry.rows
 
 
@@ -62,26 +62,27 @@ def find_domain(
     label: str | None = None,
     metadata: Callable[[Any], dict[str, str]] = read_metadata,
 ) -> FoundDomain:
-    """The domain of some Parquet files, with its label.
+    """Find the domain of Parquet files, with its label.
 
     Args:
         files: At least one file; footers are read, rows are not.
         dataset: Catalogue entry to use, whatever the files carry.
-        label: What to predict, as ``domain.labelling`` reads it; None for the label declared.
-        metadata: Gives the key-value metadata of one of the files.
+        label: Label to predict, as ``domain.labelling`` reads it; None for the declared label.
+        metadata: Function that reads the key-value metadata of one of the files.
 
     Raises:
-        UsageError: No entry has the name given, or the label does not go with the columns declared.
-        ConfigurationError: The files carry no domain, or different ones, and no entry claims them; or no label is
-            declared and none given.
-        MissingInputError, DataError: A file cannot be read.
+        UsageError: if no entry has the given name, or the label does not fit the declared columns.
+        ConfigurationError: if the files carry no domain, or different ones, and no entry claims them; or if no label is
+            declared and none is given.
+        MissingInputError: if a file cannot be opened.
+        DataError: if a file is damaged.
     """
-    found = find_declaration(files, dataset, metadata)
+    declared = find_declaration(files, dataset, metadata)
     if label is not None:
-        return FoundDomain(labelled(found.declaration, label), found.origin, found.entry)
-    if not isinstance(found.declaration, Domain):
-        raise no_label(found.declaration, str(files[0]) if found.entry is None else str(found.entry))
-    return FoundDomain(found.declaration, found.origin, found.entry)
+        return FoundDomain(labelled(declared.declaration, label), declared.origin, declared.entry)
+    if not isinstance(declared.declaration, Domain):
+        raise no_label(declared.declaration, str(files[0]) if declared.entry is None else str(declared.entry))
+    return FoundDomain(declared.declaration, declared.origin, declared.entry)
 
 
 def find_declaration(
@@ -89,9 +90,18 @@ def find_declaration(
     dataset: str | None = None,
     metadata: Callable[[Any], dict[str, str]] = read_metadata,
 ) -> FoundDeclaration:
-    """What is declared about some Parquet files, with a label or without.
+    """Find the declaration of Parquet files, with a label or without.
 
-    Args, raises: as ``find_domain``, without the label. With ``dataset`` there need be no file.
+    Args:
+        files: Files, of which the footers are read; none are needed with ``dataset``.
+        dataset: Catalogue entry to use, whatever the files carry.
+        metadata: Function that reads the key-value metadata of one of the files.
+
+    Raises:
+        UsageError: if no entry has the given name.
+        ConfigurationError: if the files carry no domain, or different ones, and no entry claims them.
+        MissingInputError: if a file cannot be opened.
+        DataError: if a file is damaged.
     """
     if dataset is not None:
         entry = entry_named(dataset)
