@@ -1,4 +1,4 @@
-"""The Python interface: the same steps as the command line's, on the same code."""
+"""The Python interface: aggregate, release, train and load_model, on the same code as the command line."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def aggregate(
         engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
 
     Raises:
-        dpnb_columnar.errors.Error: As the command line; the class tells the exit code.
+        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
     with _opened(data, engine) as rows:
         return rows.check(_declared(rows, domain, dataset, label)).count()
@@ -82,7 +82,7 @@ def release(
         account: Data set of the ledger that is charged; None for the domain's name.
 
     Raises:
-        dpnb_columnar.errors.Error: As the command line.
+        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
     planned = plan(statistics.domain, budget_of(epsilon, delta, neighbours, rows), mechanism, noise)
     return training.train(planned, Counted(statistics), _payment(planned, (), ledger, account, None))
@@ -142,7 +142,7 @@ def load_model(path: str | PathLike[str]) -> Model:
     """Read a released model, JSON or Parquet.
 
     Raises:
-        dpnb_columnar.errors.Error: The file is missing, or not a model this program reads.
+        dpnb_columnar.errors.Error: if the file is missing, or not a model that this program reads.
     """
     return read_model(Path(path))
 
@@ -173,7 +173,11 @@ def _payment(
 
 @contextmanager
 def _opened(data: Data, engine: str) -> Iterator[Input]:
-    """The frame, or the files that paths stand for."""
+    """Open the frame, or the files that paths stand for.
+
+    Raises:
+        UsageError: if the engine is unknown, or counts files and is given a frame.
+    """
     if engine not in list(Engine):
         raise UsageError(f"engine: no {engine!r:.80}; known engines: {', '.join(Engine)}")
     if is_frame(data):
@@ -187,17 +191,21 @@ def _opened(data: Data, engine: str) -> Iterator[Input]:
 
 
 def _declared(rows: Input, domain: Declaration | None, dataset: str | None, label: str | None) -> Domain:
-    """The domain to count the rows in."""
+    """Return the domain given, or find the domain of the rows.
+
+    Raises:
+        UsageError: if two domains are named.
+    """
     if domain is not None and dataset is not None:
         raise UsageError("domain and dataset both name a domain; give one of them")
     return rows.find_domain(dataset, label).domain if domain is None else _checked(domain, label)
 
 
 def _checked(domain: Declaration, label: str | None) -> Domain:
-    """A domain made by hand, held to the rules of a declared one.
+    """Check a domain that was made by hand by the rules of a declared one.
 
     Raises:
-        ConfigurationError: It breaks them.
+        ConfigurationError: if the domain breaks them.
     """
     try:
         document = document_of(domain if label is None else labelled(domain, label))
@@ -207,10 +215,10 @@ def _checked(domain: Declaration, label: str | None) -> Domain:
 
 
 def budget_of(epsilon: Epsilon, delta: Epsilon, neighbours: str, rows: int | None = None) -> Budget:
-    """The budget that arguments of ``release`` stand for.
+    """Make the budget that arguments of ``release`` stand for.
 
     Raises:
-        UsageError: One of them is faulty.
+        UsageError: if an argument is faulty.
     """
     known = [relation.value for relation in Neighbours]
     if neighbours not in known:

@@ -39,7 +39,7 @@ from dpnb_columnar.training import train
 logger = logging.getLogger(__name__)
 
 PUBLIC = "public"
-"""As ``classes``: which labels occur in y is public knowledge."""
+"""Value of ``classes`` where it is public knowledge which labels occur in y."""
 
 
 class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -119,8 +119,8 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             y: Shape (rows,): labels. Confidential.
 
         Raises:
-            ValueError: A declaration is missing or faulty, or does not fit the columns.
-            TypeError: X is sparse, or a lazy frame.
+            ValueError: if a declaration is missing or faulty, or does not fit the columns.
+            TypeError: if X is sparse, or a lazy frame.
         """
         with _as_value_errors(), confined():
             table = table_of(X)
@@ -143,7 +143,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class of every row, as ``Model.predict`` finds it.
+        """Predict the most probable class of every row, as ``Model.predict`` does.
 
         Args:
             X: Shape (rows, columns), as for ``fit``.
@@ -157,7 +157,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of every class, as ``Model.predict`` computes it.
+        """Compute the probability of every class, as ``Model.predict`` does.
 
         Args:
             X: Shape (rows, columns), as for ``fit``.
@@ -169,11 +169,12 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return scores.select(probability_column(name) for name in self._class_names).to_numpy()
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """The logarithm of ``predict_proba``, minus infinity where a probability is too small for a float."""
+        """Compute the logarithm of ``predict_proba``; minus infinity where a probability is too small for a float."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that missing values, categories and text are accepted, and that fits are random."""
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
@@ -182,7 +183,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _names(self) -> list[str]:
-        """Names of all columns of X."""
+        """Name all columns of X."""
         names = getattr(self, "feature_names_in_", None)
         if names is not None:
             return [str(name) for name in names]
@@ -191,7 +192,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return [f"x{position}" for position in range(self.n_features_in_)]
 
     def _declared(self, names: Sequence[str], labels: Any) -> tuple[Domain, NDArray[Any]]:
-        """The domain, and the labels that its classes stand for, in the order of its classes."""
+        """Return the domain, and the labels that its classes stand for, in the order of its classes."""
         if self.domain is not None:
             if not (self.bounds is None and self.categories is None and self.classes is None):
                 raise ValueError("domain: leave bounds, categories and classes out, or leave domain out")
@@ -209,7 +210,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return declared_domain(names, self.bounds, self.categories, classes.tolist()), classes
 
     def _scores(self, X: Any) -> pl.DataFrame:
-        """What ``Model.predict`` says about every row."""
+        """Score every row with ``Model.predict``."""
         check_is_fitted(self)
         with _as_value_errors(), confined():
             table = table_of(X)
@@ -229,10 +230,10 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _one_dimensional(y: Any) -> Any:
-    """The labels as a Polars series or an array.
+    """Return the labels as a Polars series or an array.
 
     Raises:
-        ValueError: They are not one column.
+        ValueError: if the labels are not one column.
     """
     labels = plain(y)
     if isinstance(labels, pl.Series):
@@ -256,7 +257,7 @@ def _seed(random_state: Any) -> int:
 
 @contextmanager
 def _as_value_errors() -> Iterator[None]:
-    """What scikit-learn expects of faulty parameters and columns; the cause tells the class of the error."""
+    """Raise errors of this package as the ValueError that scikit-learn expects, the error itself as its cause."""
     try:
         yield
     except Error as error:

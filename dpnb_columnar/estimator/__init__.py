@@ -1,1 +1,1 @@
-"""What the scikit-learn estimator is made of, without scikit-learn: its declarations, and columns from array-likes."""
+"""Parts of the scikit-learn estimator that do without scikit-learn: declarations, and columns of array-likes."""

@@ -1,4 +1,4 @@
-"""Array-likes as columns of known types. No text of an error holds a value or a number of rows.
+"""Columns of known types from array-likes, and the labels of y. No error text holds a value or a number of rows.
 
 scikit-learn's own ``check_array`` would quote both, and raise errors that depend on single rows.
 """
@@ -23,12 +23,12 @@ from dpnb_columnar.rows.frames import to_polars
 
 
 def table_of(X: Any) -> Any:
-    """The rows as a Polars frame, a pandas frame or an array of two dimensions.
+    """Return the rows as a Polars frame, a pandas frame or an array of two dimensions.
 
     Raises:
-        TypeError: X is sparse, or a query.
-        ValueError: X has not two dimensions, no column, or two of one name, or holds complex numbers.
-        dpnb_columnar.errors.DataError: X is an Arrow table that Polars does not read.
+        TypeError: if X is sparse, or a lazy frame.
+        ValueError: if X has not two dimensions, no column, or two of one name, or holds complex numbers.
+        dpnb_columnar.errors.DataError: if X is an Arrow table that Polars does not read.
     """
     if isinstance(X, pl.LazyFrame):
         raise TypeError("X is a LazyFrame; collect it first")
@@ -52,11 +52,11 @@ def table_of(X: Any) -> Any:
 
 
 def array_of(values: Any, name: str) -> np.ndarray[Any, Any]:
-    """Lists and arrays as an array; values of different types stay what they are.
+    """Return lists and arrays as an array; values of different types stay what they are.
 
     Raises:
-        TypeError: They are sparse.
-        ValueError: Rows are not equally long, or numbers are complex.
+        TypeError: if the values are sparse.
+        ValueError: if rows are not equally long, or numbers are complex.
     """
     if hasattr(values, "toarray"):
         raise TypeError(f"{name}: sparse data was passed, but dense data is required; use {name}.toarray()")
@@ -72,30 +72,30 @@ def array_of(values: Any, name: str) -> np.ndarray[Any, Any]:
 
 
 def frame_of(table: Any, names: Sequence[str], domain: Domain, *others: pl.Series) -> pl.DataFrame:
-    """The columns that are attributes of the domain, and others beside them.
+    """Select the columns that are attributes of the domain, and add others.
 
     Args:
         table: What ``table_of`` returns.
-        names: Of all its columns, in order.
-        domain: Tells which columns are numeric.
+        names: Names of all its columns, in order.
+        domain: The declared domain.
         *others: Columns of as many rows.
     """
     attributes = {attribute.name: attribute for attribute in domain.attributes}
-    found = [
+    columns = [
         series_of(values, name, numeric=isinstance(attributes[name], Numeric))
         for name, values in zip(names, _columns(table), strict=True)
         if name in attributes
     ]
-    return pl.DataFrame([*found, *others])
+    return pl.DataFrame([*columns, *others])
 
 
 def series_of(values: Any, name: str, *, numeric: bool = False) -> pl.Series:
-    """One column: of its own type, or of text where it has none (``object``), or of numbers read from that text.
+    """Return one column: of its own type; of type ``object``, as text or as numbers read from that text.
 
     Args:
         values: A column of a frame, or an array of one dimension.
-        name: Of the result.
-        numeric: Whether values without a type are to be numbers; those that are not become null.
+        name: Name of the result.
+        numeric: Whether values of type ``object`` are to be numbers; those that are not become null.
     """
     values = plain(values)
     if isinstance(values, pl.Series):
@@ -108,7 +108,7 @@ def series_of(values: Any, name: str, *, numeric: bool = False) -> pl.Series:
 
 
 def plain(values: Any) -> Any:
-    """A column as a Polars series or an array; what is missing in a pandas column without a numpy type is None."""
+    """Return a column as a Polars series or an array; missing values of a pandas column of pandas' types are None."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return pl.Series(values)
     if _is_pandas(values, "Series"):
@@ -118,7 +118,7 @@ def plain(values: Any) -> Any:
 
 
 def text_of(value: object) -> str | None:
-    """A value as declarations write it: 7 for 7.0, ``true`` for True; None if it is missing."""
+    """Write a value as declarations do: 7 for 7.0, ``true`` for True; None if it is missing."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or (isinstance(value, float) and math.isnan(value)):
@@ -137,37 +137,35 @@ def _columns(table: Any) -> Iterator[Any]:
 
 
 def _is_pandas(data: object, name: str) -> bool:
-    """Whether this is a pandas object of this class; pandas is not imported for it."""
+    """Say whether this is a pandas object of this class, without importing pandas."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(data, getattr(pandas, name))
 
-
-# MERGED FROM dpnb_columnar/estimator/columns.py: Which labels there are, and which class each of them is.
 
 NUMBERED = (Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.BOOLEAN)
 """Kinds of columns whose labels are numbers."""
 
 
 def distinct(labels: pl.Series | NDArray[Any]) -> list[Any]:
-    """The labels that occur, sorted, without those that are missing. Called where they are public.
+    """List the labels that occur, sorted, without those that are missing. For public labels only.
 
     Raises:
-        ValueError: There are fewer than two, or they are no labels.
+        ValueError: if there are fewer than two, or if they are no labels.
     """
     values = labels.to_list() if isinstance(labels, pl.Series) else labels.tolist()
     try:
-        found = sorted({value for value in values if text_of(value) is not None})
+        occurring = sorted({value for value in values if text_of(value) is not None})
     except TypeError:
         raise ValueError("Unknown label type: labels in y are of several types; make them text") from None
-    if any(isinstance(label, float) and not label.is_integer() for label in found):
+    if any(isinstance(label, float) and not label.is_integer() for label in occurring):
         raise ValueError("Unknown label type: continuous. Labels are text or whole numbers")
-    if len(found) < 2:
+    if len(occurring) < 2:
         raise ValueError('classes="public": y holds one class or none, and a classifier needs two')
-    return found
+    return occurring
 
 
 def labels_of(domain: Domain, labels: pl.Series) -> NDArray[Any]:
-    """What the classes of a domain are called in y: numbers where it holds numbers and all of them name one."""
+    """Name the classes of a domain as y does: by numbers where y holds numbers and every class is one."""
     kind = kind_of(labels.dtype)
     if kind in NUMBERED and len(numbers := value_keys(domain.classes, kind)) == len(domain.classes):
         return np.array(list(numbers))

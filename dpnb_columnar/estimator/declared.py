@@ -1,4 +1,4 @@
-"""The domain that an estimator's parameters declare. Nothing here sees a row."""
+"""The domain that an estimator's parameters declare. No row is read here."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from dpnb_columnar.domain import Domain, Label, read_domain
 from dpnb_columnar.estimator.columns import text_of
 
 NAME = "SmoothNaiveBayes"
-"""Of the domain, and of the place where it is declared."""
+"""Name of the domain, and of the place where it is declared."""
 
 
 def declared_domain(names: Sequence[str], bounds: Any, categories: Any, classes: Sequence[object]) -> Domain:
-    """The domain of some columns.
+    """Make the domain of some columns.
 
     Args:
-        names: Of all columns, in order.
+        names: Names of all columns, in order.
         bounds: (lower, upper) or (lower, upper, step) of all columns that are not categorical, or a mapping of column
             names or positions to such.
         categories: Mapping of column names or positions to lists of values; or None.
-        classes: Labels.
+        classes: The labels.
 
     Raises:
-        ValueError: A column is declared twice or not at all, or a declaration names none.
-        dpnb_columnar.errors.DomainError: Bounds, categories or classes are faulty.
+        ValueError: if a column is declared twice or not at all, or a declaration names no column.
+        dpnb_columnar.errors.DomainError: if bounds, categories or classes are faulty.
     """
     values = _by_name(categories or {}, names, "categories")
     numeric = [name for name in names if name not in values]
@@ -42,14 +42,14 @@ def declared_domain(names: Sequence[str], bounds: Any, categories: Any, classes:
 
 
 def labelled_by_y(domain: Domain) -> Domain:
-    """The domain, its label read from one column: that of y."""
+    """Return the domain with its label read from one column, that of y."""
     if domain.label.condition is None:
         return domain
     return replace(domain, label=Label(domain.classes, free_name([each.name for each in domain.attributes])))
 
 
 def free_name(names: Sequence[str]) -> str:
-    """A name for the column of labels that no other column has, in upper or lower case."""
+    """Choose a name for the column of labels that no other column has, in upper or lower case."""
     taken, name = {name.lower() for name in names}, "y"
     while name in taken:
         name += "_"
@@ -57,19 +57,19 @@ def free_name(names: Sequence[str]) -> str:
 
 
 def _by_name(declared: Any, names: Sequence[str], parameter: str) -> dict[str, Any]:
-    """A declaration per column name, where columns may be named by position as well."""
+    """Map column names to declarations, where columns may be named by position as well."""
     if not isinstance(declared, Mapping):
         raise ValueError(f"{parameter}: expected a mapping of columns, found {type(declared).__name__}")
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for column, body in declared.items():
         position = isinstance(column, int | np.integer) and 0 <= column < len(names)
         name = names[column] if position else column
         if name not in names:
             raise ValueError(f"{parameter}: there is no column {column!r}; the columns are {', '.join(names)}")
-        if name in found:
+        if name in by_name:
             raise ValueError(f"{parameter}: column {name!r} is declared twice, by name and by position")
-        found[name] = body
-    return found
+        by_name[name] = body
+    return by_name
 
 
 def _check_each_once(names: Sequence[str], ranges: Mapping[str, Any], values: Mapping[str, Any]) -> None:
@@ -90,7 +90,7 @@ def _numeric(body: Any) -> dict[str, Any]:
 
 
 def _written(number: object) -> object:
-    """The number that was typed: of a float, its shortest text, so that 0.1 is one tenth."""
+    """Return the number that was typed: of a float its shortest text, so that 0.1 is one tenth."""
     if isinstance(number, float | np.floating):
         return str(number)
     return int(number) if isinstance(number, np.integer) else number
