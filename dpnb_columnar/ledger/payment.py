@@ -1,4 +1,4 @@
-"""What pays for a release: the spend is durable before noise is drawn, and the model before anybody sees it.
+"""Payment of a release: the spend is durable before noise is drawn, and the model before anybody sees it.
 
 Proof that a run which is cut short and begun again costs what it was charged once: docs/privacy.md, section 8.
 """

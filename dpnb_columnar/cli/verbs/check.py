@@ -1,4 +1,4 @@
-"""``dpnb-columnar check``: what the curator should know about the rows before a release."""
+"""``dpnb-columnar check``: compare the rows with the declared domain, for the curator, before a release."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def command(
 
 
 def _least_rows(found: FoundDomain, epsilon: str) -> int:
-    """Rows that a class needs so that the noise in its count is below a tenth."""
+    """Compute the rows that a class needs so that the noise in its count is below a tenth."""
     from dpnb_columnar.mechanisms.expected_error import expected_error
     from dpnb_columnar.mechanisms.plan import plan
 

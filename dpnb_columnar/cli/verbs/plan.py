@@ -1,4 +1,4 @@
-"""``dpnb-columnar plan``: what a release would say and how precisely, before anything is opened."""
+"""``dpnb-columnar plan``: the queries of a release, their costs and expected errors, before any row is opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dpnb-columnar release``: the other half of ``train``."""
+"""``dpnb-columnar release``: a model from statistics, the public half of ``train``."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def command(
 def _rows(
     database: Database | None, table: str | None, query: Path | None, files: Sequence[Path], named: FoundDomain | None
 ) -> tuple[FoundDomain, Rows]:
-    """Find what counts the rows, or holds their counts, and their domain.
+    """Return the domain, and the rows: those of a database, or those that statistics files have counted.
 
     Args:
         database: The database that counts, if one does.
@@ -133,7 +133,7 @@ def _rows(
 
 
 def _names(files: Sequence[Path], database: Database | None, table: str | None, query: Path | None) -> list[str]:
-    """Names of what is released from, for the ledger."""
+    """Name the files, or the database and its rows, for the ledger."""
     if database is None:
         return [str(file.resolve()) for file in files]
     address = str(Path(database.address).resolve()) if database.dialect is Dialect.DUCKDB else database.address
@@ -141,7 +141,11 @@ def _names(files: Sequence[Path], database: Database | None, table: str | None, 
 
 
 def _named(dataset: str | None, domain: Path | None, label: str | None) -> FoundDomain | None:
-    """The domain that the options name, if they name one."""
+    """Find the domain that options name, if they name one.
+
+    Raises:
+        UsageError: if two domains are named, or a label without a domain.
+    """
     from dpnb_columnar.counting.find_domain import find_domain
 
     if dataset is not None and domain is not None:
@@ -154,7 +158,7 @@ def _named(dataset: str | None, domain: Path | None, label: str | None) -> Found
 
 
 def _carried(total: Statistics) -> FoundDomain:
-    """The domain that statistics files carry."""
+    """Return the domain that statistics files carry."""
     from dpnb_columnar.counting.find_domain import FoundDomain
     from dpnb_columnar.domain.catalogue import entry_declaring
 
@@ -162,7 +166,12 @@ def _carried(total: Statistics) -> FoundDomain:
 
 
 def _added(files: Sequence[Path], named: FoundDomain | None) -> Statistics:
-    """The sum of some files."""
+    """Add up statistics files.
+
+    Raises:
+        UsageError: if a file is named twice.
+        DataError: if files count the same rows, or differ in their domains.
+    """
     from dpnb_columnar.counting.statistics_files import load_statistics
 
     _refuse_repeated(files)
