@@ -1,4 +1,4 @@
-"""Advice of ``plan`` beside what was measured: what following it would have lost.
+"""Advice of ``plan`` beside measured accuracies: the accuracy that following it would have lost.
 
 Usage: python -m benchmarks.advice results.parquet
 
@@ -22,7 +22,7 @@ from dpnb_columnar.study import plan
 from dpnb_columnar.study.data_sets import DataSet
 
 RIGHT = 0.005
-"""Advice is right if the mechanism is no further behind the winner than this."""
+"""Advice is right if its mechanism is no further behind the winner than this."""
 
 ALWAYS = ("smooth", "histogram", "adaptive-histogram")
 """Mechanisms to compare with choosing by advice."""
@@ -35,8 +35,8 @@ class Comparison:
     Attributes:
         dataset: Its name.
         epsilon: The budget.
-        advised: The mechanism recommended.
-        accuracies: Per mechanism measured, its mean accuracy.
+        advised: The recommended mechanism.
+        accuracies: Per measured mechanism, its mean accuracy.
     """
 
     dataset: str
@@ -46,17 +46,17 @@ class Comparison:
 
     @property
     def winner(self) -> str:
-        """The best mechanism measured."""
+        """The best measured mechanism."""
         return max(self.accuracies, key=lambda name: self.accuracies[name])
 
     def regret(self, mechanism: str) -> float | None:
-        """Accuracy lost by this mechanism instead of the winner; None if it was not measured."""
-        found = self.accuracies.get(mechanism)
-        return None if found is None else self.accuracies[self.winner] - found
+        """Compute the accuracy lost by a mechanism instead of the winner; None if it was not measured."""
+        accuracy = self.accuracies.get(mechanism)
+        return None if accuracy is None else self.accuracies[self.winner] - accuracy
 
 
 def measured(results: Path) -> pl.DataFrame:
-    """Mean accuracy of every private mechanism with its default noise: dataset, epsilon, mechanism, accuracy."""
+    """Average the accuracy of every private mechanism with its default noise: dataset, epsilon, mechanism, accuracy."""
     cells = pl.scan_parquet(results).filter(
         pl.col("study") == "evaluation", pl.col("delta") == "0", pl.col("epsilon").is_not_null()
     )
@@ -64,10 +64,10 @@ def measured(results: Path) -> pl.DataFrame:
     return groups.agg(pl.mean("accuracy")).collect()
 
 
-def compare(found: pl.DataFrame, datasets: Mapping[str, DataSet]) -> list[Comparison]:
-    """Advice beside measurements, data set by data set; those that are not in the table are left out."""
+def compare(accuracy: pl.DataFrame, datasets: Mapping[str, DataSet]) -> list[Comparison]:
+    """Compare advice with measurements; data sets that are not in the mapping are left out."""
     comparisons = []
-    for (name, epsilon), group in found.group_by("dataset", "epsilon", maintain_order=True):
+    for (name, epsilon), group in accuracy.group_by("dataset", "epsilon", maintain_order=True):
         if name not in datasets:
             continue
         dataset = datasets[str(name)]
@@ -79,12 +79,12 @@ def compare(found: pl.DataFrame, datasets: Mapping[str, DataSet]) -> list[Compar
 
 
 def report(comparisons: Sequence[Comparison]) -> list[str]:
-    """Lines: one per comparison, then the totals."""
+    """Make lines of text: one per comparison, then the totals."""
     lines = [f"{'data set':20}{'epsilon':>8}  {'advised':20}{'measured winner':20}{'regret':>7}"]
     for each in comparisons:
         lost = each.regret(each.advised)
-        told = "not measured" if lost is None else f"{lost:.4f}"
-        lines.append(f"{each.dataset:20}{each.epsilon:>8g}  {each.advised:20}{each.winner:20}{told:>7}")
+        regret = "not measured" if lost is None else f"{lost:.4f}"
+        lines.append(f"{each.dataset:20}{each.epsilon:>8g}  {each.advised:20}{each.winner:20}{regret:>7}")
     choices = {"advice": [each.regret(each.advised) for each in comparisons]}
     choices |= {f"always {name}": [each.regret(name) for each in comparisons] for name in ALWAYS}
     lines.append("")

@@ -1,4 +1,6 @@
-"""Ingesting a fixed-width extract beside IPUMS's own reader, whole processes from cold, in turn.
+"""Ingesting fixed-width extracts of other kinds and sizes than ``python -m benchmarks --only ingest`` does.
+
+This program and IPUMS's own reader run as whole processes from cold, in turn.
 
 Usage: python -m benchmarks.ingest [--size 200MB] [--runs 3] [--hierarchical] [--gzip] [--alone]
 """
@@ -11,8 +13,9 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from benchmarks.points import Input, Point, Run, measure, prepare
-from benchmarks.series.ingesting import extract_command, ingest_contenders
+from benchmarks.runs import Input, Point, Run, measure, prepare
+from benchmarks.scale import input_command
+from benchmarks.series import ingest_contenders
 
 UNITS = {"MB": 10**6, "GB": 10**9}
 BYTES_OF_A_PERSON = {False: 61, True: 93}
@@ -31,18 +34,18 @@ def main() -> None:
     alone = options.alone or options.hierarchical  # IPUMS's reader takes such files whole, not in chunks
     size = int(float(options.size[:-2]) * UNITS[options.size[-2:].upper()])
     persons = -(-size // BYTES_OF_A_PERSON[options.hierarchical])
-    flags = [f"--{name}" for name in ("hierarchical", "gzip") if getattr(options, name)]
+    kinds = [name for name in ("hierarchical", "gzip") if getattr(options, name)]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         extract = folder / ("extract.dat.gz" if options.gzip else "extract.dat")
         contenders = ingest_contenders(extract, folder / "extract.xml", folder / "out.parquet")
-        inputs = (Input(extract, extract_command(extract, persons, *flags)),)
+        inputs = (Input(extract, input_command("extract", extract, persons, *kinds)),)
         point = Point("ingest", contenders[:1] if alone else contenders, options.runs, inputs, persons)
         prepare(point.inputs)
-        found = list(measure(point, warm=False))
+        measured = list(measure(point, warm=False))
     print(f"{size / 1e6:.0f} MB of text, runs of each in turn: {options.runs}, processors: {os.cpu_count()}")
     runs: dict[str, list[Run]] = {}
-    for run in found:
+    for run in measured:
         runs.setdefault(run.contender, []).append(run)
     for contender, own in runs.items():
         seconds = statistics.median(run.seconds for run in own)

@@ -1,9 +1,9 @@
-"""Worst-case privacy loss of every noise family, claimed and measured, and how wide the noise is.
+"""Worst-case privacy loss of every noise family, claimed and measured, and the width of the noise.
 
 Usage: python -m benchmarks.noise [--epsilon 0.1,1] [--delta 1e-6] [--figure docs/noise.svg]
 
 The loss is measured from the densities alone, over shifts of at most min(1, r) and ratios r of the scales from
-exp(-beta) to exp(beta). It is stated as the family states it: epsilon, delta at the family's epsilon, or rho.
+exp(-beta) to exp(beta). Its unit is that of the family: epsilon, delta at the family's epsilon, or rho.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WIDTH = 0.05
 
 
 def worst_loss(noise: NoiseFamily) -> float:
-    """Largest loss over a grid of admissible changes, their extremes included."""
+    """Measure the largest loss over a grid of admissible changes, their extremes included."""
     ratio = np.exp(np.linspace(-1, 1, RATIOS) * float(noise.beta))
     part = np.linspace(0, 1, SHIFTS)
     shifts = part[None, :] * np.minimum(1, ratio)[:, None]
@@ -34,7 +34,7 @@ def worst_loss(noise: NoiseFamily) -> float:
 
 
 def loss_for(name: str, epsilon: Fraction, delta: Fraction) -> Loss:
-    """(epsilon, delta), as this family states its losses."""
+    """Convert (epsilon, delta) to the unit in which a family states its losses."""
     kind = smooth_family(name).kind
     if kind is Pure:
         return Pure(epsilon)
@@ -42,13 +42,13 @@ def loss_for(name: str, epsilon: Fraction, delta: Fraction) -> Loss:
 
 
 def rows_of(epsilons: Sequence[Fraction], delta: Fraction) -> list[tuple[str, Fraction, NoiseFamily, float]]:
-    """Family name, epsilon, calibrated noise and measured loss, family by family."""
-    found = []
+    """Measure every family at every epsilon: family name, epsilon, calibrated noise and loss."""
+    rows = []
     for name in NOISE_FAMILIES:
         for epsilon in epsilons:
             noise = smooth_noise(name, loss_for(name, epsilon, delta))
-            found.append((name, epsilon, noise, worst_loss(noise)))
-    return found
+            rows.append((name, epsilon, noise, worst_loss(noise)))
+    return rows
 
 
 def main() -> None:
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def draw(rows: Sequence[tuple[str, Fraction, NoiseFamily, float]], file: Path) -> None:
-    """Measured loss as a part of the claim: one line per family."""
+    """Draw the measured loss as a part of the claim: one line per family."""
     import matplotlib
 
     matplotlib.use("svg")

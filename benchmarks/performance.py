@@ -1,21 +1,100 @@
-"""The tables and figures of docs/performance.md, from the runs that ``python -m benchmarks`` has measured.
+"""Tables and figures of docs/performance.md, from the runs that ``python -m benchmarks`` has measured.
 
 Usage: python -m benchmarks.performance performance.parquet [--docs docs]
 
 Without ``--docs`` the tables are printed. With it they are put between the markers of performance.md, and figures into
-the folder beside it; what was not measured stays as it is.
+the folder beside it; where a series was not measured, the document stays as it is.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.figures import FIGURES, draw
-from benchmarks.findings import Findings, read_findings
-from benchmarks.tables import TABLES
+import polars as pl
+
+from benchmarks.measurements import Measurements, millions, read_measurements, targets
 
 DOCUMENT, FOLDER = "performance.md", "performance"
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the contenders of a series.
+
+    Attributes:
+        series: Its name.
+        sizes: Sizes that the points differ in.
+        rate: Whether to state the rows per second.
+    """
+
+    series: str
+    sizes: Sequence[str] = ("rows",)
+    rate: bool = False
+
+    def lines(self, measurements: Measurements) -> list[str]:
+        """Make the table."""
+        summary = measurements.summary(self.series)
+        alone = summary["contender"].n_unique() == 1
+        header = [*self.sizes, "", "seconds", "processor seconds", "peak MiB", "turns"]
+        header += ["rows a second"] * self.rate + ["ratio", "of processor seconds"] * (not alone)
+        rows, previous = [], None
+        for run in summary.iter_rows(named=True):
+            size = [number(name, run[name]) for name in self.sizes]
+            line = [*(size if size != previous else [""] * len(size)), run["contender"]]
+            line += [significant(run["seconds"]), significant(run["cpu_seconds"]), f"{run['peak_mib']:.0f}"]
+            line += [str(run["turns"])]
+            line += [f"{run['rows'] / run['seconds']:,.0f}"] * self.rate
+            ratios = [significant(run[name]) for name in ("ratio", "cpu_ratio")]
+            line += ([""] * 2 if size != previous else ratios) * (not alone)
+            rows.append(line)
+            previous = size
+        return markdown(header, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of seconds and memory side by side, against one size.
+
+    Attributes:
+        series: Name of the series.
+        size: The size on the horizontal axis.
+        label: Label of that axis.
+        axis: Scale of that axis.
+        logarithmic: Whether the vertical axes are logarithmic.
+        memory: Whether memory is drawn beside the seconds.
+    """
+
+    series: str
+    size: str
+    label: str
+    axis: str = "log"
+    logarithmic: bool = False
+    memory: bool = True
+
+
+TABLES = {
+    "train": Table("train"),
+    "steps": Table("steps"),
+    "predict": Table("predict", rate=True),
+    "ingest": Table("ingest", rate=True),
+    "release": Table("release", ("rows", "attributes", "classes", "grid")),
+    "search": Table("search"),
+    "start": Table("start"),
+    "floats": Table("floats"),
+}
+"""Tables of contenders by the name of their place in the document; beside them are ``machine`` and ``targets``."""
+
+FIGURES: Mapping[str, Figure] = {
+    "rows": Figure("train", "rows", "rows", logarithmic=True),
+    "attributes": Figure("attributes", "attributes", "attributes, half of them numeric", "linear"),
+    "classes": Figure("classes", "classes", "classes, 13 attributes", "linear"),
+    "grid": Figure("grid", "grid", "cells of each of 5 numeric attributes"),
+    "search": Figure("search", "rows", "values of the column", logarithmic=True, memory=False),
+}
+"""By the name of the file."""
 
 
 def main() -> None:
@@ -24,8 +103,8 @@ def main() -> None:
     parser.add_argument("runs", type=Path)
     parser.add_argument("--docs", type=Path, help="folder of performance.md")
     options = parser.parse_args()
-    findings = read_findings(options.runs)
-    tables = tables_of(findings)
+    measurements = read_measurements(options.runs)
+    tables = tables_of(measurements)
     if options.docs is None:
         for name, lines in tables.items():
             print("\n".join(["", name, "", *lines]))
@@ -34,27 +113,47 @@ def main() -> None:
     document.write_text(replaced(document.read_text(), tables))
     (options.docs / FOLDER).mkdir(exist_ok=True)
     for name, figure in FIGURES.items():
-        if measured(findings, figure.series):
-            draw(figure, findings, options.docs / FOLDER / f"{name}.svg")
+        if has_series(measurements, figure.series):
+            draw(figure, measurements, options.docs / FOLDER / f"{name}.svg")
 
 
-def tables_of(findings: Findings) -> dict[str, list[str]]:
-    """Every table whose series was measured, by name."""
-    return {
-        name: table(findings) for name, (series, table) in TABLES.items() if not series or measured(findings, series)
+def tables_of(measurements: Measurements) -> dict[str, list[str]]:
+    """Make every table whose series was measured, by name, as lines of Markdown."""
+    contenders = {
+        name: table.lines(measurements) for name, table in TABLES.items() if has_series(measurements, table.series)
     }
+    return {"machine": machine_table(measurements), "targets": target_table(measurements), **contenders}
 
 
-def measured(findings: Findings, series: str) -> bool:
-    """Whether there are runs of a series."""
-    return series in findings.runs["series"]
+def has_series(measurements: Measurements, series: str) -> bool:
+    """Tell whether a series was measured."""
+    return series in measurements.runs["series"]
+
+
+def machine_table(measurements: Measurements) -> list[str]:
+    """Tabulate the machine and the versions."""
+    return markdown(("measured on", ""), [[name, value] for name, value in measurements.machine.items()])
+
+
+def target_table(measurements: Measurements) -> list[str]:
+    """Tabulate every target beside its measured value."""
+    rows = [
+        [
+            each.what,
+            f"{'at least' if each.least else 'at most'} {each.limit:g} {each.unit}".rstrip(),
+            "" if each.measured is None else f"{significant(each.measured)} {each.unit}".rstrip(),
+            each.verdict,
+        ]
+        for each in targets(measurements)
+    ]
+    return markdown(("what", "target", "measured", ""), rows)
 
 
 def replaced(text: str, tables: dict[str, list[str]]) -> str:
-    """A document with each table between its markers.
+    """Put each table between its markers in a document.
 
     Raises:
-        SystemExit: A table has no place there.
+        SystemExit: if the document has no markers for a table.
     """
     for name, lines in tables.items():
         begin, end = f"<!-- table {name} -->", f"<!-- end {name} -->"
@@ -64,6 +163,60 @@ def replaced(text: str, tables: dict[str, list[str]]) -> str:
         after = rest.partition(end)[2]
         text = "\n".join([f"{before}{begin}", "", *lines, "", f"{end}{after}"])
     return text
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Make the lines of a table; columns of numbers are aligned to the right."""
+    rule = ["---:" if _are_numbers(column) else "---" for column in zip(*rows, strict=True)]
+    return [f"| {' | '.join(line)} |" for line in (header, rule, *rows)]
+
+
+def number(name: str, value: int) -> str:
+    """Format a size."""
+    return "" if not value else millions(value) if name == "rows" else f"{value:,}"
+
+
+def significant(value: float) -> str:
+    """Format a number in three digits, without an exponent."""
+    return f"{value:.0f}" if value >= 100 else f"{value:#.3g}" if value >= 0.001 else f"{value:.5f}"
+
+
+def _are_numbers(column: Sequence[str]) -> bool:
+    cells = [cell.removesuffix(" M").replace(",", "").replace(".", "") for cell in column if cell]
+    return bool(cells) and all(cell.isdigit() for cell in cells)
+
+
+def draw(figure: Figure, measurements: Measurements, file: Path) -> None:
+    """Draw one line per contender: medians of the turns, and the largest peak."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams |= {"svg.hashsalt": "performance", "svg.fonttype": "none"}
+    from matplotlib import pyplot
+
+    summary = measurements.summary(figure.series)
+    several = summary["contender"].n_unique() > 1
+    fields = {"seconds": "seconds"} | ({"peak_mib": "MiB at most"} if figure.memory else {})
+    drawn, panels = pyplot.subplots(
+        1, len(fields), figsize=(4.5 * len(fields) + 2 * several, 3.6), layout="constrained", squeeze=False
+    )
+    for axes, (field, unit) in zip(panels[0], fields.items(), strict=True):
+        for contender in summary["contender"].unique(maintain_order=True):
+            points = summary.filter(pl.col("contender") == contender)
+            axes.plot(points[figure.size], points[field], marker="o", markersize=4, label=contender)
+        axes.set(xscale=figure.axis, xlabel=figure.label, ylabel=unit)
+        if figure.logarithmic:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(0, 1.1 * max(summary[field].to_list()))
+            sizes = summary[figure.size].unique(maintain_order=True).to_list()
+            axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
+            axes.minorticks_off()
+        axes.grid(alpha=0.3)
+    if several:
+        drawn.legend(*panels[0][0].get_legend_handles_labels(), loc="outside right upper", fontsize="small")
+    drawn.savefig(file, metadata={"Date": None, "Creator": None})
+    pyplot.close(drawn)
 
 
 if __name__ == "__main__":

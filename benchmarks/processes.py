@@ -1,12 +1,13 @@
-"""Whole processes, measured from cold as the operating system accounts for them: imports and all.
+"""Whole processes, measured from cold as the operating system accounts for them, imports included; and the machine.
 
-A process starts with the peak memory of the one it was spawned from. So who measures must stay small, or the peaks
-would be its own: this module, and whoever measures with it, imports no heavy library.
+A process starts with the peak memory of the process that spawned it. So a measuring process must stay small, or it
+would measure its own peak: this module, and everything that measures with it, imports no heavy library.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import resource
 import signal
 import sys
@@ -15,12 +16,17 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 PYTHON = sys.executable
 PROGRAM = (PYTHON, "-m", "dpnb_columnar")
 ROOT = Path(__file__).parents[1]
-"""The checkout: where a child finds the contenders, whatever folder it is started in."""
+"""The checkout: children find the contenders there, whatever folder they are started in."""
+
+LIBRARIES = ("dpnb-columnar", "polars", "duckdb", "pyarrow", "numpy", "scikit-learn", "typer", "ipumspy")
+"""Libraries whose versions are noted."""
 
 PEAK_UNITS = 2**20 if sys.platform == "darwin" else 2**10
 """Units of ``ru_maxrss`` in a MiB."""
@@ -37,7 +43,7 @@ class Measurement:
         seconds: Wall time.
         cpu_seconds: User and system time of all its threads.
         peak_mib: Largest resident memory.
-        printed: What it wrote to standard output.
+        printed: Its standard output.
     """
 
     seconds: float
@@ -47,7 +53,7 @@ class Measurement:
 
 
 def contender(name: str, *arguments: object, python: str = PYTHON) -> tuple[str, ...]:
-    """The command of a module of ``benchmarks.contenders``."""
+    """Make the command of a module of ``benchmarks.contenders``."""
     return (python, "-m", f"benchmarks.contenders.{name}", *map(str, arguments))
 
 
@@ -55,8 +61,8 @@ def measured(command: Sequence[str]) -> Measurement:
     """Run a process to its end.
 
     Raises:
-        SystemExit: It failed, or this process is too large to measure another.
-        KeyboardInterrupt: As it comes; the process has ended.
+        SystemExit: if the process fails, or this process is too large to measure another.
+        KeyboardInterrupt: if this process is interrupted; the measured process has ended.
     """
     if (own := _held()) > SMALL:
         raise SystemExit(f"this process has held {own:.0f} MiB, and would pass that peak on to those it measures")
@@ -81,12 +87,45 @@ def measured(command: Sequence[str]) -> Measurement:
 
 
 def _held() -> float:
-    """MiB that this process has held, and would pass on.
+    """Peak memory of this process in MiB, which its children start with.
 
-    Linux tells it without what was passed on to this process itself, which goes no further.
+    Linux reports it without the peak that this process started with itself, which its children do not inherit.
     """
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) / 2**10
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / PEAK_UNITS
+
+
+def machine() -> dict[str, str]:
+    """Describe processors, memory, system and versions, each under its name in the document."""
+    facts = {
+        "date": datetime.now(UTC).date().isoformat(),
+        "processors": str(os.cpu_count()),
+        "processor": _field(Path("/proc/cpuinfo"), "model name") or platform.processor() or platform.machine(),
+        "memory": _memory(),
+        "system": f"{platform.system()} {platform.release()}",
+        "Python": platform.python_version(),
+    }
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):
+            facts[name] = version(name)
+    return facts
+
+
+def _memory() -> str:
+    try:
+        return f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB"
+    except (ValueError, OSError):
+        return "unknown"
+
+
+def _field(file: Path, name: str) -> str | None:
+    """The first value of a field of a file of ``name : value`` lines."""
+    with suppress(OSError):
+        for line in file.read_text().splitlines():
+            key, _, value = line.partition(":")
+            if key.strip() == name:
+                return value.strip()
+    return None

@@ -1,6 +1,6 @@
 """Whole ``train --ledger`` runs that race: for a budget, for one run id, for one output.
 
-The ledger is held until every run waits to spend, or has given up, so that all of them are admitted first and spend at
+The ledger is locked until every run waits to spend, or has ended, so that all of them are admitted first and spend at
 the same moment.
 
 Usage: nice python -m benchmarks.races [--repetitions 20] [--runs 10]
@@ -31,17 +31,17 @@ ROWS, EPSILON, ADMITTED = 2000, "0.1", 3
 """Size of the data, cost of a run, and how many of them the budget admits."""
 
 PATIENCE = 15.0
-"""Seconds after which the ledger is let go whoever is not there yet; the program waits 30."""
+"""Seconds after which the ledger is unlocked, even if runs are missing; the program waits 30."""
 
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """How a race ended.
+    """Result of a race.
 
     Attributes:
-        processes: Their ids.
+        processes: Ids of the processes.
         codes: Their exit codes.
-        models: What they wrote: different documents.
+        models: The different documents that they wrote.
         charged: Run ids that the ledger was charged for.
         spent: Epsilon.
     """
@@ -54,10 +54,10 @@ class Race:
 
 
 def race(folder: Path, runs: Sequence[tuple[str, str]]) -> Race:
-    """Let runs race for one ledger.
+    """Start runs that race for one ledger.
 
     Args:
-        folder: With the data in it.
+        folder: A folder with the data in it.
         runs: Run id and output of each.
     """
     ledger = folder / LEDGER
@@ -92,17 +92,17 @@ def _waits(process: subprocess.Popen[bytes], log: Path) -> bool:
     return '"releasing"' in log.read_text() or process.poll() is not None
 
 
-def _wait(everybody: Callable[[], bool], somebody: Callable[[], bool]) -> None:
-    """Until everybody is there, but not long after the first."""
-    while not somebody():
+def _wait(all_ready: Callable[[], bool], one_ready: Callable[[], bool]) -> None:
+    """Wait until all runs are ready, but not long after the first."""
+    while not one_ready():
         time.sleep(0.01)
     end = time.monotonic() + PATIENCE
-    while not everybody() and time.monotonic() < end:
+    while not all_ready() and time.monotonic() < end:
         time.sleep(0.01)
 
 
 def for_budget(folder: Path, runs: int) -> tuple[Race, bool]:
-    """Runs of different ids, of which the budget admits three."""
+    """Race runs of different ids, of which the budget admits three."""
     ended = race(folder, [(f"run-{index}", f"{index}.json") for index in range(runs)])
     expected = Counter({0: ADMITTED, BudgetError.exit_code: runs - ADMITTED})
     exact = ended.spent == Fraction(EPSILON) * ADMITTED and len(set(ended.charged)) == ADMITTED
@@ -110,23 +110,23 @@ def for_budget(folder: Path, runs: int) -> tuple[Race, bool]:
 
 
 def of_one_run(folder: Path, runs: int) -> tuple[Race, bool]:
-    """Runs of one id that write different files: one charge, one model."""
+    """Race runs of one id that write different files: one charge, one model."""
     ended = race(folder, [("run", f"{index}.json") for index in range(runs)])
     well = ended.codes == Counter({0: runs}) and ended.charged == ["run"] and len(ended.models) == 1
     return ended, well and len(list(folder.glob("*.json"))) == runs
 
 
 def for_output(folder: Path, runs: int) -> tuple[Race, bool]:
-    """Runs of different ids that write one file: the others are told who does."""
+    """Race runs of different ids that write one file: each of the others names the run that writes it."""
     ended = race(folder, [(f"run-{index}", "model.json") for index in range(runs)])
     expected = Counter({0: 1, BusyError.exit_code: runs - 1})
     [winner] = ended.charged if len(ended.charged) == 1 else [""]
     holder = ended.processes[int(winner.removeprefix("run-") or 0)]
-    named = sum(f"process {holder} on " in said and f"(run {winner})" in said for said in _told(folder, runs))
+    named = sum(f"process {holder} on " in log and f"(run {winner})" in log for log in _logs(folder, runs))
     return ended, ended.codes == expected and len(ended.models) == 1 and named == runs - 1
 
 
-def _told(folder: Path, runs: int) -> list[str]:
+def _logs(folder: Path, runs: int) -> list[str]:
     return [(folder / f"{index}.log").read_text() for index in range(runs)]
 
 
@@ -138,7 +138,7 @@ RACES: dict[str, Callable[[Path, int], tuple[Race, bool]]] = {
 
 
 def main() -> None:
-    """Race, and print the figures."""
+    """Race, and print the counts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=20)
     parser.add_argument("--runs", type=int, default=10)
@@ -154,8 +154,8 @@ def main() -> None:
             codes += ended.codes
             wells += well
         failed |= wells < options.repetitions
-        told = ", ".join(f"{count} with {code}" for code, count in sorted(codes.items()))
-        print(f"{name}: {wells} of {options.repetitions} races as they must end; runs ended: {told}")
+        ends = ", ".join(f"{count} with {code}" for code, count in sorted(codes.items()))
+        print(f"{name}: {wells} of {options.repetitions} races ended as they must; runs ended: {ends}")
     raise SystemExit(failed)
 
 

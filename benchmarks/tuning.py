@@ -1,6 +1,8 @@
-"""What the public choices are worth: accuracy with one of them changed at a time (docs/tuning.md).
+"""Cross-validated accuracy with one public choice changed at a time (docs/tuning.md).
 
 Usage: python -m benchmarks.tuning CHOICE DATA.parquet... [--epsilon 0.05,0.1,0.3,1,3] [--seeds 2] [--bounds 1]
+
+The choice ``mechanism`` compares all mechanisms as they are.
 """
 
 from __future__ import annotations
@@ -19,22 +21,23 @@ from dpnb_columnar.budget import Budget, parse_epsilon, parse_weights
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import adaptive_histogram, histogram, postprocessing, smooth_noise, tuning
-from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.study.coded_rows import code_rows
 from dpnb_columnar.study.cross_validation import Fold, accuracies, split
 from dpnb_columnar.study.data_sets import widened
 
 RELEASED_NORMAL = postprocessing.normal
+RELEASED_PROBABILITIES: Callable[..., tuple[tuple[float, ...], ...]] = postprocessing.probabilities
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A choice made otherwise.
+    """An alternative to a choice.
 
     Attributes:
-        name: What is tried.
-        changed: (module, name, value) of what is put in the place of what is there.
+        name: Plain text.
+        changed: (module, name, value) of each replaced constant or function.
         weights: Division of the budget; None for the mechanism's own.
     """
 
@@ -44,32 +47,31 @@ class Trial:
 
 
 def each(module: Any, name: str, *values: Any) -> list[Trial]:
-    """One trial for each value of a constant."""
+    """Make one trial for each value of a constant."""
     return [Trial(f"{name} {value}", [(module, name, value)]) for value in values]
 
 
 def projected(counts: Any, sizes: Sequence[int], prior: Fraction) -> tuple[tuple[float, ...], ...]:
-    """Tables made consistent with the class counts: the nearest non-negative counts that add up to them."""
+    """Make tables consistent with the class counts: the nearest non-negative counts that add up to them."""
     rows = []
     for row, size in zip(counts, sizes, strict=True):
         falling, total = sorted(row, reverse=True), max(size, 1)
-        excess = [(sum(falling[:kept]) - total) / kept for kept in range(1, len(row) + 1)]
-        level = next(one for one, least in zip(excess[::-1], falling[::-1], strict=True) if least > one)
+        # Projection onto the simplex: the level subtracted from the largest counts, as many as stay positive.
+        levels = [(sum(falling[:positive]) - total) / positive for positive in range(1, len(row) + 1)]
+        level = next(each for each, least in zip(levels[::-1], falling[::-1], strict=True) if least > each)
         rows.append([max(count - level, 0.0) for count in row])
     return RELEASED_PROBABILITIES(rows, sizes, prior)
 
 
-RELEASED_PROBABILITIES: Callable[..., tuple[tuple[float, ...], ...]] = postprocessing.probabilities
-
-
 def wide_fallback(attribute: Any, means: Any, variances: Any, *arguments: Any) -> Normal:
-    """One invalid variance, and the attribute says nothing about any class."""
+    """Release an attribute whose variance is invalid in one class as uninformative in all."""
     valid = all(variance > Fraction(1, 12) for variance in variances)
     return RELEASED_NORMAL(attribute, means, variances if valid else [Fraction(0)] * len(variances), *arguments)
 
 
-NOW = Trial("as it is")
+UNCHANGED = Trial("as it is")
 CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
+    "mechanism": ([*MECHANISMS], []),
     "trim": (["smooth"], each(tuning, "AFFORDABLE_TRIM", 0.003, 0.01, 0.05)),
     "largest-trim": (["smooth"], each(tuning, "LARGEST_TRIM", 0.05, 0.25)),
     "beta": (["smooth"], each(smooth_noise, "POLYPLACE_ALPHA", *(Fraction(n, 2) for n in (3, 4, 7, 10, 16)))),
@@ -104,7 +106,7 @@ CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
         [Trial(weights, weights=weights) for weights in ("1:1:1", "2:1:1", "2:1:1/2", "3:2:1/2", "3:1:1", "1:1:1/4")],
     ),
 }
-"""Per choice, the mechanisms that it matters to, and what else it could be."""
+"""Per choice, the mechanisms that it affects, and its alternatives."""
 
 
 def main() -> None:
@@ -122,20 +124,20 @@ def main() -> None:
         parts = folds(path, options.seeds, options.bounds)
         print(f"{path.stem:46}" + "".join(f"{epsilon:>8}" for epsilon in epsilons))
         for mechanism in mechanisms:
-            for trial in (NOW, *trials):
-                found = [accuracy(parts, trial, mechanism, epsilon) for epsilon in epsilons]
-                print(f"{mechanism:20}{trial.name:26}" + "".join(f"{value:8.4f}" for value in found), flush=True)
+            for trial in (UNCHANGED, *trials):
+                values = [accuracy(parts, trial, mechanism, epsilon) for epsilon in epsilons]
+                print(f"{mechanism:20}{trial.name:26}" + "".join(f"{value:8.4f}" for value in values), flush=True)
 
 
 def folds(path: Path, seeds: int, factor: int) -> list[list[Fold]]:
-    """Ten folds of each random split, with bounds declared ``factor`` times as wide."""
+    """Split the rows into ten folds at random, with bounds declared ``factor`` times as wide."""
     domain: Domain = find_domain([path]).domain
     rows, declared = code_rows([path], domain), domain if factor == 1 else widened(domain, factor)
     return [split(rows, domain, 10, seed).under(declared) for seed in range(seeds)]
 
 
 def accuracy(parts: Sequence[Sequence[Fold]], trial: Trial, mechanism: str, epsilon: str) -> float:
-    """Mean accuracy over splits and folds."""
+    """Average the accuracy over splits and folds."""
     weights = None if trial.weights is None else parse_weights(trial.weights)
     budget = Budget(parse_epsilon(epsilon), weights=weights)
     smooth_noise._calibrated.cache_clear()

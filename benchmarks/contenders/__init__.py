@@ -1,1 +1,1 @@
-"""Processes that are measured, and those that make their inputs: each a module with a ``main``."""
+"""Processes that are measured; each module is run with ``python -m``."""

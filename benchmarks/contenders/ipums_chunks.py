@@ -1,6 +1,6 @@
 """IPUMS's own reader: a fixed-width extract to Parquet, in chunks of 100,000 lines.
 
-Usage: python ipums_chunks.py EXTRACT CODEBOOK OUTPUT
+Usage: python -m benchmarks.contenders.ipums_chunks EXTRACT.dat CODEBOOK.xml OUTPUT.parquet
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ipumspy import readers
 
 if __name__ == "__main__":
     extract, codebook, output = sys.argv[1:]
-    warnings.simplefilter("ignore")  # how to cite IPUMS
+    warnings.simplefilter("ignore")  # it prints how to cite IPUMS
     ddi = readers.read_ipums_ddi(codebook)
     writer = None
     for chunk in readers.read_microdata_chunked(ddi, extract, chunksize=100_000):

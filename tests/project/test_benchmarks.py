@@ -25,13 +25,11 @@ from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, 
 
 processes = pytest.importorskip("benchmarks.processes", reason="benchmarks are in a checkout alone")
 
-from benchmarks.contenders import search_sensitivity, write_table  # noqa: E402
-from benchmarks.findings import Findings, read_findings  # noqa: E402
-from benchmarks.performance import DOCUMENT, FOLDER, replaced, tables_of  # noqa: E402
-from benchmarks.points import Contender, Point, Run  # noqa: E402
-from benchmarks.runs import Runs, write_parquet  # noqa: E402
-from benchmarks.tables import TABLES  # noqa: E402
-from benchmarks.targets import targets  # noqa: E402
+from benchmarks import inputs  # noqa: E402
+from benchmarks.contenders import search  # noqa: E402
+from benchmarks.measurements import Measurements, read_measurements, targets  # noqa: E402
+from benchmarks.performance import DOCUMENT, FOLDER, TABLES, replaced, tables_of  # noqa: E402
+from benchmarks.runs import Contender, Point, Run, Runs, write_parquet  # noqa: E402
 
 DOCS = Path(__file__).parents[2] / "docs"
 MACHINE = {"date": "2026-01-01", "processors": "2"}
@@ -134,7 +132,7 @@ def test_a_series_that_is_not_there_is_refused(tmp_path: Path) -> None:
 def test_who_measures_loads_nothing_heavy(tmp_path: Path) -> None:
     code = "import sys, benchmarks.__main__; print([*sys.modules])"
     loaded = set(eval(python("-c", code, folder=tmp_path).stdout))
-    assert "benchmarks.series.training" in loaded
+    assert "benchmarks.series" in loaded
     assert not loaded & {"numpy", "polars", "duckdb", "pyarrow", "scipy", "sklearn", "dpnb_columnar", "typer"}
 
 
@@ -169,14 +167,14 @@ def test_a_failure_is_told_with_its_reason(tmp_path: Path) -> None:
 POINT = Point("train", (Contender("ours", ()), Contender("theirs", ())), 3, rows=1_000)
 
 
-def findings(folder: Path, *added: tuple[Point, Sequence[Run]]) -> Findings:
+def measurements(folder: Path, *added: tuple[Point, Sequence[Run]]) -> Measurements:
     """Made-up runs, written and read back."""
     runs = Runs(folder / "made.jsonl", MACHINE)
     for point, found in added:
         for run in found:
             runs.add(point, run)
     write_parquet(folder / "made.jsonl", folder / "made.parquet")
-    return read_findings(folder / "made.parquet")
+    return read_measurements(folder / "made.parquet")
 
 
 def turns(contender: str, *seconds: float, peak: float = 50) -> list[Run]:
@@ -184,7 +182,7 @@ def turns(contender: str, *seconds: float, peak: float = 50) -> list[Run]:
 
 
 def test_medians_peaks_and_ratios_of_pairs(tmp_path: Path) -> None:
-    made = findings(tmp_path, (POINT, [*turns("ours", 1, 2, 9), *turns("theirs", 2, 8, 3)]))
+    made = measurements(tmp_path, (POINT, [*turns("ours", 1, 2, 9), *turns("theirs", 2, 8, 3)]))
     found = made.of("train", "theirs", rows=1_000)
     assert found is not None
     assert (found["seconds"], found["cpu_seconds"], found["peak_mib"], found["turns"]) == (3, 6, 53, 3)
@@ -221,7 +219,7 @@ def test_runs_of_two_machines_do_not_mix(tmp_path: Path) -> None:
 def test_targets_are_judged_by_what_was_measured(tmp_path: Path, seconds: float, verdict: str) -> None:
     sized = Point("train", POINT.contenders, 1, rows=1_700_000)
     scored = Point("predict", POINT.contenders, 1, rows=10_000_000)
-    made = findings(
+    made = measurements(
         tmp_path,
         (sized, [*turns("dpnb-columnar train", seconds), *turns("GaussianNB.partial_fit", 1)]),
         (scored, [*turns("dpnb-columnar predict", seconds), *turns("GaussianNB.predict_proba", 1.8)]),
@@ -234,14 +232,14 @@ def test_targets_are_judged_by_what_was_measured(tmp_path: Path, seconds: float,
 
 def test_the_document_has_a_place_for_every_table_and_keeps_the_rest(tmp_path: Path) -> None:
     text = (DOCS / DOCUMENT).read_text()
-    assert set(re.findall(r"<!-- table (\w+) -->", text)) == set(TABLES)
-    filled = replaced(text, {name: [f"table of {name}"] for name in TABLES})
+    assert set(re.findall(r"<!-- table (\w+) -->", text)) == {"machine", "targets", *TABLES}
+    filled = replaced(text, {name: [f"table of {name}"] for name in ("machine", "targets", *TABLES)})
     hand_written = re.compile(r"(<!-- table (\w+) -->).*?(<!-- end \2 -->)", re.DOTALL)
     assert hand_written.sub(r"\1\3", filled) == hand_written.sub(r"\1\3", text)
-    assert filled.count("table of ") == len(TABLES)
+    assert filled.count("table of ") == len(TABLES) + 2
     with pytest.raises(SystemExit, match="no place for the table elsewhere"):
         replaced(text, {"elsewhere": []})
-    assert set(tables_of(findings(tmp_path))) == {"machine", "targets"}
+    assert set(tables_of(measurements(tmp_path))) == {"machine", "targets"}
 
 
 def test_the_documents_figures_are_there() -> None:
@@ -265,9 +263,9 @@ def test_the_searches_over_every_distance_give_the_same_sensitivities(case: tupl
     trim = min(trim, (len(values) - 2) // 2)
     codes = np.sort(np.array(values, np.int64))
     column = RunLengthColumn(*np.unique(codes, return_counts=True))
-    by_distances = search_sensitivity.mean_by_distances(codes, trim, cells, beta)
+    by_distances = search.mean_by_distances(codes, trim, cells, beta)
     assert by_distances == pytest.approx(mean_smooth_sensitivity(column, trim, cells, beta), rel=2**-31)
-    by_distances = search_sensitivity.variance_by_distances(codes, trim, cells, beta)
+    by_distances = search.variance_by_distances(codes, trim, cells, beta)
     assert by_distances == pytest.approx(variance_smooth_bound(column, trim, cells, beta), rel=2**-31)
 
 
@@ -275,7 +273,7 @@ def test_floats_and_integers_are_the_same_rows(tmp_path: Path) -> None:
     counted = []
     for kind in ("floats", "integers"):
         path = tmp_path / f"{kind}.parquet"
-        write_table.main(str(path), 3_000, write_table.Shape(2, 1, 3, 64, kind == "floats"))
+        inputs.write_table(path, 3_000, inputs.Shape(2, 1, 3, 64, kind == "floats"))
         domain = find_domain([path]).domain
         counted.append(aggregate(open_parquet([path], domain), domain))
     floats, integers = counted
@@ -289,21 +287,21 @@ def test_floats_and_integers_are_the_same_rows(tmp_path: Path) -> None:
 
 def test_scikit_learn_writes_the_columns_that_predict_writes(census: Path, tmp_path: Path) -> None:
     pytest.importorskip("sklearn", reason="pip install '.[benchmark]'")
-    where = "benchmarks.contenders.scikit_learn"
-    python("-m", f"{where}.partial_fit", census, "fitted.pickle", folder=tmp_path)
-    python("-m", f"{where}.predict_proba", "fitted.pickle", census, "theirs.parquet", folder=tmp_path)
+    theirs = ("-m", "benchmarks.contenders.scikit_learn")
+    python(*theirs, "partial_fit", census, "fitted.pickle", folder=tmp_path)
+    python(*theirs, "predict_proba", "fitted.pickle", census, "theirs.parquet", folder=tmp_path)
     python("-m", "dpnb_columnar", "train", census, "--output", "model.json", folder=tmp_path)
     python("-m", "dpnb_columnar", "predict", "model.json", census, "--output", "ours.parquet", folder=tmp_path)
-    ours, theirs = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("ours", "theirs"))
-    assert ours.columns == theirs.columns
-    assert ours.height == theirs.height == 20_000
-    assert (ours["predicted"] == theirs["predicted"].cast(pl.String)).mean() > 0.8
-    assert set(theirs["predicted"].cast(pl.String)) == set(ours["predicted"])
+    own, other = (pl.read_parquet(tmp_path / f"{name}.parquet") for name in ("ours", "theirs"))
+    assert own.columns == other.columns
+    assert own.height == other.height == 20_000
+    assert (own["predicted"] == other["predicted"].cast(pl.String)).mean() > 0.8
+    assert set(other["predicted"].cast(pl.String)) == set(own["predicted"])
 
 
 def test_diffprivlib_is_given_the_declared_bounds(census: Path) -> None:
     pytest.importorskip("sklearn", reason="pip install '.[benchmark]'")
-    code = "import json; from benchmarks.contenders.scikit_learn.census_rows import BOUNDS; print(json.dumps(BOUNDS))"
+    code = "import json; from benchmarks.contenders.scikit_learn import BOUNDS; print(json.dumps(BOUNDS))"
     bounds = json.loads(python("-c", code, folder=census.parent).stdout)
     declared = {}
     for attribute in find_domain([census]).domain.attributes:

@@ -1,12 +1,12 @@
-"""How much is measured, and where files are kept."""
+"""Scale of a session, and its input files."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.points import Input
-from benchmarks.processes import PROGRAM
+from benchmarks.processes import PROGRAM, PYTHON
+from benchmarks.runs import Input
 
 MILLION = 1_000_000
 
@@ -16,8 +16,9 @@ class Scale:
     """Rows of the inputs, and turns of the contenders.
 
     Attributes:
-        train, predict: Rows of the simulated censuses to train on, and to score.
-        fit: Most rows for what reads all of them into memory.
+        train: Rows of the simulated censuses to train on.
+        predict: Rows of the simulated censuses to score.
+        fit: Most rows for contenders that read all of them into memory.
         diffprivlib: The same for diffprivlib, which is slower.
         score_beside: Most rows that scikit-learn scores as well.
         ingest: Persons of the extracts.
@@ -41,28 +42,27 @@ class Scale:
     turns: int
 
     def turns_of(self, rows: int) -> int:
-        """Fewer turns where each takes longer: at least two, if there are so many."""
+        """Choose the turns of a point: fewer where each takes longer, but at least two of ``turns``."""
         fewer = 0 if rows < 5 * MILLION else 2 if rows < 50 * MILLION else 3
         return min(self.turns, max(self.turns - fewer, 2))
 
     def capped(self, rows: int | None, turns: int | None) -> Scale:
-        """The same with no more rows, and no more turns, than these."""
-        if rows is None:
-            rows = max(self.train)
-
-        def cut(sizes: tuple[int, ...]) -> tuple[int, ...]:
-            return tuple(dict.fromkeys(min(size, rows) for size in sizes))
-
+        """Cap the rows and the turns; None leaves them as they are."""
+        most = max(self.train) if rows is None else rows
         return replace(
             self,
-            train=cut(self.train),
-            predict=cut(self.predict),
-            ingest=cut(self.ingest),
-            growth=min(self.growth, rows),
-            floats=min(self.floats, rows),
-            search=cut(self.search),
+            train=_cut(self.train, most),
+            predict=_cut(self.predict, most),
+            ingest=_cut(self.ingest, most),
+            growth=min(self.growth, most),
+            floats=min(self.floats, most),
+            search=_cut(self.search, most),
             turns=self.turns if turns is None else min(self.turns, turns),
         )
+
+
+def _cut(sizes: tuple[int, ...], most: int) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(min(size, most) for size in sizes))
 
 
 SIZES = (MILLION // 10, 17 * MILLION // 10, 10 * MILLION, 100 * MILLION)
@@ -94,11 +94,11 @@ QUICK = replace(
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where files are kept.
+    """Folders of a session.
 
     Attributes:
         data: Simulated rows, used again by a later session if it is not temporary.
-        work: Everything made of them; empty at the start.
+        work: Files made of them; empty at the start.
         diffprivlib: Interpreter of an environment with diffprivlib; None to leave it out.
     """
 
@@ -107,16 +107,56 @@ class Places:
     diffprivlib: str | None = None
 
     def census(self, rows: int) -> Input:
-        """The simulated census of so many rows, thirteen attributes and two classes."""
+        """Describe a simulated census, with thirteen attributes and two classes."""
         path = self.data / f"c{rows}.parquet"
         return Input(path, (*PROGRAM, "simulate", str(path), "--rows", str(rows)))
 
     def model(self, census: Input) -> Input:
-        """A model of this program, trained on a census."""
+        """Describe a model of this program, trained on a census."""
         path = self.work / f"{census.path.stem}.model.json"
         return Input(path, train_command(census.path, path))
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of random rows that carries its domain (``inputs``).
+
+    Attributes:
+        series: The series it is for.
+        rows: Its rows.
+        numeric: Number of numeric attributes.
+        categorical: Number of categorical attributes.
+        classes: Its classes.
+        grid: Number of cells of each numeric attribute.
+        floats: Whether numeric attributes are floats, of which each cell takes a range, or the cells' codes.
+    """
+
+    series: str
+    rows: int
+    numeric: int
+    categorical: int
+    classes: int
+    grid: int
+    floats: bool = False
+
+    def made(self, folder: Path) -> Input:
+        """Describe the file."""
+        kind = "floats" if self.floats else "integers"
+        shape = (self.rows, self.numeric, self.categorical, self.classes, self.grid, kind)
+        path = folder / f"table-{'-'.join(map(str, shape))}.parquet"
+        return Input(path, input_command("table", path, *shape))
+
+
 def train_command(data: Path, model: Path) -> tuple[str, ...]:
-    """What trains on a file that carries its domain."""
+    """Make the command that trains on a file that carries its domain."""
     return (*PROGRAM, "train", str(data), "--output", str(model), "--overwrite")
+
+
+def aggregate_command(data: Path, statistics: Path) -> tuple[str, ...]:
+    """Make the command that counts a file that carries its domain."""
+    return (*PROGRAM, "aggregate", str(data), "--output", str(statistics))
+
+
+def input_command(kind: str, path: Path, *arguments: object) -> tuple[str, ...]:
+    """Make the command that writes an input by ``benchmarks.inputs``."""
+    return (PYTHON, "-m", "benchmarks.inputs", kind, str(path), *map(str, arguments))

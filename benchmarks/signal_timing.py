@@ -1,4 +1,4 @@
-"""Moments of a run at which to send it a signal: any, or one that a file in its folder gives away."""
+"""Moments of a run at which to send it a signal: any moment, or one that a file in its folder shows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from signal import Signals
 
@@ -17,16 +18,16 @@ LOOK = 0.0002
 """Seconds between two looks at a folder."""
 
 TRANSACTION = 0.01
-"""Seconds within which to strike once a journal or an unfinished output is seen."""
+"""Seconds within which to send the signal once a journal or an unfinished output appears."""
 
 
 class Aim(StrEnum):
-    """When to strike."""
+    """When to send the signal."""
 
     ANY = "any moment"
     SPEND = "as the journal of the first transaction appears"
     RELEASE = "between the first transaction and the end"
-    KEEP = "as the journal of the second transaction appears"
+    RECORD = "as the journal of the second transaction appears"
     OUTPUT = "as the unfinished output appears"
 
 
@@ -36,7 +37,7 @@ AIMS = (*Aim, Aim.RELEASE)
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long a run takes here.
+    """Duration of a run on this machine.
 
     Attributes:
         whole: Seconds of a run.
@@ -48,7 +49,7 @@ class Pace:
 
 
 def measured_pace(folder: Path, data: str, dataset: str) -> Pace:
-    """The pace of a run that nobody disturbs."""
+    """Measure the duration of an undisturbed run."""
     command = [sys.executable, "-m", "dpnb_columnar"]
     opened = ["ledger", "init", "pace.ledger", "--dataset", dataset, "--epsilon", "1"]
     subprocess.run([*command, *opened], cwd=folder, stdout=subprocess.DEVNULL, check=True)
@@ -58,7 +59,7 @@ def measured_pace(folder: Path, data: str, dataset: str) -> Pace:
     _wait(process, lambda: _transaction(folder / "pace.ledger"))
     paid = time.monotonic()
     if process.wait():
-        raise SystemExit("a run that nobody disturbed has failed")
+        raise SystemExit("an undisturbed run has failed")
     ended = time.monotonic()
     return Pace(ended - began, max(ended - paid, TRANSACTION))
 
@@ -66,10 +67,18 @@ def measured_pace(folder: Path, data: str, dataset: str) -> Pace:
 def strike(
     process: subprocess.Popen[bytes], ledger: Path, aim: Aim, pace: Pace, generator: random.Random, number: Signals
 ) -> bool:
-    """Send a run a signal at the moment aimed at, and wait for its end.
+    """Send a run a signal at a moment of its work, and wait for its end.
+
+    Args:
+        process: The run.
+        ledger: Its ledger.
+        aim: The moment.
+        pace: Duration of an undisturbed run.
+        generator: Source of the random delay.
+        number: The signal.
 
     Returns:
-        Whether the signal ended it; not if the run ended before.
+        Whether the signal ended the run; False if it ended before.
     """
     for condition in _conditions(aim, ledger):
         _wait(process, condition)
@@ -81,24 +90,16 @@ def strike(
     return process.returncode in (-number, 128 + number)
 
 
-def _conditions(aim: Aim, ledger: Path) -> list[Callable[[], bool]]:
-    """What has to be seen, one after another."""
-
-    def begun() -> bool:
-        return _transaction(ledger)
-
-    def over() -> bool:
-        return not _transaction(ledger)
-
-    def output() -> bool:
-        return any(ledger.parent.glob(".*.partial"))
-
+def _conditions(aim: Aim, ledger: Path) -> Sequence[Callable[[], bool]]:
+    """The conditions to wait for, one after another."""
+    begun = partial(_transaction, ledger)
+    over = partial(_no_transaction, ledger)
     return {
         Aim.ANY: [],
         Aim.SPEND: [begun],
         Aim.RELEASE: [begun],
-        Aim.KEEP: [begun, over, begun],
-        Aim.OUTPUT: [output],
+        Aim.RECORD: [begun, over, begun],
+        Aim.OUTPUT: [partial(_unfinished_output, ledger)],
     }[aim]
 
 
@@ -106,7 +107,15 @@ def _transaction(ledger: Path) -> bool:
     return ledger.with_name(f"{ledger.name}-journal").exists()
 
 
+def _no_transaction(ledger: Path) -> bool:
+    return not _transaction(ledger)
+
+
+def _unfinished_output(ledger: Path) -> bool:
+    return any(ledger.parent.glob(".*.partial"))
+
+
 def _wait(process: subprocess.Popen[bytes], condition: Callable[[], bool]) -> None:
-    """Look until something is seen, or the run has ended."""
+    """Wait until a condition holds, or the run has ended."""
     while process.poll() is None and not condition():
         time.sleep(LOOK)

@@ -1,11 +1,11 @@
 """Both smooth sensitivities of one column: of the trimmed mean, and the bound for the trimmed variance.
 
-Usage: python -m benchmarks.contenders.search_sensitivity SIZE GRID runs|distances
+Usage: python -m benchmarks.contenders.search SIZE GRID runs|distances
 
 ``runs`` is this program's search. ``distances`` goes by the definitions (docs/privacy.md, section 4): every distance k
 from 0 to n, and for each every way to divide it between the two ends, or every value within the window. That is the
-search the paper describes, O(n^2) from a sorted column, written with arrays so that no loop of Python's is what is
-measured.
+search the paper describes, O(n^2) from a sorted column, written with arrays so that the time of Python's loops does
+not count.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 import numpy as np
 import numpy.typing as npt
 
-from benchmarks.contenders.timed import print_seconds
+from benchmarks.contenders.inside import print_seconds
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
 
 BETA = 0.1
@@ -25,7 +25,7 @@ Codes = npt.NDArray[np.int64]
 
 
 def mean_by_distances(codes: Codes, trim: int, cells: int, beta: float) -> float:
-    """Smooth sensitivity of the trimmed mean of sorted codes: max over k and l of exp(-beta k) (b - a) / w."""
+    """Search the smooth sensitivity of the trimmed mean: max over k and l of exp(-beta k) (b - a) / w."""
     size, window = len(codes), len(codes) - 2 * trim
     value = _Ranks(codes, cells)
     largest = 0.0
@@ -37,7 +37,10 @@ def mean_by_distances(codes: Codes, trim: int, cells: int, beta: float) -> float
 
 
 def variance_by_distances(codes: Codes, trim: int, cells: int, beta: float) -> float:
-    """The smooth bound for the trimmed variance: max over k of exp(-beta k) (w-1)/w^2 max((B - M-)^2, (M+ - A)^2)."""
+    """Search the smooth bound of the trimmed variance.
+
+    It is the max over k of exp(-beta k) (w-1)/w^2 max((B - M-)^2, (M+ - A)^2).
+    """
     size, window = len(codes), len(codes) - 2 * trim
     value = _Ranks(codes, cells)
     others = np.arange(trim + 1, size - trim)

@@ -1,0 +1,114 @@
+"""Parts of this program, timed inside a process after all libraries are loaded.
+
+Usage:
+    python -m benchmarks.contenders.inside count DATA.parquet all|lookups|counters|one-engine|polars
+    python -m benchmarks.contenders.inside release STATISTICS.parquet
+
+``count`` counts the rows of a file as ``train`` does (``all``), or without one of the steps that make it fast.
+``release`` goes from statistics in memory to the text of a model: sensitivities, noise, and post-processing.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpnb_columnar.counting.statistics import Statistics
+    from dpnb_columnar.domain import Domain
+    from dpnb_columnar.rows.parquet import ParquetSource
+
+LOADING = {
+    "label": {"column": "class", "classes": ["0", "1"]},
+    "attributes": {"number": {"lower": 0, "upper": 1, "step": 1}, "kind": {"values": ["0", "1"]}},
+}
+"""Domain of the rows that are released first, so that every library is loaded."""
+
+
+def print_seconds(part: Callable[[], object], repetitions: int = 1) -> None:
+    """Run a part and print its wall and processor seconds as JSON, medians if it is repeated."""
+    seconds, cpu_seconds = [], []
+    for _ in range(repetitions):
+        start, cpu_start = time.perf_counter(), time.process_time()
+        part()
+        seconds.append(time.perf_counter() - start)
+        cpu_seconds.append(time.process_time() - cpu_start)
+    print(json.dumps({"seconds": statistics.median(seconds), "cpu_seconds": statistics.median(cpu_seconds)}))
+
+
+def time_count(data: str, step: str) -> None:
+    """Time counting."""
+    from dpnb_columnar.counting.engines import duckdb, local, polars  # noqa: F401
+    from dpnb_columnar.counting.find_domain import find_domain
+    from dpnb_columnar.rows import cell_codes
+    from dpnb_columnar.rows.parquet import open_parquet, resolve_files
+
+    files = resolve_files([data])
+    domain = find_domain(files).domain
+    source = open_parquet(files, domain)
+    if step == "lookups":
+        cell_codes.MOST_LOOKED_UP = -1  # codes are computed for each row
+    elif step == "counters":
+        polars.MOST_COUNTERS = -1  # each part of the rows is grouped
+    count = {"one-engine": two_engines, "polars": duckdb_alone}.get(step, local.aggregate)
+    print_seconds(lambda: count(source, domain))
+
+
+def two_engines(source: ParquetSource, domain: Domain) -> Statistics:
+    """Scan for numbers in Polars and for categories in DuckDB; each scan filters by all attributes."""
+    from dpnb_columnar.counting.engines import duckdb, polars
+    from dpnb_columnar.counting.statistics import assemble
+
+    tables = duckdb.count_cells(source, domain, domain.categorical, classes=True)
+    return assemble(domain, [*tables, *polars.count_cells(source, domain, domain.numeric, classes=False)])
+
+
+def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
+    """Scan once in DuckDB, with a grouping set for each attribute."""
+    from dpnb_columnar.counting.engines import duckdb
+    from dpnb_columnar.counting.statistics import assemble
+
+    return assemble(domain, duckdb.count_cells(source, domain, domain.attributes, classes=True))
+
+
+def time_release(statistics_file: str) -> None:
+    """Time a release, after one of three rows whose shares of epsilon are others: nothing depends on them."""
+    from dpnb_columnar.counting.statistics_files import load_statistics
+
+    counted = load_statistics(Path(statistics_file))
+    released(three_rows(), Fraction(7, 3))
+    print_seconds(lambda: released(counted, Fraction(1)))
+
+
+def released(counted: Statistics, epsilon: Fraction) -> str:
+    """Release the text of a model."""
+    from dpnb_columnar.budget import Budget
+    from dpnb_columnar.mechanisms.plan import plan
+    from dpnb_columnar.mechanisms.release import release
+    from dpnb_columnar.model.model_document import to_document, to_json
+
+    return to_json(to_document(release(counted, plan(counted.domain, Budget(epsilon)))))
+
+
+def three_rows() -> Statistics:
+    """Count one row of the first class, two of the second."""
+    import numpy as np
+
+    from dpnb_columnar.counting.statistics import Cells, assemble
+    from dpnb_columnar.domain import read_domain
+
+    classes, codes, counts = (np.array(values, np.int64) for values in ([0, 1], [0, 1], [1, 2]))
+    cells = [Cells(None, classes, np.zeros_like(codes), counts)]
+    cells += [Cells(name, classes, codes, counts) for name in ("number", "kind")]
+    return assemble(read_domain("loading", LOADING, "inside"), cells)
+
+
+if __name__ == "__main__":
+    part, *arguments = sys.argv[1:]
+    {"count": time_count, "release": time_release}[part](*arguments)

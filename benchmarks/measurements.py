@@ -1,0 +1,161 @@
+"""Measured runs summed up, and the targets of speed and memory beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow.parquet as pq
+
+from benchmarks.runs import MACHINE_KEY
+from benchmarks.scale import MILLION
+from benchmarks.series import (
+    CENSUS_ATTRIBUTES,
+    COUNTS_DUCKDB,
+    COUNTS_POLARS,
+    IMPORTS,
+    INTEGERS,
+    MANY_ATTRIBUTES,
+    MANY_CLASSES,
+    PARTIAL_FIT,
+    PREDICT_PROBA,
+    RELEASE,
+    TRAIN,
+    TYPER_HELP,
+)
+
+SIZES = ("rows", "attributes", "classes", "grid")
+MEDIANS = ("seconds", "cpu_seconds", "ratio", "cpu_ratio")
+
+MANY = 100 * MILLION
+PARTIAL_FIT_LIMITS = {17 * MILLION // 10: 0.6, 10 * MILLION: 0.4, MANY: 0.33}
+SCORED_ROWS = (17 * MILLION // 10, 10 * MILLION)
+FLOATS_ROWS = 17 * MILLION // 10
+COUNTS_LIMIT, PEAK_LIMIT, PREDICT_LEAST = 1.25, 400, 3
+RELEASE_LIMIT, MANY_RELEASE_LIMIT, FLOATS_LIMIT = 0.1, 1, 1.5
+HELP_LIMIT, FEW_ROWS_LIMIT = 2, 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """Runs of one machine.
+
+    Attributes:
+        runs: One row per measured run: series, rows, attributes, classes, grid, contender, turn, inside, seconds,
+            cpu_seconds, peak_mib.
+        machine: Description of the machine.
+    """
+
+    runs: pl.DataFrame
+    machine: Mapping[str, str]
+
+    def summary(self, series: str) -> pl.DataFrame:
+        """Sum up a series: one row per size and contender, in the order of their turns.
+
+        Returns:
+            The sizes, contender, turns, medians of seconds and cpu_seconds, of ratio and cpu_ratio (those of the first
+            contender over those of this one in the same turn), and the largest peak_mib.
+        """
+        times = pl.col("seconds", "cpu_seconds")
+        ratios = times.first().over(*SIZES, "turn") / times
+        runs = self.runs.filter(pl.col("series") == series)
+        runs = runs.with_columns(ratios.name.map(lambda name: name.replace("seconds", "ratio")))
+        return (
+            runs.group_by(*SIZES, "contender", maintain_order=True)
+            .agg(pl.len().alias("turns"), pl.median(*MEDIANS), pl.max("peak_mib"))
+            .sort(*SIZES, maintain_order=True)
+        )
+
+    def of(self, series: str, contender: str, **sizes: int) -> dict[str, Any] | None:
+        """Sum up a contender at one size; None where it was not measured."""
+        rows = self.summary(series).filter(pl.col("contender") == contender, **sizes)
+        return rows.row(0, named=True) if rows.height else None
+
+    def difference(self, series: str, contender: str, other: str, field: str) -> float | None:
+        """Compute the median over turns of a contender's excess over another."""
+        runs = self.runs.filter(pl.col("series") == series)
+        own, others = (runs.filter(pl.col("contender") == name) for name in (contender, other))
+        pairs = own.join(others, on=[*SIZES, "turn"])
+        median = pairs.select((pl.col(field) - pl.col(f"{field}_right")).median()).item()
+        return None if median is None else float(median)
+
+
+def read_measurements(file: Path) -> Measurements:
+    """Read a Parquet file that ``python -m benchmarks`` has written."""
+    metadata = pq.read_metadata(file).metadata or {}
+    return Measurements(pl.read_parquet(file), json.loads(metadata[MACHINE_KEY]))
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One target.
+
+    Attributes:
+        what: Plain text.
+        limit: The limit, an upper or a lower one.
+        measured: The measured value; None if it was not measured.
+        unit: Of both.
+        least: Whether the limit is a lower one.
+    """
+
+    what: str
+    limit: float
+    measured: float | None
+    unit: str = ""
+    least: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """Verdict: met, missed, or not measured."""
+        if self.measured is None:
+            return "not measured"
+        met = self.measured >= self.limit if self.least else self.measured <= self.limit
+        return "met" if met else "missed"
+
+
+def targets(measurements: Measurements) -> Iterator[Target]:
+    """Yield every target, in the order of the document."""
+    for rows, limit in PARTIAL_FIT_LIMITS.items():
+        beside = measurements.of("train", PARTIAL_FIT, rows=rows)
+        yield Target(f"`train` / `GaussianNB.partial_fit`, {millions(rows)} rows", limit, _ratio(beside))
+    counts = [measurements.of("train", name, rows=MANY) for name in (COUNTS_POLARS, COUNTS_DUCKDB)]
+    fastest = min((each for each in counts if each), key=lambda each: float(each["seconds"]), default=None)
+    name = f" ({fastest['contender'].removeprefix('bare grouped counts, ')})" if fastest else ""
+    yield Target(f"`train` / bare grouped counts{name}, {millions(MANY)} rows", COUNTS_LIMIT, _ratio(fastest))
+    trained = measurements.of("train", TRAIN, rows=MANY)
+    peak = None if trained is None else float(trained["peak_mib"])
+    yield Target(f"`train`, peak at {millions(MANY)} rows", PEAK_LIMIT, peak, "MiB")
+    for rows in SCORED_ROWS:
+        beside = measurements.of("predict", PREDICT_PROBA, rows=rows)
+        faster = 1 / beside["ratio"] if beside else None
+        what = f"rows a second of `predict` / of `GaussianNB.predict_proba`, {millions(rows)} rows"
+        yield Target(what, PREDICT_LEAST, faster, least=True)
+    releases = measurements.summary("release").filter(pl.col("contender") == RELEASE)
+    few, many = (releases.filter(attributes=number) for number in (CENSUS_ATTRIBUTES, MANY_ATTRIBUTES))
+    most = f", up to {millions(max(few['rows'].to_list()))} rows" if few.height else ""
+    yield Target(f"release, 13 attributes x 2 classes{most}", RELEASE_LIMIT, _slowest(few), "s")
+    what = f"release, {MANY_ATTRIBUTES} numeric attributes x {MANY_CLASSES} classes"
+    yield Target(what, MANY_RELEASE_LIMIT, _slowest(many), "s")
+    integers = measurements.of("floats", INTEGERS, rows=FLOATS_ROWS)
+    what = f"`train`, five columns of floats / of integers, {millions(FLOATS_ROWS)} rows"
+    yield Target(what, FLOATS_LIMIT, _ratio(integers))
+    yield Target("`--help` / that of a bare typer program", HELP_LIMIT, _ratio(measurements.of("start", TYPER_HELP)))
+    more = measurements.difference("start", TRAIN, IMPORTS, "cpu_seconds")
+    yield Target("`train` on 1,000 rows, processor time beyond importing polars and duckdb", FEW_ROWS_LIMIT, more, "s")
+
+
+def millions(rows: int) -> str:
+    """Format a number of rows."""
+    return f"{rows / MILLION:g} M" if rows >= MILLION // 10 else f"{rows:,}"
+
+
+def _ratio(summary: dict[str, float] | None) -> float | None:
+    return None if summary is None else summary["ratio"]
+
+
+def _slowest(releases: pl.DataFrame) -> float | None:
+    return None if releases.is_empty() else max(releases["seconds"].to_list())
