@@ -9,7 +9,7 @@ from decimal import Decimal
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.codebook_cases import codebook, codebooks, variable
 from support.extracts import HOUSEHOLD_ROWS, HOUSEHOLDS, HOUSES, PEOPLE, ROWS, TOWNSPEOPLE, rows_of
@@ -100,6 +100,7 @@ def extracts(draw: st.DrawFn) -> tuple[Codebook, list[str]]:
     return book, lines
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(extracts(), st.sampled_from(["\n", "\r\n"]), st.integers(1, 200))
 def test_any_extract_in_blocks_of_any_size(extract: tuple[Codebook, list[str]], end: str, size: int) -> None:
     book, written = extract

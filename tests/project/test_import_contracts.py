@@ -53,7 +53,7 @@ def test_contracts_are_kept() -> None:
     [
         ("model/model.py", f"from dpnb_columnar.{PRIVATE_SIDE}.statistics import Statistics"),
         ("model/parameters.py", "import dpnb_columnar.mechanisms.queries"),
-        ("model/terms.py", "from dpnb_columnar.noise import ExactSampler"),
+        ("model/polars_terms.py", "from dpnb_columnar.noise import ExactSampler"),
         ("model/predict.py", "import dpnb_columnar.sensitivity"),
         ("domain/numbers.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("domain/attributes.py", "import dpnb_columnar.rows.parquet"),
