@@ -1,8 +1,8 @@
-"""Settings of batch jobs from a file and from the environment.
+"""Settings of batch verbs from a file and from the environment.
 
-What is typed goes before ``DPNB_OPTION`` in the environment, that before the file named by ``--config``, that before
-what datasets.toml declares, that before the default. A setting that nobody knows is refused: were a misspelt epsilon
-passed over, another one would be spent.
+An option that is typed takes precedence over ``DPNB_OPTION`` in the environment, that over the file named by
+``--config``, that over the entry of datasets.toml, and that over the default. An unknown setting is refused: if a
+misspelt epsilon were ignored, another one would be spent.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ import typer
 from dpnb_columnar.cli.program import PREFIX, batch_parsers
 from dpnb_columnar.errors import ConfigurationError, MissingInputError, shown
 
-ELSEWHERE = frozenset({"DPNB_TRACEBACK"})
-"""Variables that are no option's."""
+OTHER_VARIABLES = frozenset({"DPNB_TRACEBACK"})
+"""Variables with the prefix that set no option."""
 
-LARGEST_CONFIGURATION = 2**20
-"""Bytes; a larger file is not a job."""
+MAX_CONFIGURATION_BYTES = 2**20
+"""Largest file that is read as a configuration."""
 
 DEFAULT = "default"
 SOURCES = {"COMMANDLINE": "command line", "DEFAULT": DEFAULT}
 INTEGER = "INTEGER"
-"""What the help calls the value of an option that takes whole numbers only."""
+"""Metavar of the options that take whole numbers only."""
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-NEVER_SET = frozenset({"config", "help"})
-TYPED_ALONE = NEVER_SET | {"seed"}
-"""Options that no file and no variable sets: a job must not lose its guarantee by what is left lying about."""
+NOT_SETTINGS = frozenset({"config", "help"})
+NOT_SETTABLE = NOT_SETTINGS | {"seed"}
+"""Options that no file and no variable sets: a forgotten seed must not take the guarantee from a job."""
 
 
 def _configure(context: typer.Context, path: Path | None) -> Path | None:
-    """Take what is not typed from the file; called before any other option is looked at."""
-    known = {name: parameter for name, parameter in _parameters(context).items() if name not in TYPED_ALONE}
+    """Take the options that are not typed from the file; called before any other option is parsed."""
+    known = {name: parameter for name, parameter in _parameters(context).items() if name not in NOT_SETTABLE}
     _check_environment()
     if path is not None and not context.resilient_parsing:
         settings = read_configuration(path, str(context.info_name), batch_parsers())
@@ -77,11 +77,11 @@ def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping
 
     try:
         with path.open("rb") as stream:
-            content = stream.read(LARGEST_CONFIGURATION + 1)
+            content = stream.read(MAX_CONFIGURATION_BYTES + 1)
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be opened: {error.strerror or 'no such file'}") from None
-    if len(content) > LARGEST_CONFIGURATION:
-        raise ConfigurationError(f"{path}: not the configuration of a job: larger than {LARGEST_CONFIGURATION} bytes")
+    if len(content) > MAX_CONFIGURATION_BYTES:
+        raise ConfigurationError(f"{path}: not the configuration of a job: larger than {MAX_CONFIGURATION_BYTES} bytes")
     try:
         document = parse_toml(content.decode("utf-8"))
     except ValueError as error:
@@ -89,30 +89,30 @@ def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping
     for name, table in document.items():
         if not isinstance(table, dict):
             raise ConfigurationError(f"{path}: {shown(name)} stands outside a table; put it under [{verb}]")
-        _known(name, verbs, str(path))
+        _known_name(name, verbs, str(path))
     settings: Mapping[str, Any] = document.get(verb, {})
     return settings
 
 
-def origins(context: typer.Context) -> Iterator[tuple[str, str, str]]:
-    """Every option with the value it has and where that comes from, for a dry run."""
+def option_origins(context: typer.Context) -> Iterator[tuple[str, str, str]]:
+    """Yield every option with its value and where that comes from, for a dry run."""
     for name, parameter in _parameters(context).items():
-        if name in NEVER_SET | {"dry_run"}:
+        if name in NOT_SETTINGS | {"dry_run"}:
             continue
         source = context.get_parameter_source(name)
         where = SOURCES.get(source.name if source else "DEFAULT", "")
         if not where:
-            where = variable(name) if source and source.name == "ENVIRONMENT" else str(context.params["config"])
+            where = variable_name(name) if source and source.name == "ENVIRONMENT" else str(context.params["config"])
         value = context.params.get(name)
-        yield parameter.opts[0], _written(value), where if value is not None else DEFAULT
+        yield parameter.opts[0], _value_text(value), where if value is not None else DEFAULT
 
 
-def variable(name: str) -> str:
-    """The environment variable that sets an option."""
+def variable_name(name: str) -> str:
+    """Return the name of the environment variable that sets an option."""
     return f"{PREFIX}_{name.upper()}"
 
 
-def _written(value: object) -> str:
+def _value_text(value: object) -> str:
     if value is None:
         return "-"
     if isinstance(value, list | tuple):
@@ -131,19 +131,19 @@ def _check_environment() -> None:
         return  # the parsers of the other batch verbs take long to build
     options = [option for verb in batch_parsers().values() for option in verb.params if option.opts[0][0] == "-"]
     known = {
-        variable(str(option.name)) for option in options if option.name not in TYPED_ALONE - {"config"}
-    } | ELSEWHERE
+        variable_name(str(option.name)) for option in options if option.name not in NOT_SETTABLE - {"config"}
+    } | OTHER_VARIABLES
     for name in names:
-        _known(name, known, "environment")
+        _known_name(name, known, "environment")
         if not os.environ[name].strip():  # the parser would pass over it, and release without the ledger it names
             raise ConfigurationError(f"environment: {name} is empty; unset it or give it a value")
 
 
-def _known(name: str, known: Collection[str], place: str) -> str:
-    """The name, if it is known.
+def _known_name(name: str, known: Collection[str], place: str) -> str:
+    """Return the name if it is known.
 
     Raises:
-        ConfigurationError: With the nearest name that is.
+        ConfigurationError: if the name is not known; the text names the nearest one.
     """
     if name in known:
         return name
@@ -153,14 +153,14 @@ def _known(name: str, known: Collection[str], place: str) -> str:
 
 
 def _defaults(settings: Mapping[str, Any], known: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Values for the parser, by the names of its parameters.
+    """Return the settings as values for the parser, by the names of its parameters.
 
     Raises:
-        ConfigurationError: As ``_known`` and ``_value``; or two keys set one option.
+        ConfigurationError: if a setting is not known, has a value that its option does not take, or stands twice.
     """
     values: dict[str, Any] = {}
     for key, value in settings.items():
-        name = _known(key.replace("-", "_"), known, place)
+        name = _known_name(key.replace("-", "_"), known, place)
         if name in values:
             raise ConfigurationError(f"{place}: {key} is set twice, with a hyphen and with an underscore; keep one")
         values[name] = _value(value, known[name], f"{place} {key}")
@@ -168,10 +168,10 @@ def _defaults(settings: Mapping[str, Any], known: Mapping[str, Any], place: str)
 
 
 def _value(value: Any, parameter: Any, place: str) -> Any:
-    """A value of the file as the option's parser takes it.
+    """Convert a value of the file to the one that the option's parser takes.
 
     Raises:
-        ConfigurationError: It is nothing that the option takes.
+        ConfigurationError: if the option takes no such value.
     """
     several = parameter.nargs != 1 or parameter.multiple
     if getattr(parameter, "is_flag", False):
@@ -182,19 +182,19 @@ def _value(value: Any, parameter: Any, place: str) -> Any:
         listed = value if isinstance(value, list) else [value]
         if not all(isinstance(each, str) for each in listed):
             raise ConfigurationError(f"{place}: expected a list of texts, found {shown(value)}")
-        return [_text(each, place) for each in listed]
+        return [_typed_text(each, place) for each in listed]
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         raise ConfigurationError(f"{place}: expected a text or a number, found {shown(value)}")
     if parameter.metavar == INTEGER and not _is_integer(value):
         raise ConfigurationError(f"{place}: expected a whole number, found {shown(value)}")
-    return _text(value, place)
+    return _typed_text(value, place)
 
 
-def _text(value: str | int | Decimal, place: str) -> str:
-    """What would have been typed.
+def _typed_text(value: str | int | Decimal, place: str) -> str:
+    """Return the value as it would be typed.
 
     Raises:
-        ConfigurationError: It cannot be typed.
+        ConfigurationError: if the value cannot be typed.
     """
     try:
         written = str(value)
@@ -208,7 +208,7 @@ def _text(value: str | int | Decimal, place: str) -> str:
 
 
 def _is_integer(value: str | int | Decimal) -> bool:
-    """Whether a value is a whole number, or a text that the parser takes for one."""
+    """Return whether a value is a whole number, or a text that the parser takes for one."""
     if isinstance(value, str):
         try:
             int(value)

@@ -1,7 +1,7 @@
-"""What a verb says: lines and progress for people, or one JSON event a line for what reads logs.
+"""What a verb prints: lines, tables and progress for people, or one JSON event a line for programs that read logs.
 
 Events (``--log-format json``) all go to standard output, and nothing goes to standard error. Every event has ``time``
-(UTC), ``event``, ``verb`` and ``text``, the line that people would have seen; the others are listed in docs/batch.md.
+(UTC), ``event``, ``verb`` and ``text``, the line that people would see; its other fields are listed in docs/batch.md.
 None holds a value that depends on a row, other than through a released model.
 """
 
@@ -10,157 +10,168 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, TextIO, cast
 
 import typer
 
-from dpnb_columnar.errors import OutputError, UsageError
-from dpnb_columnar.runtime.outputs import check_output
-
-# MERGED FROM dpnb_columnar/cli/console.py: Names of output files: what they are called by default, and what is
-# refused before any long work.
-
-
-def default_name(data: Sequence[str], domain: str, suffix: str) -> Path:
-    """Name of an output in the working directory: after the data if it is one path, else after its domain."""
-    named = len(data) == 1 and Path(data[0]).exists()
-    stem = Path(os.path.abspath(data[0])).stem if named else ""  # noqa: PTH100 a link keeps its own name, ".." gets one
-    return Path((stem or Path(domain).name) + suffix)
-
-
-def check_parquet(output: Path) -> None:
-    """Refuse a name that hides what is written.
-
-    Raises:
-        UsageError: With the remedy.
-    """
-    if output.suffix.lower() != ".parquet":
-        raise UsageError(f"{output}: is written as Parquet; end its name in .parquet")
-
-
-def check_target(output: Path, overwrite: bool, inputs: Iterable[Path]) -> None:
-    """Refuse an output that exists, has nowhere to go, or would replace a file it is made of.
-
-    Raises:
-        OutputError: With the remedy.
-    """
-    check_output(output, overwrite)
-    check_no_input(output, inputs)
-
-
-def check_no_input(output: Path, inputs: Iterable[Path]) -> None:
-    """Refuse an output that would replace a file the run is made of.
-
-    Raises:
-        OutputError: With the remedy.
-    """
-    if output.exists() and any(output.samefile(file) for file in inputs if file.exists()):
-        raise OutputError(f"{output}: is an input as well, and would be lost; choose another --output")
-
+from dpnb_columnar.errors import OutputError
 
 CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
 
 
 class LogFormat(StrEnum):
-    """How a verb says what it does."""
+    """Format of what a verb prints."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class _Log:
-    """How this run of a verb speaks."""
+    """Format of this run's output, and the fields of all its events."""
 
     def __init__(self) -> None:
         self.format = LogFormat.TEXT
-        self.facts: dict[str, object] = {}
+        self.fields: dict[str, object] = {}
 
-    def event(self, event: str, text: str, facts: dict[str, object]) -> str:
-        """One event as a line."""
+    def event(self, event: str, text: str, fields: dict[str, object]) -> str:
+        """Write an event as one line of JSON."""
         time = datetime.now(UTC).isoformat(timespec="milliseconds")
-        return json.dumps({"time": time, "event": event, **self.facts, "text": text, **facts})
+        return json.dumps({"time": time, "event": event, **self.fields, "text": text, **fields})
 
 
 _log = _Log()
 
 
-def begin_log(format: LogFormat = LogFormat.TEXT, **facts: object) -> None:
-    """Speak in this format from here on.
+def start_log(format: LogFormat = LogFormat.TEXT, **fields: object) -> None:
+    """Print in this format from here on.
 
     Args:
-        format: Text for people, or one JSON event a line.
-        facts: Fields of every event beside its own: the verb.
+        format: Lines for people, or events.
+        fields: Fields of every event beside its own, such as the verb.
     """
-    _log.format, _log.facts = format, dict(facts)
+    _log.format, _log.fields = format, dict(fields)
 
 
-def about(**facts: object) -> None:
-    """More that every event from here on tells, such as the run id."""
-    _log.facts |= facts
+def add_log_fields(**fields: object) -> None:
+    """Add fields to every event from here on, such as the run id."""
+    _log.fields |= fields
 
 
 def is_json() -> bool:
-    """Whether events are written."""
+    """Return whether events are printed."""
     return _log.format is LogFormat.JSON
 
 
-def say(line: str = "", event: str = "note", **facts: object) -> None:
-    """A line of the verb's result, on standard output.
+def print_line(line: str = "", event: str = "note", **fields: object) -> None:
+    """Print a line of the verb's result on standard output.
 
     Args:
-        line: The text.
-        event: Name of the JSON event.
-        facts: Fields of the JSON event.
+        line: The line.
+        event: Name of the event.
+        fields: Fields of the event: the facts of the line.
     """
     if is_json():
-        print(_log.event(event, line, facts), flush=True)  # noqa: T201
+        _print_event(event, line, fields)
     else:
         typer.echo(line)
 
 
-def warn(line: str, event: str = "warning", **facts: object) -> None:
-    """A line for people, on standard error.
+def print_warning(line: str, event: str = "warning", **fields: object) -> None:
+    """Print a line for people on standard error.
+
+    Args:
+        line: The line.
+        event: Name of the event.
+        fields: Fields of the event.
 
     Raises:
-        OutputError: It cannot be written.
+        OutputError: if it cannot be printed.
     """
     if is_json():
-        print(_log.event(event, line, facts), flush=True)  # noqa: T201
+        _print_event(event, line, fields)
     else:
-        with _reported("standard error"):
-            _complain(line)
+        with _output_errors("standard error"):
+            _print_error(line)
 
 
-def warn_at_the_end(line: str, event: str, **facts: object) -> None:
-    """As ``warn``, for a run that has failed already: without a log on standard error, and silent where that fails."""
+def print_failure(line: str, event: str, **fields: object) -> None:
+    """Print why a run failed; on standard error if an event cannot be printed, and not at all if that fails too.
+
+    Args:
+        line: The line.
+        event: Name of the event.
+        fields: Fields of the event.
+    """
     try:
-        warn(line, event, **facts)
+        print_warning(line, event, **fields)
     except OutputError:
         with suppress(OSError, ValueError):
-            _complain(line)
+            _print_error(line)
 
 
-def _complain(line: str) -> None:
-    typer.echo(f"dpnb-columnar: {line}", err=True)
+def log_event(event: str, line: str = "", **fields: object) -> None:
+    """Print an event that has no line for people.
 
-
-def record(event: str, line: str = "", **facts: object) -> None:
-    """An event that people are not told."""
+    Args:
+        event: Name of the event.
+        line: Its text.
+        fields: Its fields.
+    """
     if is_json():
-        print(_log.event(event, line, facts), flush=True)  # noqa: T201
+        _print_event(event, line, fields)
+
+
+def final_event(code: int) -> str:
+    """Return the last event of a run that ends at once with this exit code; empty where events are not printed."""
+    return _log.event("finished", "", {"exit_code": code}) + "\n" if is_json() else ""
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print an aligned table; columns of numbers are aligned to the right.
+
+    Args:
+        header: Names of the columns.
+        rows: Cells of each row, one a column.
+    """
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    right = [all(isinstance(row[index], int | float) for row in rows) for index in range(len(header))]
+
+    def line(row: Sequence[str]) -> str:
+        parts = zip(row, widths, right, strict=True)
+        return "  " + "  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in parts)
+
+    for row in (list(header), ["-" * width for width in widths], *cells):
+        print_line(line(row).rstrip())
+
+
+@contextmanager
+def stage(name: str) -> Iterator[None]:
+    """Show on a terminal that a long stage is under way; print nothing in a pipe. Shows no number."""
+    if is_json():
+        log_event("stage begun", name, stage=name)
+        yield
+        log_event("stage ended", name, stage=name)
+        return
+    if not shows_progress():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(name):
+        yield
 
 
 @contextmanager
 def progress(name: str, total: int) -> Iterator[Callable[[int], None] | None]:
-    """Share of a total that is done and the time left, on a terminal; silent in a pipe.
+    """Show on a terminal the share of a total that is done and the time left; print nothing in a pipe.
 
-    Returns:
-        What to call with each amount done; None where nobody watches.
+    Yields:
+        The function to call with each amount done; None where no progress is shown.
     """
     if not shows_progress():
         yield None
@@ -174,96 +185,70 @@ def progress(name: str, total: int) -> Iterator[Callable[[int], None] | None]:
 
 
 def shows_progress() -> bool:
-    """Whether people watch: progress is drawn on a terminal only."""
+    """Return whether progress is shown: on a terminal only."""
     return sys.stderr.isatty() and not is_json()
 
 
-def last_event(code: int) -> str:
-    """The line that says how a run ended, for one that must end at once; nothing where people are told."""
-    return _log.event("finished", "", {"exit_code": code}) + "\n" if is_json() else ""
-
-
-class _StandardOutput:
-    """Standard output whose errors are those of an output."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def write(self, text: str) -> int:
-        with _reported("standard output"):
-            return self._stream.write(text)
-
-    def flush(self) -> None:
-        with _reported("standard output"):
-            self._stream.flush()
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
 @contextmanager
-def checked_output() -> Iterator[None]:
-    """Within the block, whoever writes to standard output gets an ``OutputError`` where it cannot be written.
+def standard_output_checked() -> Iterator[None]:
+    """Raise an ``OutputError`` within the block wherever standard output cannot be written.
 
     The parser of the command line would end with a code of its own, and nobody could tell the error from another one.
     """
-    if sys.stdout is None:  # closed before the program began: what is printed is lost, as was asked for
+    if sys.stdout is None:  # closed before the program began: what is printed is meant to be lost
         yield
         return
     with redirect_stdout(cast(TextIO, _StandardOutput(sys.stdout))):
         yield
 
 
-@contextmanager
-def _reported(name: str) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        reason = (error.strerror or "input/output error") if isinstance(error, OSError) else "closed, or of few letters"
-        raise OutputError(
-            f"{name} cannot be written: {reason}; send it elsewhere. An output that stands under its name is complete"
-        ) from None
-
-
-def release_streams() -> None:
-    """Flush what is left, and throw away what cannot be written: Python would end with a code of its own, 120."""
+def flush_streams() -> None:
+    """Flush standard output and error, and discard what cannot be written: Python would end with its own code, 120."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:
                 stream.flush()
         except (OSError, ValueError):
             with suppress(OSError, ValueError):
-                nothing = os.open(os.devnull, os.O_WRONLY)
-                os.dup2(nothing, stream.fileno())
-                os.close(nothing)
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, stream.fileno())
+                os.close(null)
+
+
+class _StandardOutput:
+    """Standard output that raises an ``OutputError`` where it cannot be written."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        with _output_errors("standard output"):
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with _output_errors("standard output"):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _print_event(event: str, line: str, fields: dict[str, object]) -> None:
+    print(_log.event(event, line, fields), flush=True)  # noqa: T201
+
+
+def _print_error(line: str) -> None:
+    typer.echo(f"dpnb-columnar: {line}", err=True)
 
 
 @contextmanager
-def stage(name: str) -> Iterator[None]:
-    """Show on a terminal that something long is under way; silent in a pipe. Tells no number."""
-    if is_json():
-        record("stage begun", name, stage=name)
+def _output_errors(name: str) -> Iterator[None]:
+    try:
         yield
-        record("stage ended", name, stage=name)
-        return
-    if not shows_progress():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(name):
-        yield
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print an aligned table; numbers to the right."""
-    cells = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
-    right = [all(isinstance(row[index], int | float) for row in rows) for index in range(len(header))]
-
-    def line(row: Sequence[str]) -> str:
-        parts = zip(row, widths, right, strict=True)
-        return "  " + "  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in parts)
-
-    for row in (list(header), ["-" * width for width in widths], *cells):
-        say(line(row).rstrip())
+    except (OSError, ValueError) as error:
+        reason = "closed, or its encoding cannot represent the output"
+        if isinstance(error, OSError):
+            reason = error.strerror or "input/output error"
+        raise OutputError(
+            f"{name} cannot be written: {reason}; send it elsewhere. An output that stands under its name is complete"
+        ) from None

@@ -21,7 +21,7 @@ CLICK_USAGE = 2
 
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
-    exit_on_signals(console.last_event)
+    exit_on_signals(console.final_event)
     keep_rows_in_memory()
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # whether a library warns may depend on the rows
@@ -31,17 +31,17 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         code = exit_code(arguments)
     finally:
         remove_unfinished_files()  # a signal may have come between a block's end and its tidying up
-        console.release_streams()
+        console.flush_streams()
     sys.exit(code)
 
 
 def exit_code(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code that tells how it ended."""
-    console.begin_log()
-    with console.checked_output():
+    console.start_log()
+    with console.standard_output_checked():
         code = _ended(arguments)
         try:
-            console.record("finished", exit_code=code)
+            console.log_event("finished", exit_code=code)
         except OutputError as error:
             return code or _failed(error)  # an earlier failure is what the scheduler must hear of
     return code
@@ -61,7 +61,7 @@ def _ended(arguments: list[str] | None) -> int:
         # Whatever a library says may quote rows, so only the kind of failure is told.
         if shows_confidential_texts():
             raise
-        console.warn_at_the_end(
+        console.print_failure(
             f"internal error ({type(error).__name__}). Set DPNB_TRACEBACK=confidential to see where; what it shows may "
             "hold values from the data.",
             "failed",
@@ -74,5 +74,5 @@ def _ended(arguments: list[str] | None) -> int:
 
 def _failed(error: Error) -> int:
     """Tell an error; its exit code."""
-    console.warn_at_the_end(str(error), "failed", exit_code=error.exit_code, error=type(error).__name__)
+    console.print_failure(str(error), "failed", exit_code=error.exit_code, error=type(error).__name__)
     return error.exit_code

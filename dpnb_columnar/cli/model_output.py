@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import about, check_no_input, check_target, say, stage, warn
-from dpnb_columnar.cli.tables import composition_table
+from dpnb_columnar.cli.console import add_log_fields, print_line, print_warning, stage
+from dpnb_columnar.cli.output_checks import check_no_input, check_target
+from dpnb_columnar.cli.tables import print_composition
 from dpnb_columnar.counting.find_domain import FoundDomain
 from dpnb_columnar.counting.inputs import Rows
 from dpnb_columnar.domain.numbers import number_text
@@ -45,7 +46,7 @@ class ModelOutput(Output):
     inputs: Sequence[Path]
     found: FoundDomain
     delta: str
-    rows: options.DeclaredNumber | None
+    rows: options.DeclaredRowCount | None
 
     @contextmanager
     def reserved(self, run: str | None) -> Iterator[None]:
@@ -70,8 +71,8 @@ class ModelOutput(Output):
 
     def announce(self, plan: ReleasePlan, payment: Payment | None) -> None:
         """Say in which domain rows are counted, what the release spends, and who pays."""
-        options.tell_domain(self.found)
-        options.tell_rule(self.delta, self.rows)
+        options.print_domain(self.found)
+        options.print_rule(self.delta, self.rows)
         mechanism, queries = plan.mechanism.name, len(plan.shares)
         facts: dict[str, object] = {"mechanism": mechanism, "queries": queries}
         if plan.mechanism.private:
@@ -81,12 +82,12 @@ class ModelOutput(Output):
                 "delta": number_text(budget.delta),
                 "neighbours": str(budget.neighbours),
             }
-            say(f"{options.released_under(plan)}, {queries} queries", "budget", **facts)
+            print_line(f"{options.budget_line(plan)}, {queries} queries", "budget", **facts)
         else:
-            say(f"mechanism {mechanism}: NOT PRIVATE, nothing is protected", "budget", **facts)
+            print_line(f"mechanism {mechanism}: NOT PRIVATE, nothing is protected", "budget", **facts)
         if payment is not None:
             charge, ledger = payment.charge, payment.ledger
-            say(
+            print_line(
                 f"run {charge.run}, charged to {charge.dataset} in {ledger}; should it be cut short, finish it with "
                 f"--run-id {charge.run}",
                 "charge",
@@ -106,8 +107,8 @@ class ModelOutput(Output):
         """
         save_model(model, self.path, overwrite=self.overwrite)
         if not model.guarantee.private:
-            warn("this model carries NO GUARANTEE; it is as confidential as the rows")
-        say(f"wrote {self.path}", "written", output=str(self.path))
+            print_warning("this model carries NO GUARANTEE; it is as confidential as the rows")
+        print_line(f"wrote {self.path}", "written", output=str(self.path))
 
     def keep_again(self, model: Model, run: str) -> None:
         """Write the model that the run has released before, unless the file holds it.
@@ -116,10 +117,10 @@ class ModelOutput(Output):
             OutputError: if the file holds something else, or cannot be written.
         """
         if self.holds(model, run):
-            say(f"{self.path} is what run {run} released; nothing is spent again", "already released")
+            print_line(f"{self.path} is what run {run} released; nothing is spent again", "already released")
             return
         save_model(model, self.path, overwrite=self.overwrite)
-        say(f"wrote {self.path}, as run {run} released it; nothing is spent again", "already released")
+        print_line(f"wrote {self.path}, as run {run} released it; nothing is spent again", "already released")
 
     def holds(self, model: Model, run: str) -> bool:
         """Say whether the file holds this model; False where it may be written.
@@ -145,15 +146,17 @@ def rehearse(plan: ReleasePlan, rows: Rows, payment: Payment | None, output: Mod
     """Say what a run would do, and refuse what it would be refused. Opens no row."""
     rows.check(plan.domain)
     output.announce(plan, payment)
-    composition_table(plan.shares, [], [() for _ in plan.shares])
+    print_composition(plan.shares, [], [() for _ in plan.shares])
     if payment is not None and (released := payment.admit()) is not None:
         check_no_input(output.path, output.inputs)
         there = output.holds(released, payment.charge.run)
-        say(f"dry run: {output.path} {'is' if there else 'would be'} what this run released before; nothing is spent")
+        print_line(
+            f"dry run: {output.path} {'is' if there else 'would be'} what this run released before; nothing is spent"
+        )
         return
     output.check()
     admitted = "the ledger admits this release; " if payment else ""
-    say(f"dry run: {admitted}no row was opened, nothing is spent, nothing is written")
+    print_line(f"dry run: {admitted}no row was opened, nothing is spent, nothing is written")
 
 
 def payment(
@@ -182,7 +185,7 @@ def payment(
     from dpnb_columnar.ledger.payment import payment_for
 
     made = payment_for(plan, ledger, data, account, run)
-    about(run=made.charge.run)
+    add_log_fields(run=made.charge.run)
     return made
 
 

@@ -1,4 +1,4 @@
-"""Options that several verbs share."""
+"""Options that several verbs share, and the budget and the number of rows that they stand for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows, parse_weights
-from dpnb_columnar.cli.console import say
+from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.counting.inputs import Engine
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError
@@ -17,9 +17,6 @@ from dpnb_columnar.errors import ConfigurationError, UsageError
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import FoundDomain
     from dpnb_columnar.mechanisms.plan import ReleasePlan
-
-# MERGED FROM dpnb_columnar/cli/options.py: Options of the verbs that count rows: which engine counts, and where it
-# finds them.
 
 DataOrTable = Annotated[
     list[str] | None,
@@ -33,7 +30,8 @@ DataOrTable = Annotated[
 EngineName = Annotated[
     Engine,
     typer.Option(
-        "--engine", help="What counts the rows: this machine, or a cluster (docs/scale.md). The result is the same."
+        "--engine",
+        help="Engine that counts the rows: this machine, or a cluster (docs/scale.md). The result is the same.",
     ),
 ]
 Master = Annotated[
@@ -47,7 +45,7 @@ Master = Annotated[
 Table = Annotated[
     str | None,
     typer.Option(
-        help="Table or view of Spark's catalogs in the place of DATA, such as lake.census.person.",
+        help="Table or view of Spark's catalogs instead of DATA, such as lake.census.person.",
         metavar="NAME",
         show_default=False,
     ),
@@ -62,7 +60,9 @@ ModelFile = Annotated[Path, typer.Argument(help="Model file, .json or .parquet."
 Dataset = Annotated[
     str | None,
     typer.Option(
-        help="Entry of datasets.toml that declares the domain.", metavar="NAME", show_default="found by the data"
+        help="Entry of datasets.toml that declares the domain.",
+        metavar="NAME",
+        show_default="the entry that claims the data's name",
     ),
 ]
 Label = Annotated[
@@ -75,7 +75,7 @@ Label = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
 Epsilon = Annotated[str, typer.Option(help="Privacy budget, taken exactly as typed.", metavar="NUMBER")]
-EpsilonOfData = Annotated[
+OptionalEpsilon = Annotated[
     str | None,
     typer.Option(
         "--epsilon",
@@ -87,8 +87,8 @@ EpsilonOfData = Annotated[
 Delta = Annotated[
     str,
     typer.Option(
-        help="Probability to put the guarantee aside, for noise that needs it: a number such as 1e-6 or 1/50000, or a "
-        "rule for the declared number of rows, 1/n or 1/n^2.",
+        help="The delta of (epsilon, delta)-differential privacy, for noise that needs it: a number such as 1e-6 or "
+        "1/50000, or a rule for the declared number of rows, 1/n or 1/n^2.",
         metavar="NUMBER",
     ),
 ]
@@ -118,12 +118,12 @@ Noise = Annotated[
         show_default="polyplace; cauchy for paper",
     ),
 ]
-Relation = Annotated[Neighbours, typer.Option("--neighbours", help="Neighbouring relation epsilon refers to.")]
+Relation = Annotated[Neighbours, typer.Option("--neighbours", help="Neighbouring relation that epsilon refers to.")]
 SplitWeights = Annotated[
     str | None,
     typer.Option(
         "--weights",
-        help="Division numeric:categorical:counts, such as 2:1:1.",
+        help="Weights of numeric, categorical and count queries in the division of the budget, such as 2:1:1.",
         metavar="N:C:K",
         show_default="the mechanism's own",
     ),
@@ -142,39 +142,42 @@ DEFAULT_EPSILON = "1"
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredNumber:
-    """A public number of rows.
+class DeclaredRowCount:
+    """A declared number of rows. Public.
 
     Attributes:
         rows: The number.
-        origin: Who declares it.
+        origin: The option or the entry that declares it.
     """
 
     rows: int
     origin: str
 
 
-def budget(
-    epsilon: str, delta: str, neighbours: Neighbours, weights: str | None, rows: DeclaredNumber | None
+def parse_budget(
+    epsilon: str, delta: str, neighbours: Neighbours, weights: str | None, rows: DeclaredRowCount | None
 ) -> Budget:
-    """The budget that the options describe.
+    """Parse the options of a privacy budget.
 
     Args:
-        epsilon: Epsilon as typed.
-        delta: Delta as typed: a number, or a rule such as ``1/n``.
+        epsilon: Value of --epsilon.
+        delta: Value of --delta, perhaps a rule.
         neighbours: Neighbouring relation.
-        weights: Division of the budget as typed; None for the mechanism's own.
-        rows: The n of a rule for delta.
-    """
-    divided = None if weights is None else parse_weights(weights)
-    return Budget(parse_epsilon(epsilon), neighbours, divided, parse_delta(delta, None if rows is None else rows.rows))
-
-
-def epsilon_for(found: FoundDomain, typed: str | None) -> str:
-    """The epsilon that was typed; where none was, the one declared beside the domain; else the default.
+        weights: Value of --weights; None for the mechanism's own.
+        rows: The n of a rule for delta; None if there is none.
 
     Raises:
-        ConfigurationError: The one declared is not acceptable.
+        UsageError: if an option is out of range, or if a rule has no n.
+    """
+    division = None if weights is None else parse_weights(weights)
+    return Budget(parse_epsilon(epsilon), neighbours, division, parse_delta(delta, None if rows is None else rows.rows))
+
+
+def effective_epsilon(found: FoundDomain, typed: str | None) -> str:
+    """Return the epsilon that was typed, else the one declared beside the domain, else the default.
+
+    Raises:
+        ConfigurationError: if the declared epsilon is out of range.
     """
     if typed is not None or found.epsilon is None:
         return DEFAULT_EPSILON if typed is None else typed
@@ -186,8 +189,8 @@ def epsilon_for(found: FoundDomain, typed: str | None) -> str:
     return declared
 
 
-def settled(found: FoundDomain, rows: DeclaredNumber | None) -> dict[str, tuple[object, str]]:
-    """What the domain's entry settles of the options that were not typed, and where it says so."""
+def entry_defaults(found: FoundDomain, rows: DeclaredRowCount | None) -> dict[str, tuple[object, str]]:
+    """Return value and origin of the options, by option, that the domain's entry sets unless they are typed."""
     entry = str(found.entry)
     values: dict[str, tuple[object, str]] = {"--account": (found.domain.name, found.origin)}
     values["--epsilon"] = (DEFAULT_EPSILON, "default") if found.epsilon is None else (number_text(found.epsilon), entry)
@@ -196,31 +199,32 @@ def settled(found: FoundDomain, rows: DeclaredNumber | None) -> dict[str, tuple[
     return values
 
 
-def declared(found: FoundDomain, typed: int | None) -> DeclaredNumber | None:
-    """The number of rows that was typed; where none was, the one declared beside the domain, if any.
+def declared_row_count(found: FoundDomain, typed: int | None) -> DeclaredRowCount | None:
+    """Return the number of rows that was typed, else the one declared beside the domain; None if neither was.
 
     Raises:
-        UsageError, ConfigurationError: It is out of range.
+        UsageError: if the typed number is out of range.
+        ConfigurationError: if the declared number is out of range.
     """
     if typed is not None:
-        return DeclaredNumber(parse_rows(typed), "--declared-rows")
+        return DeclaredRowCount(parse_rows(typed), "--declared-rows")
     if found.rows is None:
         return None
     try:
-        return DeclaredNumber(parse_rows(found.rows), str(found.entry))
+        return DeclaredRowCount(parse_rows(found.rows), str(found.entry))
     except UsageError as error:
         raise ConfigurationError(f"{found.entry}: {error}") from None
 
 
-def rows_for(found: FoundDomain, delta: str, typed: int | None) -> DeclaredNumber | None:
-    """The declared number of rows for a verb in which only a rule for delta depends on it.
+def row_count_for_rule(found: FoundDomain, delta: str, typed: int | None) -> DeclaredRowCount | None:
+    """Return the declared number of rows for a verb in which only a rule for delta depends on it.
 
     Raises:
-        UsageError: One was typed and there is no rule, or it is out of range.
-        ConfigurationError: The one declared is out of range.
+        UsageError: if a number was typed and delta is no rule, or if the typed number is out of range.
+        ConfigurationError: if the declared number is out of range.
     """
     if is_rule(delta):
-        return declared(found, typed)
+        return declared_row_count(found, typed)
     if typed is not None:
         raise UsageError(
             "declared rows: only a rule for delta depends on them; give --delta 1/n or 1/n^2, or leave "
@@ -229,20 +233,20 @@ def rows_for(found: FoundDomain, delta: str, typed: int | None) -> DeclaredNumbe
     return None
 
 
-def tell_domain(found: FoundDomain) -> None:
-    """Say which domain rows are counted in."""
+def print_domain(found: FoundDomain) -> None:
+    """Print the name of the domain in which rows are counted, and where it is declared."""
     name = found.domain.name
-    say(f"domain {name}, from {found.origin}", "domain", domain=name, origin=str(found.origin))
+    print_line(f"domain {name}, from {found.origin}", "domain", domain=name, origin=str(found.origin))
 
 
-def tell_rule(delta: str, rows: DeclaredNumber | None) -> None:
-    """Say where the n of a rule comes from."""
+def print_rule(delta: str, rows: DeclaredRowCount | None) -> None:
+    """Print the n of a rule for delta, and where it is declared."""
     if is_rule(delta) and rows is not None:
-        say(f"delta {delta.strip()}, n = {rows.rows} from {rows.origin}")
+        print_line(f"delta {delta.strip()}, n = {rows.rows} from {rows.origin}")
 
 
-def released_under(plan: ReleasePlan) -> str:
-    """Say in one line what a release costs."""
+def budget_line(plan: ReleasePlan) -> str:
+    """Return one line on the budget that a release spends, and its mechanism."""
     budget = plan.budget
     delta = f", delta {number_text(budget.delta)}" if budget.delta else ""
     relation, mechanism = budget.neighbours, plan.mechanism.name

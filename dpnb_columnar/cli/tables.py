@@ -1,4 +1,4 @@
-"""The composition table, as ``plan`` and ``show`` print it."""
+"""Tables that several verbs print: the composition of a release, the advice on mechanisms, a domain."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Share, total
 from dpnb_columnar.budget.losses import numbers
-from dpnb_columnar.cli.console import say, table
+from dpnb_columnar.cli.console import print_line, print_table
 from dpnb_columnar.domain import Attribute, Categorical, Declaration, Domain, Group, Missing, Transform
 from dpnb_columnar.domain.groups import RANGE
 from dpnb_columnar.domain.numbers import number_text
@@ -16,53 +16,18 @@ if TYPE_CHECKING:
     from dpnb_columnar.advice.recommendation import Advice
     from dpnb_columnar.advice.rehearsal import Outcome
 
-# MERGED FROM dpnb_columnar/cli/tables.py: Advice on mechanisms, as ``plan`` prints it.
-
 FIGURES = ("mean error", "variance error", "ratio error", "accuracy lost")
-OTHERS = 2
-"""How many are named beside the recommended one."""
+ALSO_NAMED = 2
+"""Number of mechanisms named beside the recommended one."""
+
+MAX_CELL_WIDTH = 60
 
 
-def tell(advice: Advice, origin: str) -> None:
-    """Print what each mechanism would lose, and which one is recommended.
-
-    Args:
-        advice: The advice.
-        origin: Where its number of rows comes from.
-    """
-    from dpnb_columnar.advice.recommendation import WIDE
-
-    say(f"rehearsed on made-up rows of this domain: {advice.rows} ({origin}), each mechanism with its default noise")
-    say()
-    header = ["mechanism", *(column for figure in FIGURES for column in (figure, "wide"))]
-    lines = []
-    for prospect in advice.prospects:
-        pairs = zip(_figures(prospect.tight), _figures(prospect.wide), strict=True)
-        lines.append([prospect.mechanism, *(cell for pair in pairs for cell in pair)])
-    table(header, lines)
-    say()
-    best, *others = advice.ranked
-    beside = ", ".join(f"{other.mechanism} {_loss(other.lost)}" for other in others[:OTHERS])
-    say(f"recommended: {best.mechanism} (accuracy lost on average: {_loss(best.lost)}{beside and '; ' + beside})")
-    say(f"wide: the same with bounds {WIDE} times too wide. Errors: of means in deviations of a class, of logarithms")
-    say("of variances and of likelihood ratios, compared with a model without noise; so is the accuracy. They hold")
-    say("for the made-up rows; nobody has looked at the real ones")
-
-
-def _figures(outcome: Outcome) -> list[str]:
-    errors = (outcome.mean_error, outcome.variance_error, outcome.ratio_error)
-    return ["" if error is None else f"{error:.2g}" for error in errors] + [_loss(outcome.lost)]
-
-
-def _loss(lost: float) -> str:
-    return f"{lost + 0.0:.3f}".replace("-0.000", "0.000")
-
-
-def composition_table(shares: Sequence[Share], header: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
+def print_composition(shares: Sequence[Share], header: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
     """Print one line per share, with further columns, and the sum.
 
     Args:
-        shares: The shares. What one row costs is told where it is something else than the share.
+        shares: The shares. The budget that one row costs has a column where it differs from the share.
         header: Names of the further columns.
         cells: Their cells, share by share.
     """
@@ -72,7 +37,7 @@ def composition_table(shares: Sequence[Share], header: Sequence[str], cells: Seq
             row |= {f"{name} of one row": number_text(number) for name, number in numbers(share.row_loss).items()}
     names = list(dict.fromkeys(name for row in stated for name in row))
     names.sort(key=lambda name: name.endswith("of one row"))
-    table(
+    print_table(
         ["query", "attribute", "values", *names, "noise", *header],
         [
             [
@@ -87,24 +52,62 @@ def composition_table(shares: Sequence[Share], header: Sequence[str], cells: Seq
         ],
     )
     spent = [f"{name} {number_text(number)}" for name, number in numbers(total(shares)).items()]
-    say(f"  sum of the shares: {', '.join(spent)}")
+    print_line(f"  sum of the shares: {', '.join(spent)}")
 
 
-# MERGED FROM dpnb_columnar/cli/tables.py: A domain as a table for people.
+def print_advice(advice: Advice, origin: str) -> None:
+    """Print the errors expected of each mechanism, and the recommended one.
 
-LONGEST_CELL = 60
+    Args:
+        advice: The advice.
+        origin: Where its number of rows is declared.
+    """
+    from dpnb_columnar.advice.recommendation import WIDE
+
+    print_line(
+        f"rehearsed on made-up rows of this domain: {advice.rows} ({origin}), each mechanism with its default noise"
+    )
+    print_line()
+    header = ["mechanism", *(column for figure in FIGURES for column in (figure, "wide"))]
+    lines = []
+    for prospect in advice.prospects:
+        pairs = zip(_figures(prospect.tight), _figures(prospect.wide), strict=True)
+        lines.append([prospect.mechanism, *(cell for pair in pairs for cell in pair)])
+    print_table(header, lines)
+    print_line()
+    best, *others = advice.ranked
+    beside = ", ".join(f"{other.mechanism} {_loss(other.lost)}" for other in others[:ALSO_NAMED])
+    print_line(
+        f"recommended: {best.mechanism} (accuracy lost on average: {_loss(best.lost)}{beside and '; ' + beside})"
+    )
+    print_line(
+        f"wide: the same with bounds {WIDE} times too wide. Errors: of means in standard deviations of a class, of"
+    )
+    print_line(
+        "logarithms of variances and of likelihood ratios, compared with a model without noise; so is the accuracy."
+    )
+    print_line("They hold for the made-up rows; the real ones were not read")
 
 
-def domain_table(domain: Declaration) -> None:
+def _figures(outcome: Outcome) -> list[str]:
+    errors = (outcome.mean_error, outcome.variance_error, outcome.ratio_error)
+    return ["" if error is None else f"{error:.2g}" for error in errors] + [_loss(outcome.lost)]
+
+
+def _loss(lost: float) -> str:
+    return f"{lost + 0.0:.3f}".replace("-0.000", "0.000")
+
+
+def print_domain_table(domain: Declaration) -> None:
     """Print the label and one line per attribute."""
     if isinstance(domain, Domain):
         label = domain.label
         source = label.column if label.condition is None else label.condition.text
-        say(f"predicts {source}: {_values(label.classes, label.groups)}{_meaning_missing(label.missing_values)}")
+        print_line(f"predicts {source}: {_values(label.classes, label.groups)}{_meaning_missing(label.missing_values)}")
     else:
-        say('predicts nothing yet: name what to predict, such as --label "COLUMN > 1000"')
-    say()
-    table(["attribute", "kind", "values", "missing"], [_row(attribute) for attribute in domain.attributes])
+        print_line('predicts nothing yet: name what to predict, such as --label "COLUMN > 1000"')
+    print_line()
+    print_table(["attribute", "kind", "values", "missing"], [_row(attribute) for attribute in domain.attributes])
 
 
 def _row(attribute: Attribute) -> list[str]:
@@ -124,12 +127,12 @@ def _values(values: tuple[str, ...], groups: tuple[Group, ...]) -> str:
     # A range stands among the members by its own text as well.
     sizes = {group.name: sum(RANGE.fullmatch(member) is None for member in group.members) for group in groups}
     merged = {name: f"{name} ({size})" for name, size in sizes.items()}
-    return f"{len(values)}: {_cut(', '.join(merged.get(value, value) for value in values))}"
+    return f"{len(values)}: {_shorten(', '.join(merged.get(value, value) for value in values))}"
 
 
 def _meaning_missing(values: tuple[str, ...]) -> str:
-    return f" (also {_cut(', '.join(values))})" if values else ""
+    return f" (also {_shorten(', '.join(values))})" if values else ""
 
 
-def _cut(line: str) -> str:
-    return line if len(line) <= LONGEST_CELL else line[: LONGEST_CELL - 4].rstrip(", ") + " ..."
+def _shorten(line: str) -> str:
+    return line if len(line) <= MAX_CELL_WIDTH else line[: MAX_CELL_WIDTH - 4].rstrip(", ") + " ..."

@@ -197,7 +197,7 @@ def test_warnings_of_libraries_are_not_shown(tmp_path: Path) -> None:
     program = (
         "import warnings\n"
         "from dpnb_columnar.cli import main\nfrom dpnb_columnar.cli.verbs import show\n"
-        f"show.table = lambda *_: warnings.warn({SECRET!r}, RuntimeWarning)\n"
+        f"show.print_table = lambda *_: warnings.warn({SECRET!r}, RuntimeWarning)\n"
         "main.run(['show', 'people.model.json'])\n"
     )
     assert in_a_process("simulate", "people.parquet", "--rows", "10", folder=tmp_path).returncode == 0

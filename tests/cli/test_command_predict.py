@@ -18,7 +18,7 @@ RESULTS = ["predicted", "probability_low", "probability_high", "skipped"]
 
 def test_every_row_is_scored_in_order(model_file: Path, people_file: Path, run: Run) -> None:
     ended = run("predict", model_file, people_file, "--output", SCORED, "--key", "age", "--key", "hours")
-    assert ended.out == "wrote scored.parquet; its column skipped counts what a row's likelihood left out\n"
+    assert ended.out == "wrote scored.parquet; its column skipped counts the attributes that a row's score leaves out\n"
     scored, rows = pl.read_parquet(SCORED), pl.read_parquet(people_file)
     assert scored.columns == ["age", "hours", *RESULTS]
     assert scored.select("age", "hours").equals(rows.select("age", "hours"))

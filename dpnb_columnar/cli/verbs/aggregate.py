@@ -9,7 +9,8 @@ import typer
 
 from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import LogFormat, check_parquet, check_target, default_name, say, stage
+from dpnb_columnar.cli.console import LogFormat, print_line, stage
+from dpnb_columnar.cli.output_checks import check_parquet, check_target, default_name
 from dpnb_columnar.counting.inputs import Engine, opened_input
 from dpnb_columnar.runtime.locks import output_lock
 
@@ -60,8 +61,8 @@ def command(
         check_target(target, overwrite, [*rows.files, *([] if config is None else [config])])
         with output_lock(target):
             checked = rows.check(found.domain)
-            options.tell_domain(found)
+            options.print_domain(found)
             with stage("counting"):
                 statistics = checked.count()
             save_statistics(statistics, target, overwrite=overwrite)
-    say(f"wrote {target}: CONFIDENTIAL, exact counts", "written", output=str(target))
+    print_line(f"wrote {target}: CONFIDENTIAL, exact counts", "written", output=str(target))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import say, stage, table
+from dpnb_columnar.cli.console import print_line, print_table, stage
 from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def command(
 def _report(audit: Audit) -> None:
     from dpnb_columnar.audit.bit_patterns import CHECKS
 
-    table(
+    print_table(
         ["mechanism", "noise", "neighbours", "claimed", "worst", "one number", "model", "bits", "pairs", "releases"],
         [
             [
@@ -86,15 +86,17 @@ def _report(audit: Audit) -> None:
             for outcome in audit.outcomes
         ],
     )
-    say()
-    say("claimed: epsilon, and delta where there is one. worst: largest epsilon of any pair, from exact")
-    say("distributions. one number, model: lower bounds on epsilon, from releases. bits: which values can appear.")
+    print_line()
+    print_line("claimed: epsilon, and delta where there is one. worst: largest epsilon of any pair, from exact")
+    print_line(
+        "distributions. one number, model: lower bounds on epsilon, from releases. bits: which values can appear."
+    )
     broken = [("rows", finding) for finding in audit.findings]
     broken += [(str(outcome.configuration), finding) for outcome in audit.outcomes for finding in outcome.findings]
     for where, finding in broken:
-        say(f"BROKEN {finding.check}: {where}: {finding.pair}: {finding.seen}")
+        print_line(f"BROKEN {finding.check}: {where}: {finding.pair}: {finding.seen}")
     if audit.holds:
-        say(f"every check holds (confidence {audit.confidence:.1%})")
+        print_line(f"every check holds (confidence {audit.confidence:.1%})")
 
 
 def _claimed(claim: Claim) -> str:

@@ -10,7 +10,7 @@ import typer
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import CONFIDENTIAL, say, stage, table, warn
+from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_table, print_warning, stage
 from dpnb_columnar.errors import DataError, shown
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def command(
     data: options.Data,
     dataset: options.Dataset = None,
     label: options.Label = None,
-    epsilon: options.EpsilonOfData = None,
+    epsilon: options.OptionalEpsilon = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """CONFIDENTIAL: compare the rows with the declared domain.
@@ -49,7 +49,7 @@ def command(
 
     files = resolve_files(data)
     found = find_domain(files, dataset, label)
-    typed = options.epsilon_for(found, epsilon)
+    typed = options.effective_epsilon(found, epsilon)
     least_rows = _least_rows(found, typed)
     source = open_parquet(files, found.domain)
     with stage("checking"):
@@ -58,17 +58,17 @@ def command(
     edit = f"dpnb-columnar domain edit {shlex.quote(str(files[0]))}{named} --output datasets.toml"
     notes = list(advice(result, found.domain, edit, least_rows))
     amiss = list(faults(result, found.domain, edit))
-    warn(CONFIDENTIAL)
+    print_warning(CONFIDENTIAL)
     if json:
         _print_json(found, result, notes, amiss)
     else:
-        say(f"domain {found.domain.name}, from {found.origin}")
-        say(f"{result.rows} rows in {len(files)} file(s), {result.fitting} fit the domain")
+        print_line(f"domain {found.domain.name}, from {found.origin}")
+        print_line(f"{result.rows} rows in {len(files)} file(s), {result.fitting} fit the domain")
         _print_tables(found, result)
         for note in notes:
-            say(f"note: {note}")
+            print_line(f"note: {note}")
         for fault in amiss:
-            say(f"fault: {fault}")
+            print_line(f"fault: {fault}")
     if amiss:
         # What is amiss is a fact about the rows: it stands in the report, not in the log of a scheduled run.
         raise DataError(f"{files[0]}: not ready for a release; the report on standard output says why and what to do")
@@ -79,33 +79,33 @@ def _least_rows(found: FoundDomain, epsilon: str) -> int:
     from dpnb_columnar.mechanisms.expected_error import expected_error
     from dpnb_columnar.mechanisms.plan import plan
 
-    budget = options.budget(epsilon, "0", Neighbours.ADD_REMOVE, None, None)
+    budget = options.parse_budget(epsilon, "0", Neighbours.ADD_REMOVE, None, None)
     counts = plan(found.domain, budget).shares[0]
     return math.ceil(USEFUL * expected_error(found.domain, counts, 1))
 
 
 def _print_tables(found: FoundDomain, result: Diagnosis) -> None:
     groups = result.row_groups
-    say(f"{len(groups)} row groups, the largest of {max(groups, default=0)} rows")
-    say()
+    print_line(f"{len(groups)} row groups, the largest of {max(groups, default=0)} rows")
+    print_line()
     header = ["column", "missing", "outside the domain", "drops", "drops alone", "below the bounds", "above the bounds"]
-    table(
+    print_table(
         header,
         [
             [part.name, part.missing, part.outside, part.dropped, part.only, part.below, part.above]
             for part in result.columns
         ],
     )
-    say()
-    table(["class", "rows that fit"], list(zip(found.domain.classes, result.class_rows, strict=True)))
+    print_line()
+    print_table(["class", "rows that fit"], list(zip(found.domain.classes, result.class_rows, strict=True)))
     for undeclared in result.undeclared:
-        say()
+        print_line()
         more = ", the most frequent" if undeclared.more else ""
-        table(
+        print_table(
             [f"undeclared in {undeclared.column}{more}", "rows" if undeclared.exact else "rows, at least"],
             [[shown(value), rows] for value, rows in undeclared.values],
         )
-    say()
+    print_line()
 
 
 def _print_json(found: FoundDomain, result: Diagnosis, notes: list[str], amiss: list[str]) -> None:
@@ -120,4 +120,4 @@ def _print_json(found: FoundDomain, result: Diagnosis, notes: list[str], amiss: 
         "notes": notes,
         "faults": amiss,
     }
-    say(dumps(report, ensure_ascii=False, indent=2))
+    print_line(dumps(report, ensure_ascii=False, indent=2))

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import check_parquet, say, stage, table
+from dpnb_columnar.cli.console import print_line, print_table, stage
+from dpnb_columnar.cli.output_checks import check_parquet
 
 app = typer.Typer(
     help="List the data sets of datasets.toml, prepare raw files.",
@@ -36,7 +37,7 @@ def show() -> None:
         classes = len(domain.classes) if isinstance(domain, Domain) else 0
         size = (numeric, len(domain.attributes) - numeric, classes)
         rows.append([entry.name, *size, "yes" if entry.raw else "", entry.title])
-    table(["name", "numeric", "categorical", "classes", "prepare", "title"], rows)
+    print_table(["name", "numeric", "categorical", "classes", "prepare", "title"], rows)
 
 
 @app.command("prepare")
@@ -64,4 +65,4 @@ def prepare_command(
     check_parquet(target)
     with stage(f"preparing {name}"):
         prepared = prepare(entry, folder, target, overwrite=overwrite)
-    say(f"wrote {prepared.path}: {prepared.rows} rows, checksums verified")
+    print_line(f"wrote {prepared.path}: {prepared.rows} rows, checksums verified")

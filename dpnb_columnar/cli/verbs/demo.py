@@ -10,7 +10,7 @@ import typer
 
 from dpnb_columnar.budget import parse_epsilon
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import say
+from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.cli.program import NAME
 from dpnb_columnar.errors import OutputError
 
@@ -43,6 +43,6 @@ def command(
         ["evaluate", model, census],
         ["show", model],
     ):
-        say(f"$ {NAME} {shlex.join(arguments)}")
+        print_line(f"$ {NAME} {shlex.join(arguments)}")
         context.find_root().command.main(arguments, prog_name=NAME, standalone_mode=False)
-        say()
+        print_line()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.batch import assigned, bounds_of, listed
-from dpnb_columnar.cli.console import check_target, say, stage, warn
+from dpnb_columnar.cli.console import print_line, print_warning, stage
+from dpnb_columnar.cli.output_checks import check_target
 from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def show(
     """
     from json import dumps
 
-    from dpnb_columnar.cli.tables import domain_table
+    from dpnb_columnar.cli.tables import print_domain_table
     from dpnb_columnar.domain import document_of
     from dpnb_columnar.domain.toml_entry import entry_toml
 
@@ -68,12 +69,12 @@ def show(
     found = _found(source, dataset)
     domain = found.declaration
     if toml:
-        say(entry_toml(domain, _beside(found, source)).rstrip("\n"))
+        print_line(entry_toml(domain, _beside(found, source)).rstrip("\n"))
     elif json:
-        say(dumps({"name": domain.name, **document_of(domain)}, ensure_ascii=False, indent=2))
+        print_line(dumps({"name": domain.name, **document_of(domain)}, ensure_ascii=False, indent=2))
     else:
-        say(f"domain {domain.name}, from {found.origin}")
-        domain_table(domain)
+        print_line(f"domain {domain.name}, from {found.origin}")
+        print_domain_table(domain)
 
 
 @app.command()
@@ -146,23 +147,23 @@ def edit(
     found = _found(source, dataset)
     check_target(output, overwrite, [] if source is None else [source])
     edits = Edits(
-        values={column: listed(text) for column, text in assigned("values", values)},
-        bounds={column: bounds_of(column, text) for column, text in assigned("bounds", bounds)},
-        step=dict(assigned("step", step)),
-        transform=dict(assigned("transform", transform)),
-        missing_values={column: listed(text) for column, text in assigned("missing-values", missing_values)},
-        missing=dict(assigned("missing", missing)),
-        merge={column: read_merge_map(Path(text)) for column, text in assigned("merge", merge)},
+        values={column: _list(text) for column, text in _assignments("values", values)},
+        bounds={column: _bounds(column, text) for column, text in _assignments("bounds", bounds)},
+        step=dict(_assignments("step", step)),
+        transform=dict(_assignments("transform", transform)),
+        missing_values={column: _list(text) for column, text in _assignments("missing-values", missing_values)},
+        missing=dict(_assignments("missing", missing)),
+        merge={column: read_merge_map(Path(text)) for column, text in _assignments("merge", merge)},
         rest=rest,
     )
     domain = edited(found.declaration, edits, str(source or found.origin), name)
     if label is not None:
         domain = labelled(domain, label)
-    domain = _restricted(domain, attributes, [column for text in drop or () for column in listed(text)])
+    domain = _restricted(domain, attributes, [column for text in drop or () for column in _list(text)])
     _write(domain, found, source, output, overwrite)
-    say(f"wrote {output}: domain {domain.name}, {len(domain.attributes)} attributes")
+    print_line(f"wrote {output}: domain {domain.name}, {len(domain.attributes)} attributes")
     if output.suffix.lower() == ".toml":
-        say(f"train by it with --dataset {domain.name}, the entry in datasets.toml of the working directory")
+        print_line(f"train by it with --dataset {domain.name}, the entry in datasets.toml of the working directory")
 
 
 def _found(source: Path | None, dataset: str | None) -> FoundDeclaration:
@@ -176,7 +177,7 @@ def _found(source: Path | None, dataset: str | None) -> FoundDeclaration:
 def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) -> Declaration:
     from dpnb_columnar.domain.editing import restricted
 
-    named = [] if attributes is None else listed(attributes)
+    named = [] if attributes is None else _list(attributes)
     if ADULT_LIKE not in named:
         return restricted(domain, None if attributes is None else named, drop)
     from dpnb_columnar.extracts.codebooks.facts import adult_like
@@ -185,7 +186,7 @@ def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) ->
     if not chosen:
         raise UsageError(f"--attributes {ADULT_LIKE}: the domain has none of them; name the attributes to keep")
     if absent:
-        warn(f"note: no attribute of the domain serves as {', '.join(absent)}")
+        print_warning(f"note: no attribute of the domain serves as {', '.join(absent)}")
     place = named.index(ADULT_LIKE)
     return restricted(domain, [*named[:place], *chosen, *named[place + 1 :]], drop)
 
@@ -215,3 +216,37 @@ def _beside(found: FoundDeclaration, source: Path | None) -> dict[str, object]:
         {} if found.entry is None else {key: found.entry.table[key] for key in ENTRY_KEYS if key in found.entry.table}
     )
     return table if source is None else {**table, "files": [escape(source.name)]}
+
+
+def _assignments(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]]:
+    """Yield column and value of each occurrence of an option of the form ``COLUMN=VALUE``.
+
+    Raises:
+        UsageError: if an occurrence is not of that form, or if a column is given twice.
+    """
+    seen: set[str] = set()
+    for text in texts or ():
+        column, equals, value = text.partition("=")
+        if not column or not equals:
+            raise UsageError(f"--{option} {text}: expected COLUMN=..., such as --{option} AGE=...")
+        if column in seen:
+            raise UsageError(f"--{option} {text}: {column} is given twice; leave one out")
+        seen.add(column)
+        yield column, value
+
+
+def _list(text: str) -> list[str]:
+    """Split a text at its commas, and strip its parts; an empty text has none."""
+    return [part.strip() for part in text.split(",")] if text.strip() else []
+
+
+def _bounds(column: str, text: str) -> tuple[str, str]:
+    """Split ``LOWER:UPPER``.
+
+    Raises:
+        UsageError: if the text is not of that form.
+    """
+    lower, colon, upper = text.partition(":")
+    if not colon:
+        raise UsageError(f"--bounds {column}={text}: expected COLUMN=LOWER:UPPER, such as --bounds AGE=0:90")
+    return lower, upper

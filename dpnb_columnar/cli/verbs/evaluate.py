@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import CONFIDENTIAL, say, stage, table, warn
+from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_table, print_warning, stage
 
 
 def command(
@@ -36,18 +36,20 @@ def command(
     loaded = load_model(model)
     with stage("scoring"):
         found = evaluate(loaded, files)
-    warn(CONFIDENTIAL)
+    print_warning(CONFIDENTIAL)
     if as_json:
-        say(json.dumps(asdict(found), indent=2))
+        print_line(json.dumps(asdict(found), indent=2))
         return
     classes = loaded.domain.classes
-    say(f"rows      {found.rows}")
-    say(f"accuracy  {found.accuracy:.4f}  (largest class alone {found.majority:.4f})")
-    say(f"log loss  {found.log_loss:.4f}")
-    say()
-    table(["true \\ predicted", *classes], [[name, *row] for name, row in zip(classes, found.confusion, strict=True)])
-    say()
-    table(
+    print_line(f"rows      {found.rows}")
+    print_line(f"accuracy  {found.accuracy:.4f}  (largest class alone {found.majority:.4f})")
+    print_line(f"log loss  {found.log_loss:.4f}")
+    print_line()
+    print_table(
+        ["true \\ predicted", *classes], [[name, *row] for name, row in zip(classes, found.confusion, strict=True)]
+    )
+    print_line()
+    print_table(
         ["probability", "rows", "mean probability", "accuracy"],
         [
             [f"{bin.lower:.1f} to {bin.upper:.1f}", bin.rows, f"{bin.mean_probability:.4f}", f"{bin.accuracy:.4f}"]

@@ -10,7 +10,8 @@ import typer
 
 from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import LogFormat, check_parquet, check_target, progress, say
+from dpnb_columnar.cli.console import LogFormat, print_line, progress
+from dpnb_columnar.cli.output_checks import check_parquet, check_target
 from dpnb_columnar.runtime.locks import output_lock
 
 if TYPE_CHECKING:
@@ -91,20 +92,20 @@ def _tell(conversion: Conversion, output: Path) -> None:
     """What was written and what comes next: public facts alone."""
     written = len(conversion.selection.columns)
     domain = f"domain {conversion.domain.name}" if conversion.domain else "no domain"
-    say(f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}", "written", output=str(output))
+    print_line(f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}", "written", output=str(output))
     if conversion.selection.absent_roles:
-        say(f"no column for: {', '.join(conversion.selection.absent_roles)}")
+        print_line(f"no column for: {', '.join(conversion.selection.absent_roles)}")
     reasons: dict[str, list[str]] = {}
     for left in conversion.left_out:
         reasons.setdefault(left.reason, []).append(left.name)
     for reason, names in reasons.items():
-        say(f"left out of the domain: {_some(names)}: {reason}")
+        print_line(f"left out of the domain: {_some(names)}: {reason}")
     if conversion.undeclared:
-        say(f"not declared by a codebook: {_some(conversion.undeclared)}: types settled by reading every row")
+        print_line(f"not declared by a codebook: {_some(conversion.undeclared)}: types settled by reading every row")
     if conversion.domain is None:
-        say("to train, declare its domain in datasets.toml, or ingest it again with --codebook")
+        print_line("to train, declare its domain in datasets.toml, or ingest it again with --codebook")
     else:
-        say(f'train: dpnb-columnar train {output} --label "..."')
+        print_line(f'train: dpnb-columnar train {output} --label "..."')
 
 
 def _some(names: Sequence[str]) -> str:

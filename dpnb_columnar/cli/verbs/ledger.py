@@ -10,7 +10,8 @@ import typer
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import check_target, say, table, warn
+from dpnb_columnar.cli.console import print_line, print_table, print_warning
+from dpnb_columnar.cli.output_checks import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.ledger import Ledger
@@ -86,9 +87,9 @@ def init(
     with _opened(file) as ledger:
         account = ledger.open_account(dataset, limit, neighbours, parts)
     bound = "" if parts is None else ", bound to files"
-    say(f"{file}: data set {account.dataset}, limit {stated(account.limit)} ({neighbours} neighbours{bound})")
+    print_line(f"{file}: data set {account.dataset}, limit {stated(account.limit)} ({neighbours} neighbours{bound})")
     if parts is not None:
-        warn(f"{file} holds digests of the data; keep it as confidential as the rows")
+        print_warning(f"{file} holds digests of the data; keep it as confidential as the rows")
 
 
 @app.command()
@@ -119,13 +120,13 @@ def show(
         head = ledger.head()
     if as_json:
         budgets = [export.account_document(account) for account in accounts]
-        say(dumps({"head": head, "accounts": budgets, "releases": rows}, ensure_ascii=False, indent=2))
+        print_line(dumps({"head": head, "accounts": budgets, "releases": rows}, ensure_ascii=False, indent=2))
         return
-    table(export.ACCOUNT_HEADER, [export.account_cells(account) for account in accounts])
-    say()
-    table([*export.RELEASE_HEADER], [export.release_cells(row) for row in rows])
-    say()
-    say(f"head {head}")
+    print_table(export.ACCOUNT_HEADER, [export.account_cells(account) for account in accounts])
+    print_line()
+    print_table([*export.RELEASE_HEADER], [export.release_cells(row) for row in rows])
+    print_line()
+    print_line(f"head {head}")
 
 
 @app.command()
@@ -152,10 +153,10 @@ def verify(
 
     with Ledger(file) as ledger:
         verified = ledger.verify(head)
-    say(f"{file}: {verified.entries} entries, each follows from those before it; every limit was kept")
+    print_line(f"{file}: {verified.entries} entries, each follows from those before it; every limit was kept")
     if head is None:
-        say("note the head elsewhere, and give it to the next verify as --head")
-    say(f"head {verified.head}")
+        print_line("note the head elsewhere, and give it to the next verify as --head")
+    print_line(f"head {verified.head}")
 
 
 @app.command()
@@ -178,7 +179,7 @@ def export(
     check_target(output, overwrite, [file])
     with Ledger(file) as ledger:
         write_releases(ledger, output, overwrite=overwrite)
-    say(f"wrote {output}")
+    print_line(f"wrote {output}")
 
 
 def _opened(file: Path) -> Ledger:

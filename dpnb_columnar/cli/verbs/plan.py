@@ -8,8 +8,8 @@ import typer
 
 from dpnb_columnar.budget import Neighbours, is_rule
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import say, stage
-from dpnb_columnar.cli.tables import composition_table
+from dpnb_columnar.cli.console import print_line, stage
+from dpnb_columnar.cli.tables import print_composition
 from dpnb_columnar.errors import UsageError
 
 LARGEST_CLASS = 10**12
@@ -19,7 +19,7 @@ def command(
     data: options.Data,
     dataset: options.Dataset = None,
     label: options.Label = None,
-    epsilon: options.EpsilonOfData = None,
+    epsilon: options.OptionalEpsilon = None,
     delta: options.Delta = "0",
     declared_rows: Annotated[
         int | None,
@@ -66,7 +66,7 @@ def command(
       dpnb-columnar plan census.parquet --declared-rows 250000
     """
     from dpnb_columnar.advice.recommendation import advise
-    from dpnb_columnar.cli.tables import tell
+    from dpnb_columnar.cli.tables import print_advice
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.mechanisms.expected_error import expected_error
     from dpnb_columnar.mechanisms.plan import plan
@@ -76,28 +76,30 @@ def command(
     found = find_domain(files, dataset, label)
     if no_advice and declared_rows is not None and not is_rule(delta):
         raise UsageError("declared rows: nothing depends on them with --no-advice; leave one of the two out")
-    known = options.declared(found, declared_rows)
-    budget = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, known)
+    known = options.declared_row_count(found, declared_rows)
+    budget = options.parse_budget(options.effective_epsilon(found, epsilon), delta, neighbours, weights, known)
     open_parquet(files, found.domain)
     sizes = rows or [10_000, 1_000_000]
     planned = plan(found.domain, budget, mechanism, noise)
-    say(f"domain {found.domain.name}, from {found.origin}")
-    options.tell_rule(delta, known)
+    print_line(f"domain {found.domain.name}, from {found.origin}")
+    options.print_rule(delta, known)
     if not planned.mechanism.private:
-        say("mechanism none: NOT PRIVATE, nothing is protected and nothing is spent")
+        print_line("mechanism none: NOT PRIVATE, nothing is protected and nothing is spent")
         return
-    say(options.released_under(planned))
-    say()
+    print_line(options.budget_line(planned))
+    print_line()
     errors = [[f"{expected_error(found.domain, share, size):.3g}" for size in sizes] for share in planned.shares]
-    composition_table(planned.shares, [f"error at {size} rows" for size in sizes], errors)
-    say()
-    say("a count's error is in rows, a variance's in squared units")
+    print_composition(planned.shares, [f"error at {size} rows" for size in sizes], errors)
+    print_line()
+    print_line("a count's error is in rows, a variance's in squared units")
     if mechanism in {"histogram", "adaptive-histogram"}:
-        say("a histogram has as many bins as its released rows are good for: its values are the most there may be")
+        print_line(
+            "a histogram has as many bins as its released rows are good for: its values are the most there may be"
+        )
     if no_advice:
         return
-    say()
+    print_line()
     with stage("rehearsing"):
-        assumed = known or options.DeclaredNumber(sizes[0] * len(found.domain.classes), "--rows in each class")
+        assumed = known or options.DeclaredRowCount(sizes[0] * len(found.domain.classes), "--rows in each class")
         advice = advise(found.domain, budget, assumed.rows)
-    tell(advice, assumed.origin)
+    print_advice(advice, assumed.origin)

@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.cli import batch, options
+from dpnb_columnar.cli import batch, database_options, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import LogFormat, check_parquet, check_target, say, stage
+from dpnb_columnar.cli.console import LogFormat, print_line, stage
+from dpnb_columnar.cli.output_checks import check_parquet, check_target
 from dpnb_columnar.runtime.locks import output_lock
 
 
@@ -29,8 +30,8 @@ def command(
         list[str] | None,
         typer.Option(help="Column to carry over; repeat for more.", metavar="COLUMN", show_default=False),
     ] = None,
-    table: batch.Table = None,
-    query: batch.Query = None,
+    table: database_options.Table = None,
+    query: database_options.Query = None,
     overwrite: options.Overwrite = False,
     config: Config = None,
     log_format: batch.Log = LogFormat.TEXT,
@@ -56,7 +57,7 @@ def command(
     from dpnb_columnar.rows.parquet import resolve_files
 
     check_parquet(output)
-    database = batch.database_in(data, table, query)
+    database = database_options.database_in(data, table, query)
     files = () if database else resolve_files(data)
     check_target(output, overwrite, [model, *files, *([] if config is None else [config])])
     loaded, keep = load_model(model), key or []
@@ -65,6 +66,7 @@ def command(
             write_scores(loaded, files, output, keep, overwrite=overwrite)
         else:
             columns = [*dict.fromkeys([*keep, *(parameters.attribute for parameters in loaded.attributes)])]
-            selection = batch.query_for(database, table, query, columns)
+            selection = database_options.query_for(database, table, query, columns)
             write_result_scores(loaded, database, selection, output, keep, overwrite=overwrite)
-    say(f"wrote {output}; its column {SKIPPED} counts what a row's likelihood left out", "written", output=str(output))
+    line = f"wrote {output}; its column {SKIPPED} counts the attributes that a row's score leaves out"
+    print_line(line, "written", output=str(output))

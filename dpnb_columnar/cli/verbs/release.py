@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.cli import batch, options
+from dpnb_columnar.cli import batch, database_options, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.errors import DataError, UsageError
@@ -45,9 +45,9 @@ def command(
         ),
     ] = None,
     label: options.Label = None,
-    table: batch.Table = None,
-    query: batch.Query = None,
-    epsilon: options.EpsilonOfData = None,
+    table: database_options.Table = None,
+    query: database_options.Query = None,
+    epsilon: options.OptionalEpsilon = None,
     delta: options.Delta = "0",
     declared_rows: options.DeclaredRows = None,
     mechanism: options.Mechanism = "smooth",
@@ -88,17 +88,17 @@ def command(
     from dpnb_columnar.training import train
 
     check_suffix(output)
-    database = batch.database_in(statistics, table, query)
+    database = database_options.database_in(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
     found, rows = _rows(database, table, query, files, _named(dataset, domain, label))
-    declared = options.rows_for(found, delta, declared_rows)
-    budget = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, declared)
+    declared = options.row_count_for_rule(found, delta, declared_rows)
+    budget = options.parse_budget(options.effective_epsilon(found, epsilon), delta, neighbours, weights, declared)
     planned = plan(found.domain, budget, mechanism, noise)
     paid = payment(planned, _names(files, database, table, query), seed, ledger, account, run_id)
     inputs = [*files, *(file for file in (domain, query, ledger, config) if file is not None)]
     model_output = ModelOutput(output, overwrite, inputs, found, delta, declared)
     if dry_run:
-        batch.show_settings(context, options.settled(found, declared))
+        batch.print_settings(context, options.entry_defaults(found, declared))
         rehearse(planned, rows, paid, model_output)
     else:
         train(planned, rows, paid, sampler(seed), model_output)
@@ -129,7 +129,7 @@ def _rows(
         raise UsageError(f"{database}: carries no domain; name one with --dataset, or with --domain and a Parquet file")
     from dpnb_columnar.counting.engines.database import DatabaseRows
 
-    return named, DatabaseRows(database, batch.query_for(database, table, query), table)
+    return named, DatabaseRows(database, database_options.query_for(database, table, query), table)
 
 
 def _names(files: Sequence[Path], database: Database | None, table: str | None, query: Path | None) -> list[str]:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.cli.console import check_parquet, say, stage, table, warn
+from dpnb_columnar.cli.console import print_line, print_table, print_warning, stage
+from dpnb_columnar.cli.output_checks import check_parquet
 
 if TYPE_CHECKING:
     from dpnb_columnar.study.reproduction import Progress, Reproduction
@@ -88,7 +89,7 @@ def command(
     with stage("finding and preparing data sets"):
         located, absent = locate(plan.datasets.values(), data, output.with_name(f"{output.stem}.work"))
     for each in absent:
-        warn(f"{each.name}: left out, its files are absent: {each.remedy}")
+        print_warning(f"{each.name}: left out, its files are absent: {each.remedy}")
     if not located and plan.runtime is None:
         raise MissingInputError(f"{data}: holds none of the data sets")
     reproduction = resume(plan, located, output, overwrite=overwrite)
@@ -98,14 +99,14 @@ def command(
         run_timings(reproduction)
     header, lines = printed_table(cells)
     if lines:
-        table(header, lines)
-        say()
-        say("mean accuracy in cross-validation, at epsilon 0.1 / 1; none has no epsilon")
-    say(f"wrote {output}: {len(cells)} cells")
+        print_table(header, lines)
+        print_line()
+        print_line("mean accuracy in cross-validation, at epsilon 0.1 / 1; none has no epsilon")
+    print_line(f"wrote {output}: {len(cells)} cells")
     if report is not None:
         times = reproduction.runtime.path if reproduction.runtime else None
         write_report(output, report, times if times and times.exists() else None, overwrite=True)
-        say(f"wrote {report}")
+        print_line(f"wrote {report}")
 
 
 def _processors() -> int:
@@ -142,4 +143,4 @@ class _ProgressLines:
         if now - self._written >= LINE_EVERY:
             self._written = now
             left = (now - self._begun) / max(done - self._done_before, 1) * (total - done)
-            warn(f"{done} of {total} cells, about {left / 60:.0f} min left")
+            print_warning(f"{done} of {total} cells, about {left / 60:.0f} min left")

@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import say, table
-from dpnb_columnar.cli.tables import composition_table
+from dpnb_columnar.cli.console import print_line, print_table
+from dpnb_columnar.cli.tables import print_composition
 
 
 def command(
@@ -30,17 +30,17 @@ def command(
     loaded = load_model(model)
     document = to_document(loaded)
     if as_json:
-        say(to_json(document).rstrip())
+        print_line(to_json(document).rstrip())
         return
     guarantee = loaded.guarantee
-    say(f"{loaded.domain.name}: {', '.join(loaded.domain.classes)}")
-    say(statement(guarantee))
+    print_line(f"{loaded.domain.name}: {', '.join(loaded.domain.classes)}")
+    print_line(statement(guarantee))
     if guarantee.composition:
-        say()
+        print_line()
         reasons = [[share.composition] for share in guarantee.composition]
-        composition_table(guarantee.composition, ["why one share is enough"], reasons)
-    say()
-    table(
+        print_composition(guarantee.composition, ["why one share is enough"], reasons)
+    print_line()
+    print_table(
         ["attribute", "class", "cell", "parameter", "released", "value"],
         [
             [
@@ -56,5 +56,5 @@ def command(
     )
     spreads = [each.released_spread[0] for each in loaded.attributes if isinstance(each, Normal)]
     for spread in sorted({*spreads} - {"released_variance"}):
-        say()
-        say(f"a deviation was drawn as a {SPREADS[spread]}")
+        print_line()
+        print_line(f"a deviation was drawn as a {SPREADS[spread]}")

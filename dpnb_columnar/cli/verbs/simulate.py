@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import check_parquet, progress, say
+from dpnb_columnar.cli.console import print_line, progress
+from dpnb_columnar.cli.output_checks import check_parquet
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_output
 
@@ -36,4 +37,4 @@ def command(
     check_output(output, overwrite)
     with output_lock(output), progress("simulating", rows) as advance:
         simulate_census(output, rows=rows, seed=seed, overwrite=overwrite, progress=advance)
-    say(f"wrote {output}: {rows} rows")
+    print_line(f"wrote {output}: {rows} rows")

@@ -10,7 +10,8 @@ import typer
 from typer.core import TyperGroup
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import check_target, say
+from dpnb_columnar.cli.console import print_line
+from dpnb_columnar.cli.output_checks import check_target
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.database_address import Dialect
 
@@ -182,8 +183,8 @@ def _write(query: str, output: Path | None, overwrite: bool) -> None:
     from dpnb_columnar.runtime.outputs import atomic_output
 
     if output is None:
-        say(f"{query};")
+        print_line(f"{query};")
         return
     with atomic_output(output, overwrite=overwrite) as partial:
         partial.write_text(f"{query};\n", encoding="utf-8")
-    say(f"wrote {output}")
+    print_line(f"wrote {output}")

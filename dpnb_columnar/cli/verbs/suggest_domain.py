@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import check_target, say, stage, warn
+from dpnb_columnar.cli.console import print_line, print_warning, stage
+from dpnb_columnar.cli.output_checks import check_target
 from dpnb_columnar.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -50,20 +51,22 @@ def command(
         if output.suffix.lower() != ".toml":
             raise UsageError(f"{output}: is an entry of datasets.toml; end its name in .toml")
         check_target(output, overwrite, files)
-    warn("CONFIDENTIAL: the draft is taken from the rows. Do not publish it; replace its figures by codebook facts.")
+    print_warning(
+        "CONFIDENTIAL: the draft is taken from the rows. Do not publish it; replace its figures by codebook facts."
+    )
     with stage("looking at the rows"):
         found = draft(profile(files, most_values))
     if not found.attributes:
         raise DataError(f"{files[0]}: no column of it can be suggested as an attribute; declare the domain by hand")
     text = _text(found, files)
     if output is None:
-        say(text.rstrip("\n"))
+        print_line(text.rstrip("\n"))
         return
     from dpnb_columnar.runtime.outputs import atomic_output
 
     with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
         partial.write_text(text, encoding="utf-8")
-    say(f"wrote {output}: CONFIDENTIAL, a draft taken from the rows")
+    print_line(f"wrote {output}: CONFIDENTIAL, a draft taken from the rows")
 
 
 def _text(found: Draft, files: tuple[Path, ...]) -> str:

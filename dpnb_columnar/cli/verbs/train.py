@@ -10,7 +10,8 @@ import typer
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import LogFormat, default_name
+from dpnb_columnar.cli.console import LogFormat
+from dpnb_columnar.cli.output_checks import default_name
 from dpnb_columnar.counting.inputs import Engine, opened_input
 
 
@@ -19,7 +20,7 @@ def command(
     data: options.DataOrTable = None,
     dataset: options.Dataset = None,
     label: options.Label = None,
-    epsilon: options.EpsilonOfData = None,
+    epsilon: options.OptionalEpsilon = None,
     delta: options.Delta = "0",
     declared_rows: options.DeclaredRows = None,
     mechanism: options.Mechanism = "smooth",
@@ -65,8 +66,8 @@ def command(
 
     with opened_input(engine, data, table, master) as rows:
         found = rows.find_domain(dataset, label)
-        declared = options.rows_for(found, delta, declared_rows)
-        budget = options.budget(options.epsilon_for(found, epsilon), delta, neighbours, weights, declared)
+        declared = options.row_count_for_rule(found, delta, declared_rows)
+        budget = options.parse_budget(options.effective_epsilon(found, epsilon), delta, neighbours, weights, declared)
         target = output or default_name(data or (), found.domain.name, ".model.json")
         check_suffix(target)
         planned = plan(found.domain, budget, mechanism, noise)
@@ -74,8 +75,8 @@ def command(
         inputs = [*rows.files, *(file for file in (ledger, config) if file is not None)]
         model_output = ModelOutput(target, overwrite, inputs, found, delta, declared)
         if dry_run:
-            settled = options.settled(found, declared) | {"--output": (target, "the data's name")}
-            batch.show_settings(context, settled)
+            settled = options.entry_defaults(found, declared) | {"--output": (target, "the data's name")}
+            batch.print_settings(context, settled)
             rehearse(planned, rows, paid, model_output)
         else:
             train(planned, rows, paid, sampler(seed), model_output)
