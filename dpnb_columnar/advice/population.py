@@ -1,4 +1,4 @@
-"""A made-up population for a declared domain: how its values would be spread if nobody had looked at any.
+"""An invented population for a declared domain, its expected counts, and a sample to score models on.
 
 Attributes are independent within a class. Each tells as much about the class as any other, and together they classify
 about 85 % of the rows of two classes. Everything follows from the domain and from how tightly its bounds are declared.
@@ -41,7 +41,7 @@ RESOLUTION = 256
 """Most distinct values of a numeric attribute."""
 
 LONGEST_TAIL = 8
-"""An amount's values are told apart up to this many times their mean."""
+"""An amount's values are distinct up to this many times their mean; all beyond count as the last one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +59,7 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Population:
-    """A made-up population.
+    """An invented population.
 
     Attributes:
         domain: The declared domain.
@@ -81,7 +81,7 @@ class Population:
 
 
 def population(domain: Domain, looseness: int) -> Population:
-    """The population of a domain.
+    """Invent the population of a domain.
 
     Args:
         domain: The declared domain.
@@ -96,7 +96,7 @@ def population(domain: Domain, looseness: int) -> Population:
 
 
 def whole(cumulative: Floats, size: int) -> Integers:
-    """Expected numbers of rows as whole numbers that add up to ``size``: no cumulative one is off by more than 1/2.
+    """Round expected numbers of rows to whole ones that add up to ``size``; no cumulative one is off by more than 1/2.
 
     Args:
         cumulative: Cumulative probabilities, the last one 1.
@@ -187,16 +187,13 @@ def _ended(cumulative: Floats) -> Floats:
     return cumulative
 
 
-# MERGED FROM dpnb_columnar/advice/population.py: What a rehearsal works on: expected counts of a made-up population,
-# and a sample of it to score models on.
-
 SAMPLE_ROWS = 10_000
 SEED = 2021
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sample:
-    """Rows of a made-up population. Nobody's: they are as public as the domain.
+    """Rows of an invented population. Public: they follow from the domain.
 
     Attributes:
         classes: Shape (rows,), int64: class codes.
@@ -213,7 +210,7 @@ class Sample:
 
 
 def expected_statistics(population: Population, rows: int) -> Statistics:
-    """The expected counts of exactly ``rows`` rows, whole numbers."""
+    """Compute the expected counts of exactly ``rows`` rows, whole numbers."""
     class_counts = whole(population.class_shares, rows)
     classes = np.arange(len(class_counts))
     cells = [Cells(None, classes, np.zeros_like(classes), class_counts)]
@@ -227,7 +224,7 @@ def expected_statistics(population: Population, rows: int) -> Statistics:
 
 
 def sample(population: Population) -> Sample:
-    """Rows of the population: the expected counts of every attribute, put together at random, always alike."""
+    """Draw rows of the population from a fixed seed: the expected counts of every attribute, combined at random."""
     generator = np.random.default_rng(SEED)
     class_counts = whole(population.class_shares, SAMPLE_ROWS)
     places = {

@@ -48,7 +48,7 @@ class Advice:
     """What a rehearsal says.
 
     Attributes:
-        rows: Rows of the made-up populations.
+        rows: Rows of the invented populations.
         prospects: Every private mechanism that the budget suffices for, with its default noise.
     """
 
@@ -73,10 +73,10 @@ class Advice:
 
 @lru_cache
 def advise(domain: Domain, budget: Budget, rows: int) -> Advice:
-    """Rehearse every private mechanism on made-up populations.
+    """Rehearse every private mechanism on invented populations.
 
-    The same arguments give the same advice. It spends nothing, and holds for the made-up rows: nobody has looked at
-    others. It takes about a second per ten attributes, and is kept: plans of several mechanisms ask for the same.
+    The same arguments give the same advice. It spends nothing, and holds for the invented rows: no real
+    row is read. It takes about a second per ten attributes, and is cached: plans of several mechanisms need the same.
 
     Args:
         domain: The declared domain.
@@ -85,7 +85,7 @@ def advise(domain: Domain, budget: Budget, rows: int) -> Advice:
         rows: Public number of rows.
 
     Raises:
-        UsageError: The budget is too small for every mechanism.
+        UsageError: if the budget is too small for every mechanism.
     """
     pure = replace(budget, delta=Fraction(0))
     rows = min(rows, LARGEST_SIZE)

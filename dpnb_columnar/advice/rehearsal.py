@@ -1,4 +1,4 @@
-"""Releases of every private mechanism from a made-up population, and what noise did to them."""
+"""Releases of every private mechanism from an invented population, and the errors that noise causes."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ NOT_PRIVATE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of one mechanism's releases, beside a release without noise.
+    """Errors of one mechanism's releases, beside a release without noise.
 
     Attributes:
-        accuracy: Part of the made-up rows that its models classify, on average.
+        accuracy: Mean share of the invented rows that its models classify correctly.
         lost: Accuracy of the model without noise, less that.
         mean_error: Root mean square over draws, attributes and classes of (mean used - mean without noise) / deviation
             without noise; None where the models have no means.
@@ -74,7 +74,7 @@ class Outcome:
 
 
 def rehearse(population: Population, budget: Budget, rows: int) -> dict[str, Outcome]:
-    """Release every private mechanism from the expected counts of a made-up population.
+    """Release every private mechanism from the expected counts of an invented population.
 
     Args:
         population: The population.
@@ -118,7 +118,7 @@ class _Stage:
         models = [release(self._statistics, plan, _draw(seed)) for seed in range(DRAWS)]
         terms = [self._terms(model) for model in models]
         accuracy = averages.fmean(
-            _accuracy(model, found, self._sample) for model, found in zip(models, terms, strict=True)
+            _accuracy(model, tables, self._sample) for model, tables in zip(models, terms, strict=True)
         )
         mean_error, variance_error = self._moment_errors(models)
         return Outcome(accuracy, self._ceiling - accuracy, mean_error, variance_error, self._ratio_error(terms))

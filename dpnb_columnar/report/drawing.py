@@ -37,7 +37,7 @@ ENTRIES = 2
 """Entries of a legend side by side below each panel."""
 
 DODGE = 1.2
-"""Points between neighbouring series at one x, so that their bars can be told apart."""
+"""Points between neighbouring series at one x, so that their bars are distinct."""
 
 ROOM = 0.04
 """Free part of an axis at either end."""

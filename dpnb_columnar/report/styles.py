@@ -1,4 +1,4 @@
-"""How each mechanism looks: one colour, marker and line in every figure, told apart without colour too."""
+"""Styles of mechanisms: one colour, marker and line in every figure, distinct without colour too."""
 
 from __future__ import annotations
 

@@ -210,14 +210,32 @@ def test_inputs_that_are_no_results(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["results.parquet", "text.parquet"]
 
 
-def test_without_matplotlib_the_remedy_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("library", ["matplotlib", "jinja2"])
+def test_a_missing_library_is_named_with_the_remedy(
+    library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     usual = builtins.__import__
 
     def refused(name: str, *rest: Any, **more: Any) -> Any:
-        if name.partition(".")[0] == "matplotlib":
-            raise ImportError(name)
+        if name.partition(".")[0] == library:
+            raise ImportError(name, name=library)
         return usual(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", refused)
-    with pytest.raises(UsageError, match=r"pip install 'dpnb-columnar\[report\]'"):
+    with pytest.raises(UsageError, match=rf"needs {library}.*pip install 'dpnb-columnar\[report\]'"):
         write_report(tmp_path / "results.parquet", tmp_path / "out.html")
+
+
+def test_characters_that_no_page_may_hold_are_replaced(tmp_path: Path) -> None:
+    name = "a\x01b\x1b{{ 7 * 7 }}{% raw %}"
+    page = report(tmp_path, [cell(dataset=name)], metadata={"note": "\x02</dd><script>"})
+    assert "a\ufffdb\ufffd{{ 7 * 7 }}{% raw %}, accuracy" in page.text
+    assert "\ufffd</dd><script>" in page.text
+    assert not list(page.root.iter("script"))
+
+
+def test_drawings_share_no_name_with_each_other(whole: Page) -> None:
+    """Not even those that look alike: each has a salt of its own, and groups have no names."""
+    for drawing in whole.root.iter("svg"):
+        assert not [part for part in drawing.iter("g") if "id" in part.attrib]
+        assert not [*drawing.iter("style"), *drawing.iter("metadata")]
