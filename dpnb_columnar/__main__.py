@@ -1,12 +1,12 @@
-"""``dpnb-columnar``, and ``python -m dpnb_columnar``: the way in."""
+"""Entry point of ``dpnb-columnar`` and of ``python -m dpnb_columnar``."""
 
 import gc
 import signal
 from typing import NoReturn
 
 OBJECTS_BETWEEN_COLLECTIONS = 50_000
-"""Start-up makes hundreds of thousands of objects that stay: looking through them after every 700, as Python does of
-itself, takes a twentieth of the time of a small job."""
+"""Start-up makes hundreds of thousands of objects that live as long as the process: searching them for garbage after
+every 700, Python's default, takes a twentieth of the time of a small job."""
 
 
 def run() -> NoReturn:

@@ -1,4 +1,4 @@
-"""What can go wrong, and the exit code a scheduler sees for it (sysexits).
+"""Errors, and the exit code that each gives a run (sysexits).
 
 ::
 
@@ -8,8 +8,8 @@
     ├── MissingInputError     66  a file to read is not there
     ├── UnavailableError      69  engine unavailable: software is not installed, or no cluster answers
     ├── OutputError           73  the output exists, or cannot be created
-    ├── BusyError             75  another run holds what this one needs; try again
-    ├── BudgetError           77  the ledger's limit does not admit the release
+    ├── BusyError             75  another run holds a file that this one needs; try again
+    ├── BudgetError           77  the release would exceed the ledger's limit
     └── ConfigurationError    78  a declaration or a setting is wrong
         └── DomainError           every fault found in a domain declaration
 
@@ -49,7 +49,7 @@ class MissingInputError(Error):
 
 
 class UnavailableError(Error):
-    """What is asked for needs software that is not installed, or a cluster that does not answer."""
+    """An engine is unavailable: its software is not installed, or its cluster does not answer."""
 
     exit_code = 69
 
@@ -61,13 +61,13 @@ class OutputError(Error):
 
 
 class BusyError(Error):
-    """Another run holds what this one needs; the same command may succeed later."""
+    """Another run holds a file that this one needs; the same command may succeed later."""
 
     exit_code = 75
 
 
 class BudgetError(Error):
-    """The privacy budget that a ledger keeps for a data set does not admit the release."""
+    """The release would exceed the privacy budget of its data set in the ledger."""
 
     exit_code = 77
 
@@ -80,11 +80,11 @@ class ConfigurationError(Error):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with a declaration.
+    """A fault in a declaration.
 
     Attributes:
         place: Dotted path to the entry, such as ``adult.attributes.age.lower``.
-        problem: What is wrong there, and what would be right.
+        problem: The fault and its remedy.
     """
 
     place: str
@@ -104,8 +104,8 @@ class DomainError(ConfigurationError):
         super().__init__(f"{source}: {len(self.faults)} fault(s) in the domain declaration{lines}")
 
 
-def shown(value: object) -> str:
-    """A declared value as an error text shows it: cut to one line, however large it is."""
+def excerpt(value: object) -> str:
+    """Return a declared value as error texts quote it: cut to 80 characters, however large it is."""
     try:
         return f"{value!s:.80}" if isinstance(value, Decimal) else f"{value!r:.80}"
     except (ValueError, RecursionError):  # Python writes out no whole number of thousands of digits

@@ -8,7 +8,7 @@ from fractions import Fraction
 from operator import index
 
 from dpnb_columnar.domain.numbers import exact_number, number_text
-from dpnb_columnar.errors import UsageError, shown
+from dpnb_columnar.errors import UsageError, excerpt
 
 SMALLEST_EPSILON = Fraction(1, 10**4)
 LARGEST_EPSILON = Fraction(1000)
@@ -78,11 +78,11 @@ def parse_epsilon(value: object) -> Fraction:
     except ValueError as error:
         raise UsageError(f"epsilon: {error}; give a number such as 0.1 or 1") from None
     if epsilon <= 0:
-        raise UsageError(f"epsilon: must be above 0, found {shown(value)}; give a number such as 0.1 or 1")
+        raise UsageError(f"epsilon: must be above 0, found {excerpt(value)}; give a number such as 0.1 or 1")
     if epsilon < SMALLEST_EPSILON:
-        raise UsageError(f"epsilon: {shown(value)} leaves nothing but noise; the smallest accepted is 0.0001")
+        raise UsageError(f"epsilon: {excerpt(value)} leaves nothing but noise; the smallest accepted is 0.0001")
     if epsilon > LARGEST_EPSILON:
-        raise UsageError(f"epsilon: {shown(value)} gives no protection; the largest accepted is {LARGEST_EPSILON}")
+        raise UsageError(f"epsilon: {excerpt(value)} gives no protection; the largest accepted is {LARGEST_EPSILON}")
     return epsilon
 
 
@@ -100,9 +100,9 @@ def parse_rows(value: object) -> int:
     try:
         rows = 0 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise UsageError(f"declared rows: expected a whole number, found {shown(value)}") from None
+        raise UsageError(f"declared rows: expected a whole number, found {excerpt(value)}") from None
     if not FEWEST_ROWS <= rows <= MOST_ROWS:
-        raise UsageError(f"declared rows: expected {FEWEST_ROWS} to {MOST_ROWS}, found {shown(value)}")
+        raise UsageError(f"declared rows: expected {FEWEST_ROWS} to {MOST_ROWS}, found {excerpt(value)}")
     return rows
 
 
@@ -129,12 +129,12 @@ def parse_delta(value: object, rows: int | None = None) -> Fraction:
     except ValueError as error:
         raise UsageError(f"delta: {error}; give a number such as 1e-6 or 1/50000, or a rule: 1/n or 1/n^2") from None
     if delta < 0:
-        raise UsageError(f"delta: must not be negative, found {shown(value)}; give a number such as 1e-6")
+        raise UsageError(f"delta: must not be negative, found {excerpt(value)}; give a number such as 1e-6")
     if 0 < delta < SMALLEST_DELTA:
-        raise UsageError(f"delta: {shown(value)} is too small to be divided; the smallest accepted is 1e-100")
+        raise UsageError(f"delta: {excerpt(value)} is too small to be divided; the smallest accepted is 1e-100")
     if delta > LARGEST_DELTA:
         raise UsageError(
-            f"delta: {shown(value)} lets too many rows go unprotected; the largest accepted is "
+            f"delta: {excerpt(value)} lets too many rows go unprotected; the largest accepted is "
             f"{number_text(LARGEST_DELTA)}, and less than one over the number of rows is usual"
         )
     return delta
@@ -158,8 +158,8 @@ def parse_weights(value: str) -> Weights:
         weights = []
     if len(weights) != 3 or min(weights) <= 0:
         raise UsageError(
-            f"weights: expected three positive numbers numeric:categorical:counts (2:1:1), found {shown(value)}"
+            f"weights: expected three positive numbers numeric:categorical:counts (2:1:1), found {excerpt(value)}"
         )
     if max(weights) > LARGEST_WEIGHT_RATIO * min(weights):
-        raise UsageError(f"weights: no weight may be more than 1e9 times another, found {shown(value)}")
+        raise UsageError(f"weights: no weight may be more than 1e9 times another, found {excerpt(value)}")
     return Weights(*weights)

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from dpnb_columnar.cli.program import PREFIX, batch_parsers
-from dpnb_columnar.errors import ConfigurationError, MissingInputError, shown
+from dpnb_columnar.errors import ConfigurationError, MissingInputError, excerpt
 
 OTHER_VARIABLES = frozenset({"DPNB_TRACEBACK"})
 """Variables with the prefix that set no option."""
@@ -88,7 +88,7 @@ def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping
         raise ConfigurationError(f"{path}: not TOML: {error}") from None
     for name, table in document.items():
         if not isinstance(table, dict):
-            raise ConfigurationError(f"{path}: {shown(name)} stands outside a table; put it under [{verb}]")
+            raise ConfigurationError(f"{path}: {excerpt(name)} stands outside a table; put it under [{verb}]")
         _known_name(name, verbs, str(path))
     settings: Mapping[str, Any] = document.get(verb, {})
     return settings
@@ -149,7 +149,7 @@ def _known_name(name: str, known: Collection[str], place: str) -> str:
         return name
     near = difflib.get_close_matches(name, known, n=1)
     remedy = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(sorted(known))}"
-    raise ConfigurationError(f"{place}: no setting is called {shown(name)}; {remedy}")
+    raise ConfigurationError(f"{place}: no setting is called {excerpt(name)}; {remedy}")
 
 
 def _defaults(settings: Mapping[str, Any], known: Mapping[str, Any], place: str) -> dict[str, Any]:
@@ -176,17 +176,17 @@ def _value(value: Any, parameter: Any, place: str) -> Any:
     several = parameter.nargs != 1 or parameter.multiple
     if getattr(parameter, "is_flag", False):
         if not isinstance(value, bool):
-            raise ConfigurationError(f"{place}: expected true or false, found {shown(value)}")
+            raise ConfigurationError(f"{place}: expected true or false, found {excerpt(value)}")
         return value
     if several:
         listed = value if isinstance(value, list) else [value]
         if not all(isinstance(each, str) for each in listed):
-            raise ConfigurationError(f"{place}: expected a list of texts, found {shown(value)}")
+            raise ConfigurationError(f"{place}: expected a list of texts, found {excerpt(value)}")
         return [_typed_text(each, place) for each in listed]
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
-        raise ConfigurationError(f"{place}: expected a text or a number, found {shown(value)}")
+        raise ConfigurationError(f"{place}: expected a text or a number, found {excerpt(value)}")
     if parameter.metavar == INTEGER and not _is_integer(value):
-        raise ConfigurationError(f"{place}: expected a whole number, found {shown(value)}")
+        raise ConfigurationError(f"{place}: expected a whole number, found {excerpt(value)}")
     return _typed_text(value, place)
 
 
@@ -199,11 +199,11 @@ def _typed_text(value: str | int | Decimal, place: str) -> str:
     try:
         written = str(value)
     except ValueError:  # Python writes out no whole number of thousands of digits
-        raise ConfigurationError(f"{place}: expected a moderate number, found {shown(value)}") from None
+        raise ConfigurationError(f"{place}: expected a moderate number, found {excerpt(value)}") from None
     if not written.strip():
         raise ConfigurationError(f"{place}: is empty; give it a value or leave it out")
     if CONTROL.search(written):
-        raise ConfigurationError(f"{place}: holds a control character, found {shown(value)}; leave it out")
+        raise ConfigurationError(f"{place}: holds a control character, found {excerpt(value)}; leave it out")
     return written
 
 

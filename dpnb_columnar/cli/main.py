@@ -1,4 +1,4 @@
-"""``dpnb-columnar``: the verbs, and how failures become one line and an exit code."""
+"""Run of the command line: every failure becomes one line and an exit code."""
 
 from __future__ import annotations
 
@@ -36,29 +36,29 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 def exit_code(arguments: list[str] | None = None) -> int:
-    """Run the command line; the exit code that tells how it ended."""
+    """Run the command line and return its exit code."""
     console.start_log()
     with console.standard_output_checked():
-        code = _ended(arguments)
+        code = _run_verb(arguments)
         try:
             console.log_event("finished", exit_code=code)
         except OutputError as error:
-            return code or _failed(error)  # an earlier failure is what the scheduler must hear of
+            return code or _report_error(error)  # a scheduler must learn of the earlier failure
     return code
 
 
-def _ended(arguments: list[str] | None) -> int:
+def _run_verb(arguments: list[str] | None) -> int:
     try:
         with failures_after_signals():
             app(sys.argv[1:] if arguments is None else arguments, prog_name=NAME)
     except SystemExit as end:
         return UsageError.exit_code if end.code == CLICK_USAGE else int(end.code or 0)
     except Error as error:
-        return _failed(error)
+        return _report_error(error)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BaseException as error:  # a panic of Polars is no Exception
-        # Whatever a library says may quote rows, so only the kind of failure is told.
+        # A library's text may quote rows, so only the type of the failure is printed.
         if shows_confidential_texts():
             raise
         console.print_failure(
@@ -72,7 +72,7 @@ def _ended(arguments: list[str] | None) -> int:
     return 0
 
 
-def _failed(error: Error) -> int:
-    """Tell an error; its exit code."""
+def _report_error(error: Error) -> int:
+    """Print an error and return its exit code."""
     console.print_failure(str(error), "failed", exit_code=error.exit_code, error=type(error).__name__)
     return error.exit_code

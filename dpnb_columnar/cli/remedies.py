@@ -1,4 +1,4 @@
-"""CONFIDENTIAL. What the curator can do about what a diagnosis shows. Pure rules, no row is read."""
+"""Remedies for the faults that a diagnosis shows, for the curator. Pure rules that read no row. CONFIDENTIAL."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ SMALL_ROW_GROUP = 10_000
 LARGE_ROW_GROUP = 10_000_000
 REWRITE = "write the file again, such as by polars: scan_parquet(...).sink_parquet(..., row_group_size=131072)"
 MANY = 0.05
-"""Share of all rows from which on what one attribute alone drops is worth a thought."""
+"""Share of all rows; an attribute that alone drops more of them gets a remark."""
 
 
-def advice(found: Diagnosis, domain: Domain, edit: str, least_rows: int) -> Iterator[str]:
-    """Remarks on what costs rows or accuracy, each with what to do.
+def advice(diagnosis: Diagnosis, domain: Domain, edit: str, least_rows: int) -> Iterator[str]:
+    """Yield remarks on losses of rows and of accuracy, each with its remedy.
 
     Args:
-        found: The diagnosis.
-        domain: The domain it is about.
+        diagnosis: The diagnosis. Confidential.
+        domain: The domain of the diagnosis.
         edit: Command that edits this domain, to which options are added.
         least_rows: Rows that a class needs for a useful release.
     """
-    yield from _layout(found.row_groups)
-    for column in found.columns[1:]:
-        yield from _column(column, found.rows, domain[column.name], edit)
-    for name, rows in zip(domain.classes, found.class_rows, strict=True):
+    yield from _layout(diagnosis.row_groups)
+    for column in diagnosis.columns[1:]:
+        yield from _column(column, diagnosis.rows, domain[column.name], edit)
+    for name, rows in zip(domain.classes, diagnosis.class_rows, strict=True):
         if 0 < rows < least_rows:
             yield (
                 f"class {name}: fewer than {least_rows} rows, so the noise in its count alone may be above a tenth of "
@@ -35,11 +35,17 @@ def advice(found: Diagnosis, domain: Domain, edit: str, least_rows: int) -> Iter
             )
 
 
-def faults(found: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
-    """What has to be put right before a release, each with its remedy. Args: as ``advice``."""
+def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
+    """Yield faults that must be corrected before a release, each with its remedy.
+
+    Args:
+        diagnosis: The diagnosis. Confidential.
+        domain: The domain of the diagnosis.
+        edit: Command that edits this domain, to which options are added.
+    """
     label = ", ".join(domain.label.columns)
-    for column in found.columns:
-        if found.rows and column.missing == found.rows == column.dropped:
+    for column in diagnosis.columns:
+        if diagnosis.rows and column.missing == diagnosis.rows == column.dropped:
             if column.name == LABEL:
                 yield f"label column {label} has no value in any row: fill it, or choose another --label"
             else:
@@ -47,12 +53,12 @@ def faults(found: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
                     f"column {column.name!r} has no value in any row: fill it, or take it out of the domain: "
                     f"{edit} --drop {quote(column.name)}"
                 )
-    if found.columns[0].outside:
+    if diagnosis.columns[0].outside:
         yield f"label column {label} holds values that are not declared classes: add them to classes, or correct them"
-    if not found.fitting:
+    if not diagnosis.fitting:
         yield "no row fits the domain: training would release noise alone; see above which columns drop them"
         return
-    if empty := [name for name, rows in zip(domain.classes, found.class_rows, strict=True) if not rows]:
+    if empty := [name for name, rows in zip(domain.classes, diagnosis.class_rows, strict=True) if not rows]:
         named = ", ".join(empty)
         yield f"no row in class {named}: take it out of the domain if it cannot occur, or choose another --label"
 

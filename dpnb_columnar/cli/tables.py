@@ -123,7 +123,7 @@ def _row(attribute: Attribute) -> list[str]:
 
 
 def _values(values: tuple[str, ...], groups: tuple[Group, ...]) -> str:
-    """The number of categories, and the first of them; a group with how many values it merges."""
+    """Return the number of categories and the first of them; of a group also the number of values that it merges."""
     # A range stands among the members by its own text as well.
     sizes = {group.name: sum(RANGE.fullmatch(member) is None for member in group.members) for group in groups}
     merged = {name: f"{name} ({size})" for name, size in sizes.items()}

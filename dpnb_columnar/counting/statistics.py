@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.counting.file_parts import digest_blocks
 from dpnb_columnar.domain import Categorical, Domain, Numeric, digest
-from dpnb_columnar.errors import shown
+from dpnb_columnar.errors import excerpt
 from dpnb_columnar.sensitivity import RunLengthColumn
 from dpnb_columnar.sensitivity.column import LARGEST_SIZE
 
@@ -131,7 +131,7 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
     by_attribute: dict[str | None, list[Cells]] = {None: []} | {attribute.name: [] for attribute in domain.attributes}
     for cell in cells:
         if cell.attribute not in by_attribute:
-            raise ValueError(f"attribute {shown(cell.attribute)} is not in the domain {domain.name!r}")
+            raise ValueError(f"attribute {excerpt(cell.attribute)} is not in the domain {domain.name!r}")
         by_attribute[cell.attribute].append(cell)
     size = len(domain.classes)
     class_counts = _dense(None, by_attribute[None], size, 1)[:, 0]

@@ -16,7 +16,7 @@ from dpnb_columnar.counting.query_results import COLUMNS, cells_of, read_delimit
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
-from dpnb_columnar.errors import DataError, MissingInputError, UsageError, shown
+from dpnb_columnar.errors import DataError, MissingInputError, UsageError, excerpt
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 
@@ -94,7 +94,7 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
         raise _not_statistics(path) from None
     if version not in READABLE:
         raise DataError(
-            f"{path}: statistics version {shown(version)} is not known to this program (it reads "
+            f"{path}: statistics version {excerpt(version)} is not known to this program (it reads "
             f"{' and '.join(map(str, READABLE))}); make it again with dpnb-columnar aggregate"
         )
     carried = domain_from_metadata(metadata, str(path))

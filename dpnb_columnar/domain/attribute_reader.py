@@ -19,7 +19,7 @@ from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, FieldReader
 from dpnb_columnar.domain.groups import expanded, in_order
 from dpnb_columnar.domain.names import listed, quoted
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import Fault, shown
+from dpnb_columnar.errors import Fault, excerpt
 
 LARGEST_EXACT_INTEGER = 2**53
 """Beyond this many steps from zero neighbouring grid values would be one 64-bit float."""
@@ -47,7 +47,7 @@ class AttributeReader(FieldReader):
             return None
         self.check_name(name, place)
         if not isinstance(document, Mapping):
-            self.fault(place, f"expected a table, found {shown(document)}")
+            self.fault(place, f"expected a table, found {excerpt(document)}")
             return None
         if "values" in document:
             return self.categorical(name, document, place)
@@ -121,7 +121,7 @@ class AttributeReader(FieldReader):
         place = f"{place}.groups"
         document = table.get("groups", {})
         if not isinstance(document, Mapping):
-            self.fault(place, f'expected a table such as {{ NAME = ["10-19", 25] }}, found {shown(document)}')
+            self.fault(place, f'expected a table such as {{ NAME = ["10-19", 25] }}, found {excerpt(document)}')
             return ()
         groups: dict[str, tuple[str, ...]] = {}
         room = LARGEST_DECLARATION
@@ -141,7 +141,7 @@ class AttributeReader(FieldReader):
             for owner in dict.fromkeys(owners[member] for member in others if member in owners):
                 clash = [member for member in others if owners.get(member) == owner]
                 self.fault(here, f"{listed(clash)} stands in {owner} as well; a value has one category")
-            owners |= dict.fromkeys(others, f"group {shown(name)}")
+            owners |= dict.fromkeys(others, f"group {excerpt(name)}")
             groups[name] = members
         return tuple(Group(value, groups[value]) for value in values if groups.get(value))
 

@@ -16,7 +16,7 @@ from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.labelling import no_label
 from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, named, quoted
 from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, shown
+from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, UsageError, excerpt
 from dpnb_columnar.runtime.resources import resource
 
 CATALOGUE_NAME = "datasets.toml"
@@ -114,7 +114,7 @@ class Entry:
         """
         rows = self.table.get("rows")
         if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int)):
-            raise self._fault("rows", f"expected a whole number, found {shown(rows)}")
+            raise self._fault("rows", f"expected a whole number, found {excerpt(rows)}")
         return rows
 
     @cached_property
@@ -145,7 +145,7 @@ class Entry:
     def _line(self, key: str, default: str) -> str:
         text = self.table.get(key, default)
         if not isinstance(text, str) or not is_printable(text) or len(text) > LONGEST_LINE:
-            raise self._fault(key, f"expected one line of at most {LONGEST_LINE} characters, found {shown(text)}")
+            raise self._fault(key, f"expected one line of at most {LONGEST_LINE} characters, found {excerpt(text)}")
         return text
 
     def _fault(self, key: str, problem: str) -> ConfigurationError:
@@ -170,7 +170,7 @@ def read_catalogue(path: Path) -> tuple[Entry, ...]:
     for name, table in document.items():
         if not is_printable(name) or len(name) > LONGEST_NAME:
             raise ConfigurationError(
-                f"{path}: {shown(name)}: an entry's name is printable and no longer than a column's"
+                f"{path}: {excerpt(name)}: an entry's name is printable and no longer than a column's"
             )
         if not isinstance(table, dict):
             raise ConfigurationError(
@@ -205,7 +205,7 @@ def entry_named(name: str) -> Entry:
     if name in known:
         return known[name]
     hint = did_you_mean(name, known, f"known names: {named(known)}")
-    raise UsageError(f"no data set named {shown(name)}; {hint}")
+    raise UsageError(f"no data set named {excerpt(name)}; {hint}")
 
 
 def entry_declaring(domain: Declaration) -> Entry | None:

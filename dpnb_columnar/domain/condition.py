@@ -28,7 +28,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.errors import shown
+from dpnb_columnar.errors import excerpt
 
 Part = TypeVar("Part")
 
@@ -151,7 +151,7 @@ class _Parser:
 
     def expected(self, what: str) -> ValueError:
         kind, value, offset = self.tokens[self.position]
-        found = "the end" if kind == "end" else shown(value)
+        found = "the end" if kind == "end" else excerpt(value)
         return ValueError(
             f"expected {what} at character {offset + 1}, found {found}; a condition compares columns with constants, "
             "for example: INCWAGE > 1500 AND NOT SEX = 'Female'"
@@ -207,7 +207,7 @@ class _Parser:
     def comparison(self, column: str, operator: str) -> Comparison:
         constant = self.constant()
         if isinstance(constant, str) and operator not in ("=", "<>"):
-            raise ValueError(f"text has no order here: use = or <> with {shown(constant)}, or compare with a number")
+            raise ValueError(f"text has no order here: use = or <> with {excerpt(constant)}, or compare with a number")
         return Comparison(column, operator, constant)
 
     def membership(self, column: str) -> Node:

@@ -27,7 +27,7 @@ from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, reported
 from dpnb_columnar.domain.groups import compressed
 from dpnb_columnar.domain.names import quoted
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import DomainError, shown
+from dpnb_columnar.errors import DomainError, excerpt
 
 DOMAIN_KEYS = ("label", "attributes")
 LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values")
@@ -145,13 +145,13 @@ class _DeclarationReader(AttributeReader):
         if isinstance(value, str) and value:
             self.check_name(value, place)
             return value
-        self.fault(place, f"expected a column name, found {shown(value)}")
+        self.fault(place, f"expected a column name, found {excerpt(value)}")
         return None
 
     def condition(self, value: object, place: str) -> Condition | None:
         """Read the label's condition; None where it cannot be parsed."""
         if not isinstance(value, str):
-            self.fault(place, f"expected a condition as text, found {shown(value)}")
+            self.fault(place, f"expected a condition as text, found {excerpt(value)}")
             return None
         try:
             return parse_condition(value)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
-from dpnb_columnar.errors import shown
+from dpnb_columnar.errors import excerpt
 
 LARGEST_DOCUMENT = 16 * 2**20
 """Characters of one document."""
@@ -57,7 +57,7 @@ def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     mapping: dict[str, Any] = {}
     for key, value in pairs:
         if key in mapping:
-            raise ValueError(f"the key {shown(key)} is repeated")
+            raise ValueError(f"the key {excerpt(key)} is repeated")
         mapping[key] = value
     return mapping
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, listed, quoted
 from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.errors import Fault, shown
+from dpnb_columnar.errors import Fault, excerpt
 
 LARGEST_DECLARATION = 10_000
 """Most attributes, and most values of one attribute: bounds what a file from elsewhere can ask for."""
@@ -58,7 +58,7 @@ class FieldReader:
     def table(self, document: object, place: str, keys: Sequence[str]) -> Mapping[str, Any] | None:
         """Read a mapping, all of whose keys are known; None where it is no mapping."""
         if not isinstance(document, Mapping):
-            self.fault(place, f"expected a table, found {shown(document)}")
+            self.fault(place, f"expected a table, found {excerpt(document)}")
             return None
         for key in document:
             if key not in keys:
@@ -101,7 +101,7 @@ class FieldReader:
             least: Fewest values that are accepted.
         """
         if not isinstance(values, list) or len(values) < least:
-            self.fault(place, f"expected {what}, found {shown(values)}")
+            self.fault(place, f"expected {what}, found {excerpt(values)}")
             return ()
         if len(values) > LARGEST_DECLARATION:
             self.fault(place, f"{len(values)} values; at most {LARGEST_DECLARATION} are accepted")
@@ -113,7 +113,7 @@ class FieldReader:
             elif isinstance(value, str) or (isinstance(value, int) and abs(value) < 2**64):
                 texts.append(str(value))
             else:
-                self.fault(place, f"expected text or a whole number, found {shown(value)}; quote it if it is a name")
+                self.fault(place, f"expected text or a whole number, found {excerpt(value)}; quote it if it is a name")
         for text in texts:
             self.check_printable(text, place)
         repeated = [text for text, times in Counter(texts).items() if times > 1]
@@ -128,7 +128,7 @@ class FieldReader:
             if member.value == value:
                 return member
         known = ", ".join(member.value for member in kind)
-        self.fault(f"{place}.{key}", f"expected one of {known}, found {shown(value)}")
+        self.fault(f"{place}.{key}", f"expected one of {known}, found {excerpt(value)}")
         return default
 
     def check_name(self, name: str, place: str) -> None:
@@ -142,7 +142,7 @@ class FieldReader:
         if len(text) > LONGEST_VALUE:
             self.fault(place, f"a text of {len(text)} characters; at most {LONGEST_VALUE} are accepted")
         if not is_printable(text):
-            self.fault(place, f"{shown(text)} holds a control character or is not valid Unicode")
+            self.fault(place, f"{excerpt(text)} holds a control character or is not valid Unicode")
 
 
 def reported(faults: Sequence[Fault]) -> list[Fault]:

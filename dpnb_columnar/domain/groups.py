@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, missing_texts
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
-from dpnb_columnar.errors import ConfigurationError, MissingInputError, shown
+from dpnb_columnar.errors import ConfigurationError, MissingInputError, excerpt
 
 HEADER = ("code", "group")
 """Columns of a merge map."""
@@ -104,7 +104,7 @@ def _parse_merge_map(path: Path, rows: csv.DictReader[str]) -> dict[str, str]:
         for member in members:
             if groups.setdefault(member, group) != group:
                 raise ConfigurationError(
-                    f"{place}: {shown(member)} has the group {shown(groups[member])} already; a code has one group"
+                    f"{place}: {excerpt(member)} has the group {excerpt(groups[member])} already; a code has one group"
                 )
         if len(groups) > LARGEST_DECLARATION:
             raise ConfigurationError(f"{place}: more than {LARGEST_DECLARATION} codes, ranges written out; map fewer")

@@ -15,7 +15,7 @@ from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, p
 from dpnb_columnar.domain.declaration import Declaration, document_of, read_domain
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import exact_number, number_text
-from dpnb_columnar.errors import ConfigurationError, UsageError, shown
+from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt
 
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
 MOST_LISTED = 8
@@ -69,7 +69,7 @@ def labelled(domain: Declaration, label: str) -> Domain:
         if column.attribute is not None and name not in chosen.columns
     )
     document = document_of(Domain(domain.name, chosen, attributes))
-    return read_domain(domain.name, document, f"--label {shown(label)}")
+    return read_domain(domain.name, document, f"--label {excerpt(label)}")
 
 
 def no_label(domain: Declaration, source: str) -> ConfigurationError:
@@ -105,7 +105,7 @@ def _condition_label(label: str, columns: Mapping[str, _Column]) -> Label:
     except ValueError as error:
         if label.isidentifier():
             raise _unknown(label, label, columns) from None
-        raise UsageError(f"--label {shown(label)}: {error}") from None
+        raise UsageError(f"--label {excerpt(label)}: {error}") from None
     for name in condition.columns:
         if name not in columns:
             raise _unknown(label, name, columns)
@@ -129,12 +129,13 @@ def _check_constants(condition: Condition, columns: Mapping[str, _Column]) -> No
         if value not in attribute.members:
             group = next((group for group in attribute.groups if group.name == value), None)
             hint = (
-                f"it names a group; compare with its members, such as {shown(group.members[0])}"
+                f"it names a group; compare with its members, such as {excerpt(group.members[0])}"
                 if group
                 else (f"declared are {_listed(list(attribute.members), value)}")
             )
             raise UsageError(
-                f"--label {shown(condition.text)}: {shown(value)} is no declared value of {comparison.column}; {hint}"
+                f"--label {excerpt(condition.text)}: {excerpt(value)} is no declared value of {comparison.column}; "
+                f"{hint}"
             )
 
 
@@ -158,7 +159,7 @@ def _shared_missing_values(label: str, columns: Mapping[str, _Column]) -> tuple[
     for name, column in columns.items():
         if clash := [value for value in missing_values if column.admits(value)]:
             raise ConfigurationError(
-                f"--label {shown(label)}: {_listed(clash)} means missing in one of its columns but may be a value of "
+                f"--label {excerpt(label)}: {_listed(clash)} means missing in one of its columns but may be a value of "
                 f"{name}; declare [label] with condition, classes and missing_values in datasets.toml"
             )
     return missing_values
@@ -166,7 +167,7 @@ def _shared_missing_values(label: str, columns: Mapping[str, _Column]) -> tuple[
 
 def _unknown(label: str, name: str, columns: Mapping[str, _Column]) -> UsageError:
     hint = did_you_mean(name, columns, f"its columns are {_listed(list(columns))}")
-    return UsageError(f"--label {shown(label)}: the domain declares no column {shown(name)}; {hint}")
+    return UsageError(f"--label {excerpt(label)}: the domain declares no column {excerpt(name)}; {hint}")
 
 
 def _listed(names: Sequence[str], near: str = "") -> str:

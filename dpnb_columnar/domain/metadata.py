@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from dpnb_columnar.domain.declaration import Declaration, document_of, read_declaration
 from dpnb_columnar.domain.documents import parse_json
-from dpnb_columnar.errors import ConfigurationError, shown
+from dpnb_columnar.errors import ConfigurationError, excerpt
 
 DOMAIN_KEY = "dpnb_columnar.domain"
 """Key of the declaration in a Parquet file's key-value metadata; the value is JSON text."""
@@ -43,5 +43,5 @@ def domain_from_metadata(metadata: Mapping[str, str], source: str) -> Declaratio
         raise ConfigurationError(f"{place}: expected a JSON object with name, attributes and perhaps label")
     name = document.pop("name", None)
     if not isinstance(name, str) or not name:
-        raise ConfigurationError(f"{place}: expected a name as text, found {shown(name)}")
+        raise ConfigurationError(f"{place}: expected a name as text, found {excerpt(name)}")
     return read_declaration(name, document, place)

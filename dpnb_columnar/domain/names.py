@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
-from dpnb_columnar.errors import shown
+from dpnb_columnar.errors import excerpt
 
 LONGEST_NAME = 256
 """Characters of the name of a column or a data set."""
@@ -37,7 +37,7 @@ def quoted(key: str) -> str:
 
 def listed(values: Sequence[str]) -> str:
     """Format the first few of a list of values, in quotes."""
-    first = ", ".join(shown(value) for value in values[:5])
+    first = ", ".join(excerpt(value) for value in values[:5])
     return f"{first} and {len(values) - 5} more" if len(values) > 5 else first
 
 
@@ -64,4 +64,4 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
 
 def _name(name: str) -> str:
     """Escape what cannot be printed, and cut what is longer than any name."""
-    return name if is_printable(name) and len(name) <= LONGEST_SHOWN else shown(name)
+    return name if is_printable(name) and len(name) <= LONGEST_SHOWN else excerpt(name)

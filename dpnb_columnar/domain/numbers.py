@@ -6,7 +6,7 @@ import re
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
-from dpnb_columnar.errors import shown
+from dpnb_columnar.errors import excerpt
 
 LARGEST_EXPONENT = 300
 """Numerator and denominator are at most ten to this power: so every number has a finite, nonzero nearest float, and
@@ -25,7 +25,7 @@ def exact_number(value: object) -> Fraction:
     if isinstance(value, float):
         raise ValueError(f'expected an exact number, found the binary float {value!r}; write it as text, such as "0.1"')
     if isinstance(value, bool) or not isinstance(value, int | Decimal | Fraction | str):
-        raise ValueError(f"expected a number, found {shown(value)}")
+        raise ValueError(f"expected a number, found {excerpt(value)}")
     if isinstance(value, int | Fraction):
         return _in_range(Fraction(value))
     if isinstance(value, str) and len(value) > LONGEST_TEXT:
@@ -33,7 +33,7 @@ def exact_number(value: object) -> Fraction:
     if isinstance(value, str) and (ratio := re.fullmatch(r"\s*([-+]?\d+)\s*/\s*(\d+)\s*", value, re.ASCII)):
         numerator, denominator = int(ratio[1]), int(ratio[2])
         if denominator == 0:
-            raise ValueError(f"expected a number, found {shown(value)}")
+            raise ValueError(f"expected a number, found {excerpt(value)}")
         return _in_range(Fraction(numerator, denominator))
     return _of_decimal(value)
 
@@ -42,12 +42,12 @@ def _of_decimal(value: Decimal | str) -> Fraction:
     try:
         decimal = Decimal(value)
     except InvalidOperation:
-        raise ValueError(f"expected a number, found {shown(value)}") from None
+        raise ValueError(f"expected a number, found {excerpt(value)}") from None
     if not decimal.is_finite():
-        raise ValueError(f"expected a finite number, found {shown(value)}")
+        raise ValueError(f"expected a finite number, found {excerpt(value)}")
     # Checked before the exponent is expanded into that many digits.
     if abs(decimal.adjusted()) > LARGEST_EXPONENT or len(decimal.as_tuple().digits) > LONGEST_TEXT:
-        raise ValueError(f"{shown(value)} is out of every sensible range")
+        raise ValueError(f"{excerpt(value)} is out of every sensible range")
     return _in_range(Fraction(decimal))
 
 

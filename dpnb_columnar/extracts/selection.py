@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
 from dpnb_columnar.domain.names import did_you_mean, named
-from dpnb_columnar.errors import UsageError, shown
+from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.facts import adult_like
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def check_condition(condition: Condition, schema: pa.Schema) -> None:
     for comparison in comparisons(condition.root):
         kind, constant = _kinds(schema)[comparison.column], comparison.constant
         if not (value_keys([constant], kind) if isinstance(constant, str) else kind in NUMERIC_KINDS):
-            problems.append(f"{comparison.column} is {kind} and cannot be compared with {shown(constant)}")
+            problems.append(f"{comparison.column} is {kind} and cannot be compared with {excerpt(constant)}")
     if problems:
         raise UsageError(f"--where: {'; '.join(problems)}; write numbers without quotes, and text with them")
 
@@ -145,4 +145,4 @@ def _check_known(option: str, names: Sequence[str], available: Sequence[str]) ->
     for name in names:
         if name not in available:
             hint = did_you_mean(name, available, f"it has {named(available)}")
-            raise UsageError(f"{option}: the extract has no column {shown(name)}; {hint}")
+            raise UsageError(f"{option}: the extract has no column {excerpt(name)}; {hint}")

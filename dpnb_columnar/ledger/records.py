@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from dpnb_columnar.budget import Approximate, Loss, Neighbours, Remaining, Spent, remaining
-from dpnb_columnar.errors import UsageError, shown
+from dpnb_columnar.errors import UsageError, excerpt
 
 
 class Kind(StrEnum):
@@ -184,7 +184,7 @@ def check_dataset(name: str) -> str:
     """
     if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable() or name != name.strip():
         raise UsageError(
-            f"data set {shown(name)}: give it a name of 1 to {LONGEST_NAME} printable characters, no blanks around it"
+            f"data set {excerpt(name)}: give it a name of 1 to {LONGEST_NAME} printable characters, no blanks around it"
         )
     return name
 
@@ -197,7 +197,8 @@ def check_run(run: str) -> str:
     """
     if not re.fullmatch(rf"[A-Za-z0-9._:+@=-]{{1,{LONGEST_NAME}}}", run):
         raise UsageError(
-            f"run id {shown(run)}: give 1 to {LONGEST_NAME} letters, digits and . _ : + @ = -, such as night-2026-11-21"
+            f"run id {excerpt(run)}: give 1 to {LONGEST_NAME} letters, digits and . _ : + @ = -, such as "
+            "night-2026-11-21"
         )
     return run
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
 from dpnb_columnar.budget.conversion import floor_digits, pure_within
 from dpnb_columnar.budget.losses import numbers
-from dpnb_columnar.errors import UsageError, shown
+from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.noise import (
     ApproximateLaplace,
     ArsinhNormal,
@@ -74,8 +74,8 @@ def smooth_family(name: str) -> SmoothFamily:
     if degrees and int(degrees[1]) <= LARGEST_DEGREES:
         return _student(int(degrees[1]))
     raise UsageError(
-        f"noise: no {shown(name)} for smooth sensitivity; known families: {', '.join(NOISE_FAMILIES)}, and student-NU "
-        f"for NU degrees of freedom, 1 to {LARGEST_DEGREES}"
+        f"noise: no {excerpt(name)} for smooth sensitivity; known families: {', '.join(NOISE_FAMILIES)}, and "
+        f"student-NU for NU degrees of freedom, 1 to {LARGEST_DEGREES}"
     )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from dpnb_columnar.domain.names import is_printable, quoted
 from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.errors import shown
+from dpnb_columnar.errors import excerpt
 from dpnb_columnar.model.parameters import LARGEST_COUNT
 
 LONGEST_TEXT = 1000
@@ -56,7 +56,7 @@ class Part:
     def mapping(self) -> Mapping[str, Any]:
         """Read an object."""
         if not isinstance(self.value, Mapping):
-            raise self.invalid(f"expected an object, found {shown(self.value)}")
+            raise self.invalid(f"expected an object, found {excerpt(self.value)}")
         return self.value
 
     def entries(self) -> dict[str, Part]:
@@ -87,9 +87,9 @@ class Part:
     def text(self) -> str:
         """Read one line of text."""
         if not isinstance(self.value, str):
-            raise self.invalid(f"expected text, found {shown(self.value)}")
+            raise self.invalid(f"expected text, found {excerpt(self.value)}")
         if len(self.value) > LONGEST_TEXT or not is_printable(self.value):
-            raise self.invalid(f"expected one line of at most {LONGEST_TEXT} characters, found {shown(self.value)}")
+            raise self.invalid(f"expected one line of at most {LONGEST_TEXT} characters, found {excerpt(self.value)}")
         return self.value
 
     def text_or_none(self) -> str | None:
@@ -99,7 +99,7 @@ class Part:
     def flag(self) -> bool:
         """Read true or false."""
         if not isinstance(self.value, bool):
-            raise self.invalid(f"expected true or false, found {shown(self.value)}")
+            raise self.invalid(f"expected true or false, found {excerpt(self.value)}")
         return self.value
 
     def amount_or_none(self) -> Fraction | None:
@@ -111,7 +111,7 @@ class Part:
         except ValueError as error:
             raise self.invalid(str(error)) from None
         if number < 0:
-            raise self.invalid(f"must not be negative, found {shown(self.value)}")
+            raise self.invalid(f"must not be negative, found {excerpt(self.value)}")
         return number
 
     def numbers(
@@ -120,14 +120,14 @@ class Part:
         """Read a list of numbers between bounds that 64-bit floats hold exactly."""
         for value in self.values(size):
             if type(value) not in (int, float) or not least <= value <= most or float(value) != value:
-                raise self.invalid(f"{shown(value)} is not a possible value")
+                raise self.invalid(f"{excerpt(value)} is not a possible value")
         return tuple(map(float, self.value))
 
     def counts(self, size: int | None = None) -> tuple[int, ...]:
         """Read a list of whole numbers that both file formats hold exactly."""
         for value in self.numbers(size, -LARGEST_COUNT, LARGEST_COUNT):
             if value != int(value):
-                raise self.invalid(f"{shown(value)} is not a possible value")
+                raise self.invalid(f"{excerpt(value)} is not a possible value")
         return tuple(map(int, self.value))
 
     def count(self) -> int:

@@ -12,7 +12,7 @@ from dpnb_columnar.budget.conversion import implies, within
 from dpnb_columnar.budget.losses import numbers
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, read_domain
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
-from dpnb_columnar.errors import DataError, shown
+from dpnb_columnar.errors import DataError, excerpt
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model_document import FORMAT, VERSION
@@ -57,10 +57,10 @@ def read_document(document: object, source: str) -> NaiveBayes:
 def _model(document: Part, source: str) -> NaiveBayes:
     kind, version = document.entry("format").value, document.entry("version").value
     if kind != FORMAT:
-        raise DataError(f"{source}: not a model: expected format {FORMAT!r}, found {shown(kind)}")
+        raise DataError(f"{source}: not a model: expected format {FORMAT!r}, found {excerpt(kind)}")
     if type(version) is not int or version != VERSION:
         raise DataError(
-            f"{source}: model version {shown(version)} is not known to this program (it reads version {VERSION}); "
+            f"{source}: model version {excerpt(version)} is not known to this program (it reads version {VERSION}); "
             "read it with the release of dpnb-columnar that wrote it, or a later one"
         )
     declaration = {key: entry for key, entry in document["domain"].mapping().items() if key != "name"}
@@ -98,7 +98,7 @@ def _parameters(body: Part, attribute: Attribute | None, classes: int) -> Attrib
             return Histogram(attribute.name, edges, *_cells(body, classes, len(edges) - 1))
         case "table", Categorical():
             return Table(attribute.name, *_cells(body, classes, attribute.size))
-    raise kind.invalid(f"{shown(kind.value)} does not suit this attribute")
+    raise kind.invalid(f"{excerpt(kind.value)} does not suit this attribute")
 
 
 def _normal(body: Part, attribute: Numeric, classes: int) -> Normal:
@@ -155,7 +155,7 @@ def _guarantee(part: Part) -> Guarantee:
 def _neighbours(part: Part) -> Neighbours | None:
     value = part.text_or_none()
     if value is not None and value not in list(Neighbours):
-        raise part.invalid(f"{shown(value)} is not a neighbouring relation")
+        raise part.invalid(f"{excerpt(value)} is not a neighbouring relation")
     return None if value is None else Neighbours(value)
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.domain.condition import in_halves
 from dpnb_columnar.domain.names import listed, named
-from dpnb_columnar.errors import DataError, shown
+from dpnb_columnar.errors import DataError, excerpt
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.polars_terms import Terms, attribute_terms
 from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, category_keys, kind_of, type_name
@@ -139,7 +139,7 @@ def _kind(attribute: Attribute, type_: pl.DataType) -> Kind:
         kind in NUMERIC_KINDS if isinstance(attribute, Numeric) else category_keys(attribute, kind)
     ):
         raise DataError(
-            f"column {shown(attribute.name)} has type {type_name(type_)}, which does not fit the model's attribute; "
+            f"column {excerpt(attribute.name)} has type {type_name(type_)}, which does not fit the model's attribute; "
             "cast it first"
         )
     return kind

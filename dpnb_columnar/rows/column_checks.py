@@ -12,7 +12,7 @@ from dpnb_columnar.domain import Categorical, Domain, Label, Numeric
 from dpnb_columnar.domain.condition import comparisons
 from dpnb_columnar.domain.field_reader import MOST_FAULTS
 from dpnb_columnar.domain.names import MOST_NAMED, listed, named
-from dpnb_columnar.errors import DataError, shown
+from dpnb_columnar.errors import DataError, excerpt
 from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, category_keys, kind_of, type_name, value_keys
 
 
@@ -32,7 +32,7 @@ def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) 
     """
     missing = [column for column in domain.columns if column not in schema]
     if missing:
-        hints = [f"{shown(column)}{_hint(column, list(schema))}" for column in missing[:MOST_NAMED]]
+        hints = [f"{excerpt(column)}{_hint(column, list(schema))}" for column in missing[:MOST_NAMED]]
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         raise DataError(
             f"{name}: missing column {', '.join(hints)}{more}; its columns are {named([*schema])}; "
@@ -60,7 +60,7 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> 
         DataError: if a column does not fit; the message lists every such column with its remedy.
     """
     kinds = {column: kind_of(type_) for column, type_ in types.items()}
-    described = {column: f"column {shown(column)} has type {type_name(type_)}" for column, type_ in types.items()}
+    described = {column: f"column {excerpt(column)} has type {type_name(type_)}" for column, type_ in types.items()}
     problems = []
     for column, kind in kinds.items():
         if kind is None:
@@ -132,4 +132,4 @@ def _label_problems(label: Label, kinds: Mapping[str, Kind | None], described: M
 
 def _hint(column: str, candidates: list[str]) -> str:
     close = difflib.get_close_matches(column, candidates, n=1)
-    return f" (is it {shown(close[0])}?)" if close else ""
+    return f" (is it {excerpt(close[0])}?)" if close else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.domain.names import is_printable, listed
-from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, shown
+from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, excerpt
 from dpnb_columnar.rows.database_address import Database, Dialect
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def _duckdb(database: Database, query: str) -> Iterator[pa.RecordBatchReader]:
             if "ENUM(" in str(error):
                 raise DataError(f"{path}: the query does not fit the type of an ENUM column; cast it to text") from None
             first = str(error).splitlines()[0]
-            problem = f"{first:.{LONGEST_PROBLEM}}" if is_printable(first) else shown(first)
+            problem = f"{first:.{LONGEST_PROBLEM}}" if is_printable(first) else excerpt(first)
             raise DataError(f"{path}: {problem}; check --table or the query") from None
         except duckdb.PermissionException:
             raise DataError(

@@ -38,12 +38,17 @@ def distributions_imported() -> set[str]:
     names = {name for file in files for name in imported(ast.parse(file.read_text()))}
     installed = packages_distributions()
     foreign = names - sys.stdlib_module_names - {"dpnb_columnar"}
-    return {OPTIONAL_DISTRIBUTIONS.get(name) or installed.get(name, [name])[0] for name in foreign}
+    return {normalised(OPTIONAL_DISTRIBUTIONS.get(name) or installed.get(name, [name])[0]) for name in foreign}
 
 
 def declared(requirements: list[str]) -> set[str]:
     """Return the names in a list of requirements."""
-    return {re.split(r"[ \[<>=!~;]", requirement)[0] for requirement in requirements}
+    return {normalised(re.split(r"[ \[<>=!~;]", requirement)[0]) for requirement in requirements}
+
+
+def normalised(name: str) -> str:
+    """Return the name of a distribution as package indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def test_imports_are_the_declared_dependencies() -> None:

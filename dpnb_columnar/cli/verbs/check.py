@@ -11,7 +11,7 @@ import typer
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_table, print_warning, stage
-from dpnb_columnar.errors import DataError, shown
+from dpnb_columnar.errors import DataError, excerpt
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.diagnostics import Diagnosis
@@ -103,7 +103,7 @@ def _print_tables(found: FoundDomain, result: Diagnosis) -> None:
         more = ", the most frequent" if undeclared.more else ""
         print_table(
             [f"undeclared in {undeclared.column}{more}", "rows" if undeclared.exact else "rows, at least"],
-            [[shown(value), rows] for value, rows in undeclared.values],
+            [[excerpt(value), rows] for value, rows in undeclared.values],
         )
     print_line()
 

@@ -1,4 +1,4 @@
-"""``dpnb-columnar demo``: the whole way once, on simulated rows, every command printed."""
+"""``dpnb-columnar demo``: simulate, train, predict, evaluate and show, with every command printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``dpnb-columnar domain``: show what is declared about a file, and change it."""
+"""``dpnb-columnar domain``: show the declared domain of a file, and change it."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def show(
 
     if toml and json:
         raise UsageError("--toml and --json: give one of them")
-    found = _found(source, dataset)
-    domain = found.declaration
+    declared = _find(source, dataset)
+    domain = declared.declaration
     if toml:
-        print_line(entry_toml(domain, _beside(found, source)).rstrip("\n"))
+        print_line(entry_toml(domain, _other_keys(declared, source)).rstrip("\n"))
     elif json:
         print_line(dumps({"name": domain.name, **document_of(domain)}, ensure_ascii=False, indent=2))
     else:
-        print_line(f"domain {domain.name}, from {found.origin}")
+        print_line(f"domain {domain.name}, from {declared.origin}")
         print_domain_table(domain)
 
 
@@ -144,7 +144,7 @@ def edit(
         raise UsageError("--rest: names the rest of a map; give --merge as well, or leave it out")
     if name is not None and not name.strip():
         raise UsageError("--name: is empty; give the name of the data set, or leave it out")
-    found = _found(source, dataset)
+    declared = _find(source, dataset)
     check_target(output, overwrite, [] if source is None else [source])
     edits = Edits(
         values={column: _list(text) for column, text in _assignments("values", values)},
@@ -156,17 +156,17 @@ def edit(
         merge={column: read_merge_map(Path(text)) for column, text in _assignments("merge", merge)},
         rest=rest,
     )
-    domain = edited(found.declaration, edits, str(source or found.origin), name)
+    domain = edited(declared.declaration, edits, str(source or declared.origin), name)
     if label is not None:
         domain = labelled(domain, label)
     domain = _restricted(domain, attributes, [column for text in drop or () for column in _list(text)])
-    _write(domain, found, source, output, overwrite)
+    _write(domain, declared, source, output, overwrite)
     print_line(f"wrote {output}: domain {domain.name}, {len(domain.attributes)} attributes")
     if output.suffix.lower() == ".toml":
         print_line(f"train by it with --dataset {domain.name}, the entry in datasets.toml of the working directory")
 
 
-def _found(source: Path | None, dataset: str | None) -> FoundDeclaration:
+def _find(source: Path | None, dataset: str | None) -> FoundDeclaration:
     from dpnb_columnar.counting.find_domain import find_declaration
 
     if source is None and dataset is None:
@@ -191,14 +191,14 @@ def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) ->
     return restricted(domain, [*named[:place], *chosen, *named[place + 1 :]], drop)
 
 
-def _write(domain: Declaration, found: FoundDeclaration, source: Path | None, output: Path, overwrite: bool) -> None:
+def _write(domain: Declaration, declared: FoundDeclaration, source: Path | None, output: Path, overwrite: bool) -> None:
     from dpnb_columnar.domain.toml_entry import entry_toml
     from dpnb_columnar.rows.parquet import copy_with_domain
     from dpnb_columnar.runtime.outputs import atomic_output
 
     if output.suffix.lower() == ".toml":
         with atomic_output(output, overwrite=overwrite) as partial:
-            partial.write_text(entry_toml(domain, _beside(found, source)), encoding="utf-8")
+            partial.write_text(entry_toml(domain, _other_keys(declared, source)), encoding="utf-8")
     elif source is None:
         raise UsageError(f"{output}: name the Parquet file to copy, or end the name in .toml")
     else:
@@ -206,14 +206,16 @@ def _write(domain: Declaration, found: FoundDeclaration, source: Path | None, ou
             copy_with_domain(source, domain, output, overwrite=overwrite)
 
 
-def _beside(found: FoundDeclaration, source: Path | None) -> dict[str, object]:
-    """What stands in the entry beside the domain: as declared; and a pattern that claims the file."""
+def _other_keys(declared: FoundDeclaration, source: Path | None) -> dict[str, object]:
+    """Return the other keys of the entry, as declared, and a pattern that claims the file."""
     from glob import escape
 
     from dpnb_columnar.domain.catalogue import ENTRY_KEYS
 
     table = (
-        {} if found.entry is None else {key: found.entry.table[key] for key in ENTRY_KEYS if key in found.entry.table}
+        {}
+        if declared.entry is None
+        else {key: declared.entry.table[key] for key in ENTRY_KEYS if key in declared.entry.table}
     )
     return table if source is None else {**table, "files": [escape(source.name)]}
 

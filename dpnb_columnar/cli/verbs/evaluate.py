@@ -1,4 +1,4 @@
-"""``dpnb-columnar evaluate``: how well a model does on labelled rows, for the curator."""
+"""``dpnb-columnar evaluate``: accuracy, log loss and calibration of a model on labelled rows, for the curator."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ def command(
     files = resolve_files(data)
     loaded = load_model(model)
     with stage("scoring"):
-        found = evaluate(loaded, files)
+        evaluation = evaluate(loaded, files)
     print_warning(CONFIDENTIAL)
     if as_json:
-        print_line(json.dumps(asdict(found), indent=2))
+        print_line(json.dumps(asdict(evaluation), indent=2))
         return
     classes = loaded.domain.classes
-    print_line(f"rows      {found.rows}")
-    print_line(f"accuracy  {found.accuracy:.4f}  (largest class alone {found.majority:.4f})")
-    print_line(f"log loss  {found.log_loss:.4f}")
+    print_line(f"rows      {evaluation.rows}")
+    print_line(f"accuracy  {evaluation.accuracy:.4f}  (largest class alone {evaluation.majority:.4f})")
+    print_line(f"log loss  {evaluation.log_loss:.4f}")
     print_line()
     print_table(
-        ["true \\ predicted", *classes], [[name, *row] for name, row in zip(classes, found.confusion, strict=True)]
+        ["true \\ predicted", *classes], [[name, *row] for name, row in zip(classes, evaluation.confusion, strict=True)]
     )
     print_line()
     print_table(
         ["probability", "rows", "mean probability", "accuracy"],
         [
             [f"{bin.lower:.1f} to {bin.upper:.1f}", bin.rows, f"{bin.mean_probability:.4f}", f"{bin.accuracy:.4f}"]
-            for bin in found.calibration
+            for bin in evaluation.calibration
         ],
     )

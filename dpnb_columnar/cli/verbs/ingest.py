@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.extracts.convert import Conversion
 
 NAMES_SHOWN = 4
-"""Columns named for one reason; the others are counted."""
+"""Columns that are named for one reason; the others are counted."""
 
 
 def command(
@@ -85,11 +85,11 @@ def command(
     size = bytes_on_disk(extracts)
     with output_lock(output), progress("reading", size * (2 if conversion.undeclared else 1)) as advance:
         convert(conversion, output, overwrite=overwrite, progress=advance)
-    _tell(conversion, output)
+    _print_result(conversion, output)
 
 
-def _tell(conversion: Conversion, output: Path) -> None:
-    """What was written and what comes next: public facts alone."""
+def _print_result(conversion: Conversion, output: Path) -> None:
+    """Print what was written and the next command: public facts alone."""
     written = len(conversion.selection.columns)
     domain = f"domain {conversion.domain.name}" if conversion.domain else "no domain"
     print_line(f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}", "written", output=str(output))
@@ -99,16 +99,18 @@ def _tell(conversion: Conversion, output: Path) -> None:
     for left in conversion.left_out:
         reasons.setdefault(left.reason, []).append(left.name)
     for reason, names in reasons.items():
-        print_line(f"left out of the domain: {_some(names)}: {reason}")
+        print_line(f"left out of the domain: {_first_names(names)}: {reason}")
     if conversion.undeclared:
-        print_line(f"not declared by a codebook: {_some(conversion.undeclared)}: types settled by reading every row")
+        print_line(
+            f"not declared by a codebook: {_first_names(conversion.undeclared)}: types settled by reading every row"
+        )
     if conversion.domain is None:
         print_line("to train, declare its domain in datasets.toml, or ingest it again with --codebook")
     else:
         print_line(f'train: dpnb-columnar train {output} --label "..."')
 
 
-def _some(names: Sequence[str]) -> str:
-    """The first few of some names."""
+def _first_names(names: Sequence[str]) -> str:
+    """Join the first few names."""
     more = len(names) - NAMES_SHOWN
     return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")

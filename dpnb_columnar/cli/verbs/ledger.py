@@ -1,4 +1,4 @@
-"""``dpnb-columnar ledger``: budgets of data sets, and what was spent of them."""
+"""``dpnb-columnar ledger``: privacy budgets of data sets, and the releases that spent them."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def export(
 
 
 def _opened(file: Path) -> Ledger:
-    """The ledger of this name, which is made if it is not there; several processes may do so at the same time."""
+    """Open the ledger, or create it if there is none; several processes may do so at the same time."""
     from os.path import lexists
 
     from dpnb_columnar.errors import OutputError
@@ -200,7 +200,7 @@ def _opened(file: Path) -> Ledger:
 
 
 def _parts(bind: list[str] | None) -> frozenset[str] | None:
-    """Digests of the files that an account is bound to."""
+    """Return digests of the files that an account is bound to; None if it is bound to none."""
     if not bind:
         return None
     from dpnb_columnar.counting.file_parts import file_parts

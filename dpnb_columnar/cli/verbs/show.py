@@ -1,4 +1,4 @@
-"""``dpnb-columnar show``: what a model promises and holds."""
+"""``dpnb-columnar show``: guarantee, composition and parameters of a model."""
 
 from __future__ import annotations
 

@@ -163,7 +163,7 @@ def statistics_command(
 
 
 def _kinds_like(model: Model, file: Path, keys: Sequence[str]) -> Mapping[str, Kind | None]:
-    """What the columns of a file hold, which must be fit to be scored."""
+    """Return the kinds of the columns of a file, and refuse one that the model cannot score."""
     import polars as pl
 
     from dpnb_columnar.model.predict import score

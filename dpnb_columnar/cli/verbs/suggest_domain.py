@@ -54,11 +54,11 @@ def command(
     print_warning(
         "CONFIDENTIAL: the draft is taken from the rows. Do not publish it; replace its figures by codebook facts."
     )
-    with stage("looking at the rows"):
-        found = draft(profile(files, most_values))
-    if not found.attributes:
+    with stage("reading the rows"):
+        suggestion = draft(profile(files, most_values))
+    if not suggestion.attributes:
         raise DataError(f"{files[0]}: no column of it can be suggested as an attribute; declare the domain by hand")
-    text = _text(found, files)
+    text = _text(suggestion, files)
     if output is None:
         print_line(text.rstrip("\n"))
         return
@@ -69,14 +69,14 @@ def command(
     print_line(f"wrote {output}: CONFIDENTIAL, a draft taken from the rows")
 
 
-def _text(found: Draft, files: tuple[Path, ...]) -> str:
-    """The draft as an entry of datasets.toml, with warning and remarks."""
+def _text(suggestion: Draft, files: tuple[Path, ...]) -> str:
+    """Write the draft as an entry of datasets.toml, with warning and remarks."""
     from glob import escape
 
     from dpnb_columnar.domain import UnlabelledDomain
     from dpnb_columnar.domain.toml_entry import comment, entry_toml
 
-    domain = UnlabelledDomain(files[0].stem, found.attributes)
-    entry = entry_toml(domain, {"files": [escape(file.name) for file in files]}, found.remarks)
-    left_out = [comment(f"left out: {name}: {reason}") for name, reason in found.left_out.items()]
+    domain = UnlabelledDomain(files[0].stem, suggestion.attributes)
+    entry = entry_toml(domain, {"files": [escape(file.name) for file in files]}, suggestion.remarks)
+    left_out = [comment(f"left out: {name}: {reason}") for name, reason in suggestion.left_out.items()]
     return "\n".join([WARNING, entry, *left_out]) + "\n"

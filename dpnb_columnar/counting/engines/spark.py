@@ -15,7 +15,7 @@ from dpnb_columnar.counting.statistics import Cells, Statistics, assemble, cells
 from dpnb_columnar.dialects.rendering import parse_table
 from dpnb_columnar.dialects.statistics_query import places_query
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, shown
+from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, excerpt
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.rows.column_kinds import WIDEST_DECIMAL, Kind, kind_of, kinds_of
 from dpnb_columnar.rows.database_address import Dialect
@@ -181,7 +181,7 @@ def _file_schema(types: Mapping[str, pl.DataType], name: str) -> Any:
                 return DecimalType(20, 0)
             case Kind.FLOAT if type_ == pl.Float16:
                 raise DataError(
-                    f"{name}: column {shown(column)} has type Float16, which Spark does not read; cast it to Float32"
+                    f"{name}: column {excerpt(column)} has type Float16, which Spark does not read; cast it to Float32"
                 )
             case Kind.FLOAT:
                 return DoubleType()

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, MOST_FAULTS
 from dpnb_columnar.domain.names import is_printable, listed
-from dpnb_columnar.errors import ConfigurationError, Fault, shown
+from dpnb_columnar.errors import ConfigurationError, Fault, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
 
 LONGEST_NAME = 256
@@ -59,7 +59,7 @@ def checked(codebook: Codebook) -> Codebook:
     """
     faults = [*_codebook_faults(codebook)]
     for variable in codebook.variables:
-        faults += [Fault(shown(variable.name), text) for text in _variable_faults(variable, codebook.record_types)]
+        faults += [Fault(excerpt(variable.name), text) for text in _variable_faults(variable, codebook.record_types)]
     if not faults:  # positions are compared only where each of them is valid
         for record_type in codebook.record_types or ("",):
             faults += _record_faults(codebook, record_type)
@@ -82,10 +82,10 @@ def _codebook_faults(codebook: Codebook) -> Iterator[Fault]:
     if 0 < len(unplaced) < len(variables):
         yield Fault("variables", f"{listed(unplaced)} have no place in the line, others have one")
     if codebook.encoding not in ENCODINGS.values():
-        yield Fault("encoding", f"expected one of {', '.join(ENCODINGS)}, found {shown(codebook.encoding)}")
+        yield Fault("encoding", f"expected one of {', '.join(ENCODINGS)}, found {excerpt(codebook.encoding)}")
     for record_type in codebook.record_types:
         if not _is_name(record_type):
-            yield Fault("record types", f"{shown(record_type)} is no record type; give printable text")
+            yield Fault("record types", f"{excerpt(record_type)} is no record type; give printable text")
     if len(set(codebook.record_types)) < len(codebook.record_types):
         yield Fault("record types", "one appears twice")
     if codebook.record_types and codebook.record_type_variable is None:
@@ -103,7 +103,7 @@ def _variable_faults(variable: Variable, record_types: Sequence[str]) -> Iterato
         elif variable.start < 0 or variable.start + variable.width > LONGEST_LINE:
             yield f"it lies outside of columns 1 to {LONGEST_LINE} of the line"
     if variable.decimals < 0 or (variable.width is not None and variable.decimals > variable.width):
-        yield f"it has {shown(variable.decimals)} implied decimals in {variable.width} characters"
+        yield f"it has {excerpt(variable.decimals)} implied decimals in {variable.width} characters"
     if variable.decimals > MOST_DECIMALS:
         yield f"it has more than {MOST_DECIMALS} implied decimals"
     if variable.form is Form.TEXT and variable.decimals:
@@ -124,19 +124,19 @@ def _variable_faults(variable: Variable, record_types: Sequence[str]) -> Iterato
 def _record_faults(codebook: Codebook, record_type: str) -> Iterator[Fault]:
     """Find the faults among the variables of one record type, or of a rectangular extract."""
     variables = codebook.variables_of(record_type)
-    on = f" on record type {shown(record_type)}" if record_type else ""
+    on = f" on record type {excerpt(record_type)}" if record_type else ""
     by_case = defaultdict(list)
     for variable in variables:  # engines do not distinguish AGE and age
         by_case[variable.name.casefold()].append(variable.name)
     for names in by_case.values():
         if len(names) > 1:
-            yield Fault(shown(names[0]), f"{len(names)} variables of this name{on}")
+            yield Fault(excerpt(names[0]), f"{len(names)} variables of this name{on}")
     if record_type:
         yield from _record_type_variable_faults(codebook, record_type, variables)
     spans = sorted((*variable.span, variable.name) for variable in variables if variable.start is not None)
     for (_, end, before), (start, _, after) in pairwise(spans):
         if start < end:
-            yield Fault(shown(after), f"column {start + 1} of the line belongs to {shown(before)} as well{on}")
+            yield Fault(excerpt(after), f"column {start + 1} of the line belongs to {excerpt(before)} as well{on}")
 
 
 def _record_type_variable_faults(
@@ -146,9 +146,12 @@ def _record_type_variable_faults(
     name = codebook.record_type_variable
     places = {(variable.start, variable.width) for variable in codebook.variables if variable.name == name}
     if all(variable.name != name for variable in variables):
-        yield Fault(shown(name), f"it holds the record type of a line, but is not on record type {shown(record_type)}")
+        yield Fault(
+            excerpt(name),
+            f"it holds the record type of a line, but is not on record type {excerpt(record_type)}",
+        )
     elif len(places) > 1:
-        yield Fault(shown(name), "it holds the record type of a line, but has more than one position in the line")
+        yield Fault(excerpt(name), "it holds the record type of a line, but has more than one position in the line")
 
 
 def _is_name(text: str) -> bool:

@@ -32,7 +32,7 @@ from xml.etree.ElementTree import ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import XMLParser
 
-from dpnb_columnar.errors import ConfigurationError, Fault, shown
+from dpnb_columnar.errors import ConfigurationError, Fault, excerpt
 from dpnb_columnar.extracts.codebooks.checks import (
     ENCODINGS,
     LONGEST_LABEL,
@@ -119,7 +119,7 @@ class _DocumentElements:
         if len(self.elements) > DEEPEST_NESTING:
             raise self.refusal(f"nests more than {DEEPEST_NESTING} elements")
         if not parent and name != "codeBook":
-            raise self.refusal(f"begins with {shown(name)}, a DDI codebook with codeBook")
+            raise self.refusal(f"begins with {excerpt(name)}, a DDI codebook with codeBook")
         if self.text is None and (parent, name) in TEXTS:
             self.text, self.text_depth = [], len(self.elements)
         match name:
@@ -270,12 +270,12 @@ class VariableElement:
             return None
         if re.fullmatch(r"\d{1,9}", text, re.ASCII):
             return int(text)
-        self.fault(f"expected a whole number as {key}, found {shown(text)}")
+        self.fault(f"expected a whole number as {key}, found {excerpt(text)}")
         return None
 
     def fault(self, problem: str) -> None:
         """Note what is wrong with the variable."""
-        self.faults.append(Fault(shown(self.name), problem))
+        self.faults.append(Fault(excerpt(self.name), problem))
 
 
 def _instructed_codes(instructions: Iterable[str], width: int | None) -> list[Code]:

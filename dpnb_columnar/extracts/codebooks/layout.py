@@ -35,7 +35,7 @@ from typing import Any
 
 from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.field_reader import FieldReader
-from dpnb_columnar.errors import ConfigurationError, shown
+from dpnb_columnar.errors import ConfigurationError, excerpt
 from dpnb_columnar.extracts.codebooks.checks import ENCODINGS, LONGEST_LABEL, checked, inconsistent
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 from dpnb_columnar.extracts.codebooks.content import read_content
@@ -75,7 +75,7 @@ class _LayoutReader(FieldReader):
         encoding = self.text(document, "encoding", "layout", "utf-8").lower()
         variables = document.get("variable", [])
         if not isinstance(variables, list):
-            self.fault("variable", f"expected tables [[variable]], found {shown(variables)}")
+            self.fault("variable", f"expected tables [[variable]], found {excerpt(variables)}")
             variables = []
         return Codebook(
             source=str(path),
@@ -89,12 +89,12 @@ class _LayoutReader(FieldReader):
 
     def variable(self, document: object, place: str) -> Variable:
         if isinstance(document, Mapping) and "name" in document:
-            place = shown(document["name"])
+            place = excerpt(document["name"])
         table = self.table(document, place, VARIABLE_KEYS) or {}
         start, width = self.columns(table.get("columns"), place)
         decimals = table.get("decimals", 0)
         if not isinstance(decimals, int) or isinstance(decimals, bool):
-            self.fault(f"{place}.decimals", f"expected a whole number, found {shown(decimals)}")
+            self.fault(f"{place}.decimals", f"expected a whole number, found {excerpt(decimals)}")
             decimals = 0
         codes = self.codes(table.get("codes", {}), f"{place}.codes")
         return Variable(
@@ -118,12 +118,12 @@ class _LayoutReader(FieldReader):
                 return None, None
             case [int(first), int(last)] if not isinstance(first, bool) and not isinstance(last, bool):
                 return first - 1, last - first + 1
-        self.fault(f"{place}.columns", f"expected its first and last column such as [5, 7], found {shown(value)}")
+        self.fault(f"{place}.columns", f"expected its first and last column such as [5, 7], found {excerpt(value)}")
         return None, None
 
     def codes(self, document: object, place: str) -> tuple[Code, ...]:
         if not isinstance(document, Mapping):
-            self.fault(place, f'expected a table such as {{ 1 = "Male", 2 = "Female" }}, found {shown(document)}')
+            self.fault(place, f'expected a table such as {{ 1 = "Male", 2 = "Female" }}, found {excerpt(document)}')
             return ()
         return tuple(Code(value, self.text(document, value, place)[:LONGEST_LABEL]) for value in document)
 
@@ -131,5 +131,5 @@ class _LayoutReader(FieldReader):
         value = table.get(key, default)
         if isinstance(value, str):
             return value
-        self.fault(f"{place}.{key}", f"expected text, found {shown(value)}")
+        self.fault(f"{place}.{key}", f"expected text, found {excerpt(value)}")
         return default

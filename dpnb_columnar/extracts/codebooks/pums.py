@@ -20,7 +20,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from dpnb_columnar.errors import ConfigurationError, Fault, shown
+from dpnb_columnar.errors import ConfigurationError, Fault, excerpt
 from dpnb_columnar.extracts.codebooks.checks import LONGEST_LABEL, checked, inconsistent
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 from dpnb_columnar.extracts.codebooks.content import read_content
@@ -48,7 +48,7 @@ def read_pums_dictionary(path: Path) -> Codebook:
                 case ["NAME", name, kind, width, label]:
                     variable = _variable(name, kind, width, label)
                     if variables.setdefault(name, variable) != variable:
-                        faults.append(Fault(shown(name), f"line {reader.line_num} describes it in another way"))
+                        faults.append(Fault(excerpt(name), f"line {reader.line_num} describes it in another way"))
                     codes[name], last = [], name  # the codes follow, once more where the variable appears again
                 case ["VAL", name, _, _, first, end, label] if name == last:
                     codes[name].append(_code(first, end, label))

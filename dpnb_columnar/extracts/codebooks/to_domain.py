@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing, UnlabelledDomain
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import did_you_mean
-from dpnb_columnar.errors import UsageError, shown
+from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 from dpnb_columnar.extracts.codebooks.facts import amount_fact, technical_reason
 from dpnb_columnar.extracts.codebooks.labels import Meaning, meaning_of
@@ -60,7 +60,7 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
     for name in known if columns is None else dict.fromkeys(columns):
         if name not in known:
             hint = did_you_mean(name, known, "choose among the variables it describes")
-            raise UsageError(f"{codebook.source}: the codebook has no variable {shown(name)}; {hint}")
+            raise UsageError(f"{codebook.source}: the codebook has no variable {excerpt(name)}; {hint}")
         attribute = _attribute(known[name], codebook.collection)
         if isinstance(attribute, str):
             left_out.append(LeftOut(name, attribute))
