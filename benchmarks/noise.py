@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from dpnb_columnar.audit.privacy_loss import claimed, measured
-from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure, parse_delta, parse_epsilon
+from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure, parse_delta, parse_epsilon
 from dpnb_columnar.budget.conversion import concentrated_within
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.noise import NoiseFamily
@@ -33,7 +33,7 @@ def worst_loss(noise: NoiseFamily) -> float:
     return float(measured(noise, shifts.ravel(), np.repeat(ratio, SHIFTS)).max())
 
 
-def loss_for(name: str, epsilon: Fraction, delta: Fraction) -> Loss:
+def loss_for(name: str, epsilon: Fraction, delta: Fraction) -> PrivacyCost:
     """Convert (epsilon, delta) to the unit in which a family states its losses."""
     kind = smooth_family(name).kind
     if kind is Pure:
@@ -62,7 +62,7 @@ def main() -> None:
     header = f"{'family':20}{'epsilon':>8}  {'stated as':13}{'claimed':>12}{'measured':>13}"
     print(header + f"{'ratio':>10}{'95 % of |Z|':>13}")
     for name, epsilon, noise, worst in rows:
-        kind, claim = type(noise.loss).__name__.lower(), claimed(noise)
+        kind, claim = type(noise.cost).__name__.lower(), claimed(noise)
         print(
             f"{name:20}{float(epsilon):>8g}  {kind:13}{claim:>12.6g}{worst:>13.6g}{worst / claim:>10.6f}"
             f"{noise.quantile(WIDTH):>13.4g}"

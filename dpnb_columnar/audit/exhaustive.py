@@ -98,8 +98,8 @@ class Comparison:
         self._differing.setdefault(tuple(changed), pair)
 
     def _measured(self) -> list[Measured]:
-        """Loss of every change; one above what its own draw claims is a finding."""
-        losses: list[Measured] = [(change[0].loss, 0.0) for change in self._changes]
+        """Measure the privacy loss of every change; one above what its own draw claims is a finding."""
+        losses: list[Measured] = [(change[0].cost, 0.0) for change in self._changes]
         by_family: dict[NoiseFamily, list[Change]] = {}
         for change in self._changes:
             by_family.setdefault(change[0], []).append(change)
@@ -107,7 +107,7 @@ class Comparison:
             shift, ratio = np.array([(float(moved), float(scaled)) for _, moved, scaled in changes]).T
             values = measured(noise, shift, ratio)
             for change, value in zip(changes, values, strict=True):
-                losses[self._changes[change]] = (noise.loss, float(value))
+                losses[self._changes[change]] = (noise.cost, float(value))
             number = self._changes[changes[int(values.argmax())]]
             pair = next(pair for places, pair in self._differing.items() if number in places)
             self._judge(noise, float(values.max()), self._description(pair))
@@ -118,7 +118,7 @@ class Comparison:
         """One draw must not cost more than its family claims."""
         if loss <= claimed(noise) * (1 + TOLERANCE):
             return
-        kind = type(noise.loss).__name__.lower()
+        kind = type(noise.cost).__name__.lower()
         seen = f"one {noise.name} draw has a {kind} loss of {loss:.4g} where {claimed(noise):.4g} is claimed"
         self.findings.setdefault(NOISE, Finding(NOISE, pair, seen))
 

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
+from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure
 from dpnb_columnar.noise import NoiseFamily
 
 Floats = NDArray[np.float64]
@@ -44,7 +44,7 @@ CHUNK = 128
 TOLERANCE = 1e-6
 """Relative: above what a conversion leaves unspent on rounding, and far below any fault."""
 
-Measured = tuple[Loss, float]
+Measured = tuple[PrivacyCost, float]
 """The loss that a draw claims, and what was measured of it."""
 
 
@@ -75,7 +75,7 @@ def worst_admissible(noise: NoiseFamily) -> float:
 
 
 def _measured(noise: NoiseFamily, shift: Floats, ratio: Floats) -> Floats:
-    match noise.loss:
+    match noise.cost:
         case Pure():
             return _largest_ratio(noise, shift, ratio)
         case Approximate(epsilon=epsilon):
@@ -88,7 +88,7 @@ def _measured(noise: NoiseFamily, shift: Floats, ratio: Floats) -> Floats:
 
 def claimed(noise: NoiseFamily) -> float:
     """Read the number that ``measured`` must not exceed."""
-    match noise.loss:
+    match noise.cost:
         case Pure(epsilon=number) | Approximate(delta=number) | Concentrated(rho=number):
             return float(number)
 
@@ -187,5 +187,5 @@ def concentrated_epsilon(rho: float, delta: float) -> float:
     return max(float(epsilons.min()), 0.0)
 
 
-def _epsilon(loss: Loss) -> float:
+def _epsilon(loss: PrivacyCost) -> float:
     return float(loss.epsilon) if isinstance(loss, Approximate) else 0.0

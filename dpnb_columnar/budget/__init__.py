@@ -12,14 +12,14 @@ from dpnb_columnar.budget.amounts import (
     parse_weights,
 )
 from dpnb_columnar.budget.composition import Request, Share, compose, total
-from dpnb_columnar.budget.losses import Approximate, Concentrated, Loss, Pure
+from dpnb_columnar.budget.costs import Approximate, Concentrated, PrivacyCost, Pure
 
 __all__ = [
     "Approximate",
     "Budget",
     "Concentrated",
-    "Loss",
     "Neighbours",
+    "PrivacyCost",
     "Pure",
     "Remaining",
     "Request",

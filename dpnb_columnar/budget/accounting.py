@@ -31,7 +31,7 @@ from fractions import Fraction
 
 from dpnb_columnar.budget.amounts import SMALLEST_EPSILON
 from dpnb_columnar.budget.conversion import concentrated, concentrated_within, implies, pure_within
-from dpnb_columnar.budget.losses import Approximate, Concentrated, Loss
+from dpnb_columnar.budget.costs import Approximate, Concentrated, PrivacyCost
 
 LARGEST_TOTAL = 10**1000
 """Numerator and denominator of a total are at most this, so that adding and comparing stay cheap."""
@@ -54,20 +54,20 @@ class Spent:
     delta: Fraction = Fraction(0)
     rho: Fraction = Fraction(0)
 
-    def plus(self, loss: Loss) -> Spent:
+    def plus(self, cost: PrivacyCost) -> Spent:
         """Return the total with one more release.
 
         Raises:
             ValueError: if an approximate release comes after a concentrated one, or the total has too many digits.
         """
-        if isinstance(loss, Concentrated):
-            return _in_range(Spent(self.epsilon, self.delta, self.rho + loss.rho))
+        if isinstance(cost, Concentrated):
+            return _in_range(Spent(self.epsilon, self.delta, self.rho + cost.rho))
         if self.rho:
-            if isinstance(loss, Approximate):
+            if isinstance(cost, Approximate):
                 raise ValueError("an approximate release cannot follow a concentrated one")
-            return _in_range(Spent(self.epsilon, self.delta, self.rho + concentrated(loss).rho))
-        delta = loss.delta if isinstance(loss, Approximate) else Fraction(0)
-        return _in_range(Spent(self.epsilon + loss.epsilon, self.delta + delta))
+            return _in_range(Spent(self.epsilon, self.delta, self.rho + concentrated(cost).rho))
+        delta = cost.delta if isinstance(cost, Approximate) else Fraction(0)
+        return _in_range(Spent(self.epsilon + cost.epsilon, self.delta + delta))
 
 
 def admits(limit: Approximate, spent: Spent) -> bool:

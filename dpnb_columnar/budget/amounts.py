@@ -55,7 +55,7 @@ class Budget:
     """The privacy budget of one release.
 
     Attributes:
-        epsilon: Total privacy loss, exact.
+        epsilon: Total privacy cost, exact.
         neighbours: The relation that epsilon and delta refer to.
         weights: Division among the queries; None for the mechanism's own.
         delta: Total delta, exact; 0 for pure differential privacy.

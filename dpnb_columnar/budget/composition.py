@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpnb_columnar.budget.amounts import Budget
 from dpnb_columnar.budget.conversion import concentrated_within, for_one_row, pure_within
-from dpnb_columnar.budget.losses import Approximate, Concentrated, Loss, Pure
+from dpnb_columnar.budget.costs import Approximate, Concentrated, PrivacyCost, Pure
 
 PARALLEL_CELLS = "one row changes one of these counts by 1"
 PARALLEL_CLASSES = "one row changes the sample of one class only, in one place"
@@ -23,7 +23,7 @@ class Request:
             squares``.
         attribute: The attribute that is queried; None for the class counts.
         values: Number of released numbers.
-        composition: Why all of them may share one loss (parallel composition).
+        composition: Why all of them may share one cost (parallel composition).
         noise: Name of the noise family.
         weight: Relative share of the budget.
         kind: The kind of guarantee that this noise gives.
@@ -35,7 +35,7 @@ class Request:
     composition: str
     noise: str
     weight: Fraction
-    kind: type[Loss] = Pure
+    kind: type[PrivacyCost] = Pure
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ class Share:
 
     Attributes:
         query, attribute, values, composition, noise: As requested.
-        loss: This query's part of the total, in the stated neighbouring relation.
-        row_loss: What the query's noise is calibrated to: the loss for one row added or removed. Under
+        cost: This query's part of the total, in the stated neighbouring relation.
+        row_cost: What the query's noise is calibrated to: the cost for one row added or removed. Under
             ``replace-one`` neighbours are two such steps apart.
     """
 
@@ -54,15 +54,15 @@ class Share:
     values: int
     composition: str
     noise: str
-    loss: Loss
-    row_loss: Loss
+    cost: PrivacyCost
+    row_cost: PrivacyCost
 
 
 def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
-    """Divide a budget among queries in proportion to their weights (sequential composition: the losses add up).
+    """Divide a budget among queries in proportion to their weights (sequential composition: the costs add up).
 
     Epsilons add up, and so do deltas (Dwork, Kenthapadi, McSherry, Mironov and Naor 2006); only queries whose noise
-    needs a delta get one. As soon as one query's loss is concentrated, all are accounted so: the budget is converted to
+    needs a delta get one. As soon as one query's cost is concentrated, all are accounted so: the budget is converted to
     the largest rho that implies it, and rhos add up (Bun and Steinke 2016, Lemma 2.3). A pure query then gets the
     largest epsilon that its rho allows.
 
@@ -77,8 +77,8 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
         raise ValueError("the budget and every query's weight must be above 0")
     kinds = {request.kind for request in wanted}
     if (budget.delta > 0) is (kinds == {Pure}):
-        raise ValueError("a delta is needed by approximate and concentrated losses, and by no others")
-    losses = _concentrated(wanted, budget) if Concentrated in kinds else _added(wanted, budget)
+        raise ValueError("a delta is needed by approximate and concentrated costs, and by no others")
+    costs = _concentrated(wanted, budget) if Concentrated in kinds else _added(wanted, budget)
     return tuple(
         Share(
             query=request.query,
@@ -86,48 +86,48 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
             values=request.values,
             composition=request.composition,
             noise=request.noise,
-            loss=loss,
-            row_loss=_calibrated(loss, request.kind, budget.neighbours.rows),
+            cost=cost,
+            row_cost=_calibrated(cost, request.kind, budget.neighbours.rows),
         )
-        for request, loss in zip(wanted, losses, strict=True)
+        for request, cost in zip(wanted, costs, strict=True)
     )
 
 
-def total(shares: Sequence[Share]) -> Loss:
+def total(shares: Sequence[Share]) -> PrivacyCost:
     """Add up the shares; a pure total has no delta."""
-    losses = [share.loss for share in shares]
-    rhos = [loss.rho for loss in losses if isinstance(loss, Concentrated)]
+    costs = [share.cost for share in shares]
+    rhos = [cost.rho for cost in costs if isinstance(cost, Concentrated)]
     if rhos:
         return Concentrated(sum(rhos, Fraction(0)))
-    epsilon = sum((loss.epsilon for loss in losses if isinstance(loss, Pure | Approximate)), Fraction(0))
-    delta = sum((loss.delta for loss in losses if isinstance(loss, Approximate)), Fraction(0))
+    epsilon = sum((cost.epsilon for cost in costs if isinstance(cost, Pure | Approximate)), Fraction(0))
+    delta = sum((cost.delta for cost in costs if isinstance(cost, Approximate)), Fraction(0))
     return Approximate(epsilon, delta) if delta else Pure(epsilon)
 
 
-def _added(wanted: Sequence[Request], budget: Budget) -> list[Loss]:
-    """Divide a budget into pure and approximate losses that add up to it."""
+def _added(wanted: Sequence[Request], budget: Budget) -> list[PrivacyCost]:
+    """Divide a budget into pure and approximate costs that add up to it."""
     whole = sum((request.weight for request in wanted), Fraction(0))
     uncertain = sum((request.weight for request in wanted if request.kind is Approximate), Fraction(0))
-    losses: list[Loss] = []
+    costs: list[PrivacyCost] = []
     for request in wanted:
         epsilon = budget.epsilon * request.weight / whole
         if request.kind is Approximate:
-            losses.append(Approximate(epsilon, budget.delta * request.weight / uncertain))
+            costs.append(Approximate(epsilon, budget.delta * request.weight / uncertain))
         else:
-            losses.append(Pure(epsilon))
-    return losses
+            costs.append(Pure(epsilon))
+    return costs
 
 
-def _concentrated(wanted: Sequence[Request], budget: Budget) -> list[Loss]:
-    """Divide a budget into concentrated losses whose sum implies it."""
+def _concentrated(wanted: Sequence[Request], budget: Budget) -> list[PrivacyCost]:
+    """Divide a budget into concentrated costs whose sum implies it."""
     if Approximate in {request.kind for request in wanted}:
-        raise ValueError("approximate and concentrated losses do not compose")
+        raise ValueError("approximate and concentrated costs do not compose")
     rho = concentrated_within(Approximate(budget.epsilon, budget.delta)).rho
     whole = sum((request.weight for request in wanted), Fraction(0))
     return [Concentrated(rho * request.weight / whole) for request in wanted]
 
 
-def _calibrated(loss: Loss, kind: type[Loss], rows: int) -> Loss:
-    """Return the loss for one row, of the kind that the query's noise is calibrated to."""
-    one = for_one_row(loss, rows)
+def _calibrated(cost: PrivacyCost, kind: type[PrivacyCost], rows: int) -> PrivacyCost:
+    """Return the cost for one row, of the kind that the query's noise is calibrated to."""
+    one = for_one_row(cost, rows)
     return pure_within(one.rho) if kind is Pure and isinstance(one, Concentrated) else one

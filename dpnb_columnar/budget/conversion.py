@@ -11,7 +11,7 @@ from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Dec
 from fractions import Fraction
 from functools import lru_cache
 
-from dpnb_columnar.budget.losses import Approximate, Concentrated, Loss, Pure
+from dpnb_columnar.budget.costs import Approximate, Concentrated, PrivacyCost, Pure
 
 DIGITS = 9
 """Significant decimal digits that are kept of an irrational number, rounded down."""
@@ -21,66 +21,66 @@ _BELOW, _ABOVE = (
 )
 
 
-def concentrated(loss: Pure) -> Concentrated:
-    """Convert a pure loss: epsilon-differential privacy implies epsilon^2/2-zCDP (Bun and Steinke 2016, Prop. 1.4)."""
-    return Concentrated(loss.epsilon**2 / 2)
+def concentrated(cost: Pure) -> Concentrated:
+    """Convert a pure cost: epsilon-differential privacy implies epsilon^2/2-zCDP (Bun and Steinke 2016, Prop. 1.4)."""
+    return Concentrated(cost.epsilon**2 / 2)
 
 
 def pure_within(rho: Fraction) -> Pure:
-    """Find the largest pure loss, to nine digits, that costs at most ``rho``: sqrt(2 rho), rounded down."""
+    """Find the largest pure cost, to nine digits, that costs at most ``rho``: sqrt(2 rho), rounded down."""
     unit = Fraction(10) ** (math.floor(math.log10(2 * rho) / 2) + 1 - DIGITS)
     return Pure(math.isqrt(2 * rho // unit**2) * unit)
 
 
-def for_one_row(loss: Loss, rows: int) -> Loss:
-    """Divide a loss by a number of rows: calibrate a draw to the result, and ``rows`` changed rows cost ``loss``.
+def for_one_row(cost: PrivacyCost, rows: int) -> PrivacyCost:
+    """Divide a cost by a number of rows: calibrate a draw to the result, and ``rows`` changed rows cost ``cost``.
 
     A row changes one draw of a query. The two rows of a replacement change two draws, made independently, or one draw
-    in one place (docs/privacy.md, section 2). So the losses of two draws compose: epsilons, deltas and rhos add up.
+    in one place (docs/privacy.md, section 2). So the costs of two draws compose: epsilons, deltas and rhos add up.
     """
-    if isinstance(loss, Pure):
-        return Pure(loss.epsilon / rows)
-    if isinstance(loss, Concentrated):
-        return Concentrated(loss.rho / rows)
-    return Approximate(loss.epsilon / rows, loss.delta / rows)
+    if isinstance(cost, Pure):
+        return Pure(cost.epsilon / rows)
+    if isinstance(cost, Concentrated):
+        return Concentrated(cost.rho / rows)
+    return Approximate(cost.epsilon / rows, cost.delta / rows)
 
 
-def within(row_loss: Loss, rows: int, loss: Loss) -> bool:
-    """Decide whether ``rows`` changed draws cost at most ``loss`` if each costs ``row_loss``.
+def within(row_cost: PrivacyCost, rows: int, cost: PrivacyCost) -> bool:
+    """Decide whether ``rows`` changed draws cost at most ``cost`` if each costs ``row_cost``.
 
-    A concentrated loss may be met by a pure one.
+    A concentrated cost may be met by a pure one.
     """
-    if isinstance(loss, Concentrated):
-        one = concentrated(row_loss) if isinstance(row_loss, Pure) else row_loss
-        return isinstance(one, Concentrated) and one.rho * rows <= loss.rho
-    if isinstance(row_loss, Concentrated) or row_loss.epsilon * rows > loss.epsilon:
+    if isinstance(cost, Concentrated):
+        one = concentrated(row_cost) if isinstance(row_cost, Pure) else row_cost
+        return isinstance(one, Concentrated) and one.rho * rows <= cost.rho
+    if isinstance(row_cost, Concentrated) or row_cost.epsilon * rows > cost.epsilon:
         return False
-    if isinstance(row_loss, Pure):
+    if isinstance(row_cost, Pure):
         return True
-    return isinstance(loss, Approximate) and row_loss.delta * rows <= loss.delta
+    return isinstance(cost, Approximate) and row_cost.delta * rows <= cost.delta
 
 
-def implies(rho: Fraction, loss: Approximate) -> bool:
+def implies(rho: Fraction, cost: Approximate) -> bool:
     """Decide whether rho-zCDP implies (epsilon, delta)-differential privacy; True is proven, not estimated.
 
     For every a > 1, delta = exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) suffices (Canonne, Kamath and Steinke
     2020, Corollary 13). The best a is looked for in floating point; any a proves the claim.
     """
-    a = Fraction(_best_order(float(rho), float(loss.epsilon)))
-    exponent = (a - 1) * (a * rho - loss.epsilon)
+    a = Fraction(_best_order(float(rho), float(cost.epsilon)))
+    exponent = (a - 1) * (a * rho - cost.epsilon)
     factor = a * _logarithm((a - 1) / a, _ABOVE) - _logarithm(a - 1, _BELOW)
-    return exponent + factor <= _logarithm(loss.delta, _BELOW)
+    return exponent + factor <= _logarithm(cost.delta, _BELOW)
 
 
 @lru_cache(maxsize=1024)
-def concentrated_within(loss: Approximate) -> Concentrated:
-    """Find the largest concentrated loss, to about six digits, that implies ``loss``."""
-    low, high = Fraction(0), loss.epsilon
-    while implies(high, loss):
+def concentrated_within(cost: Approximate) -> Concentrated:
+    """Find the largest concentrated cost, to about six digits, that implies ``cost``."""
+    low, high = Fraction(0), cost.epsilon
+    while implies(high, cost):
         low, high = high, 2 * high
     while high - low > high / 10**7:
         middle = (low + high) / 2
-        low, high = (middle, high) if implies(middle, loss) else (low, middle)
+        low, high = (middle, high) if implies(middle, cost) else (low, middle)
     return Concentrated(floor_digits(low, 6))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Share, total
-from dpnb_columnar.budget.losses import numbers
+from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.cli.console import print_line, print_table
 from dpnb_columnar.domain import Attribute, Categorical, Declaration, Domain, Group, Missing, Transform
 from dpnb_columnar.domain.groups import RANGE
@@ -31,10 +31,10 @@ def print_composition(shares: Sequence[Share], header: Sequence[str], cells: Seq
         header: Names of the further columns.
         cells: Their cells, share by share.
     """
-    stated = [{name: number_text(number) for name, number in numbers(share.loss).items()} for share in shares]
-    if any(share.row_loss != share.loss for share in shares):
+    stated = [{name: number_text(number) for name, number in numbers(share.cost).items()} for share in shares]
+    if any(share.row_cost != share.cost for share in shares):
         for row, share in zip(stated, shares, strict=True):
-            row |= {f"{name} of one row": number_text(number) for name, number in numbers(share.row_loss).items()}
+            row |= {f"{name} of one row": number_text(number) for name, number in numbers(share.row_cost).items()}
     names = list(dict.fromkeys(name for row in stated for name in row))
     names.sort(key=lambda name: name.endswith("of one row"))
     print_table(

@@ -9,10 +9,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from dpnb_columnar.budget import Approximate, Concentrated, Loss, Neighbours, Pure, Spent
+from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Spent
 from dpnb_columnar.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.budget.amounts import LARGEST_DELTA, LARGEST_EPSILON
-from dpnb_columnar.budget.losses import numbers
+from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger.records import Account, Charge, Entry, Kind, canonical, sha256
@@ -63,7 +63,7 @@ def spend_entry(charge: Charge, total: Spent, number: int) -> Entry:
         UsageError: if the inputs are longer than an entry can hold.
     """
     inputs = inputs_text(charge)
-    stated = {name: number_text(amount) for name, amount in numbers(charge.loss).items()}
+    stated = {name: number_text(amount) for name, amount in numbers(charge.cost).items()}
     return Entry(
         *_head(number, Kind.SPEND),
         dataset=charge.dataset,
@@ -149,18 +149,18 @@ def neighbours_of(entry: Entry) -> Neighbours:
     return Neighbours(entry.neighbours)
 
 
-def loss_of(entry: Entry) -> Loss:
-    """Decode the privacy loss of a spend.
+def cost_of(entry: Entry) -> PrivacyCost:
+    """Decode the privacy cost of a spend.
 
     Raises:
         ValueError: if epsilon, delta and rho are not those of one kind of guarantee.
     """
     stated = {name: amount(getattr(entry, name)) for name in ("epsilon", "delta", "rho") if getattr(entry, name)}
-    kinds: tuple[type[Loss], ...] = (Pure, Approximate, Concentrated)
+    kinds: tuple[type[PrivacyCost], ...] = (Pure, Approximate, Concentrated)
     for kind in kinds:
         if [*kind.__dataclass_fields__] == [*stated] and all(stated.values()):
             return kind(**stated)
-    raise ValueError("its epsilon, delta and rho state no loss")
+    raise ValueError("its epsilon, delta and rho state no cost")
 
 
 def total_of(entry: Entry) -> Spent:
@@ -184,7 +184,7 @@ def charge_of(entry: Entry) -> Charge:
     return Charge(
         dataset=entry.dataset,
         run=entry.run,
-        loss=loss_of(entry),
+        cost=cost_of(entry),
         neighbours=neighbours_of(entry),
         mechanism=entry.mechanism,
         noise=entry.noise,

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.budget import Loss, Remaining, Spent
+from dpnb_columnar.budget import PrivacyCost, Remaining, Spent
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger.ledger import Ledger
@@ -25,7 +25,7 @@ FIELDS = (
     *("number", "time", "run", "dataset", "epsilon", "delta", "rho", "neighbours", "mechanism", "noise"),
     *("model_digest", "version", "inputs", "inputs_digest", "total_epsilon", "total_delta", "total_rho", "digest"),
 )
-"""Columns of a release. All are text but the number; amounts are exact, and None where a loss has no such number."""
+"""Columns of a release. All are text but the number; amounts are exact, and None where a cost has no such number."""
 
 AT_ONCE = 10_000
 """Rows of a row group."""
@@ -157,5 +157,5 @@ def _cell(name: str, value: int | str | None) -> int | str:
     return value[:SHORT_DIGEST] if name == "model_digest" else value
 
 
-def _texts(record: Loss | Spent | Remaining) -> dict[str, str]:
+def _texts(record: PrivacyCost | Spent | Remaining) -> dict[str, str]:
     return {name: number_text(amount) for name, amount in asdict(record).items()}

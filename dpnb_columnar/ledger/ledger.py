@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from dpnb_columnar.budget import Approximate, Neighbours, Spent, admits
-from dpnb_columnar.budget.losses import numbers
+from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger import codec, refusals, storage
 from dpnb_columnar.ledger.entries import Entries
@@ -236,15 +236,15 @@ class Ledger:
         Raises:
             BudgetError, ConfigurationError, UsageError: See ``spend``.
         """
-        if not all(numbers(charge.loss).values()):
+        if not all(numbers(charge.cost).values()):
             raise ValueError("a charge must be above 0")
         account = self.account(charge.dataset)
         if charge.neighbours is not account.neighbours:
             raise refusals.other_relation(self.path, account, charge)
         try:
-            total = account.spent.plus(charge.loss)
+            total = account.spent.plus(charge.cost)
         except ValueError:
-            raise refusals.not_composable(self.path, account, charge.loss) from None
+            raise refusals.not_composable(self.path, account, charge.cost) from None
         if not admits(account.limit, total):
-            raise refusals.over_budget(self.path, account, charge.loss)
+            raise refusals.over_budget(self.path, account, charge.cost)
         return total

@@ -63,7 +63,7 @@ class Payment:
 
     Attributes:
         ledger: The ledger's file.
-        charge: Data set, run id, loss and inputs: public facts.
+        charge: Data set, run id, cost and inputs: public facts.
     """
 
     ledger: Path

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from dpnb_columnar.budget import Approximate, Loss, Neighbours, Remaining, Spent, remaining
+from dpnb_columnar.budget import Approximate, Neighbours, PrivacyCost, Remaining, Spent, remaining
 from dpnb_columnar.errors import UsageError, excerpt
 
 
@@ -34,8 +34,8 @@ class Charge:
     Attributes:
         dataset: Name of the account.
         run: Run id; the same release asked for twice under one id is charged once.
-        loss: Total loss of the release.
-        neighbours: The relation that the loss is stated in.
+        cost: Total cost of the release.
+        neighbours: The relation that the cost is stated in.
         mechanism: Name of the mechanism.
         noise: Name of the noise family, None for the mechanism's own.
         inputs: Everything else that makes the release what it is, as JSON values. Public facts only.
@@ -43,7 +43,7 @@ class Charge:
 
     dataset: str
     run: str
-    loss: Loss
+    cost: PrivacyCost
     neighbours: Neighbours
     mechanism: str
     noise: str | None
@@ -100,7 +100,7 @@ class Entry(NamedTuple):
         dataset: Of an account or a spend.
         run: Of a spend or a model.
         neighbours: Of an account or a spend.
-        epsilon, delta, rho: The limit of an account; the loss of a spend, None where its kind of loss has none.
+        epsilon, delta, rho: The limit of an account; the cost of a spend, None where its kind of cost has none.
         mechanism, noise: Of a spend.
         inputs, inputs_digest: Of a spend: canonical JSON, and its SHA-256.
         total_epsilon, total_delta, total_rho: Of a spend: ``Spent`` of its data set after it.

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.budget import Approximate, Loss, Remaining, Spent
+from dpnb_columnar.budget import Approximate, PrivacyCost, Remaining, Spent
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError
 from dpnb_columnar.ledger.records import Account, Charge, canonical
@@ -29,10 +29,10 @@ def amount_shown(amount: Fraction) -> str:
     return f"{about.normalize():g}" if Fraction(about) == amount else f"about {about:g}"
 
 
-def over_budget(path: Path, account: Account, loss: Loss) -> BudgetError:
+def over_budget(path: Path, account: Account, cost: PrivacyCost) -> BudgetError:
     """Make the error for a release that the limit does not admit."""
     limit, spent, left = account.limit, account.spent, account.remaining
-    requested = _amounts(loss)
+    requested = _amounts(cost)
     if requested.keys() == {"epsilon"} and not limit.delta:
         shown = [amount_shown(amount) for amount in (limit.epsilon, spent.epsilon, left.epsilon, requested["epsilon"])]
         amounts = "limit epsilon {}, spent {}, remaining {}; this release asks for {}".format(*shown)
@@ -48,12 +48,12 @@ def over_budget(path: Path, account: Account, loss: Loss) -> BudgetError:
     )
 
 
-def stated(record: Loss | Spent | Remaining) -> str:
+def stated(record: PrivacyCost | Spent | Remaining) -> str:
     """Format amounts with their names; a delta of 0 is left out."""
     return _listed({name: amount for name, amount in _amounts(record).items() if amount or name != "delta"})
 
 
-def _amounts(record: Loss | Spent | Remaining) -> dict[str, Fraction]:
+def _amounts(record: PrivacyCost | Spent | Remaining) -> dict[str, Fraction]:
     return {field.name: getattr(record, field.name) for field in fields(record)}
 
 
@@ -61,9 +61,9 @@ def _listed(amounts: Mapping[str, Fraction]) -> str:
     return ", ".join(f"{name} {amount_shown(amount)}" for name, amount in amounts.items())
 
 
-def not_composable(path: Path, account: Account, loss: Loss) -> BudgetError | UsageError:
+def not_composable(path: Path, account: Account, cost: PrivacyCost) -> BudgetError | UsageError:
     """Make the error for a release whose cost cannot be added to the total."""
-    if isinstance(loss, Approximate) and account.spent.rho:
+    if isinstance(cost, Approximate) and account.spent.rho:
         return BudgetError(
             f"{path}: data set {account.dataset}: concentrated releases have taken what was left of its delta, so that "
             "no approximate one can follow; choose concentrated or pure --noise"
@@ -116,7 +116,7 @@ def _facts(charge: Charge) -> dict[str, Any]:
     """Return the facts that a release is charged for, without its inputs."""
     return {
         "dataset": charge.dataset,
-        **{name: number_text(amount) for name, amount in _amounts(charge.loss).items()},
+        **{name: number_text(amount) for name, amount in _amounts(charge.cost).items()},
         "neighbours": charge.neighbours,
         "mechanism": charge.mechanism,
         "noise": charge.noise,

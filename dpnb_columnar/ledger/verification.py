@@ -166,7 +166,7 @@ class _Walk:
             raise ValueError("its neighbouring relation is not that of its account")
         if entry.inputs_digest != sha256(entry.inputs or ""):
             raise ValueError("its inputs do not have the digest beside them")
-        spent = account.spent.plus(charge.loss)
+        spent = account.spent.plus(charge.cost)
         if codec.total_of(entry) != spent:
             raise ValueError("its totals are not the previous totals plus its cost")
         return replace(account, spent=spent)

@@ -98,7 +98,7 @@ class Untrimmed(PrivateCounts, ABC):
                 _noisy_moments(context, attribute, "mean", sizes),
                 _noisy_moments(context, attribute, self.spread, sizes),
                 sizes,
-                pooled_rows(context.shares[self.spread, attribute.name].row_loss),
+                pooled_rows(context.shares[self.spread, attribute.name].row_cost),
             )
             for attribute in context.statistics.domain.attributes
         ]

@@ -147,4 +147,4 @@ def noisy_histogram(context: QueryContext, attribute: Numeric, edges: Sequence[i
 
 
 def _epsilon(context: QueryContext, attribute: Numeric) -> Fraction:
-    return Fraction(rate(context.shares[COUNTS, attribute.name].row_loss))
+    return Fraction(rate(context.shares[COUNTS, attribute.name].row_cost))

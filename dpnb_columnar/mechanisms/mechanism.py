@@ -36,7 +36,7 @@ class Mechanism(Protocol):
     """A way to make a model's parameters from noisy answers to queries.
 
     Claim of a private mechanism: ``classes`` and ``attributes`` together spend what the shares of its ``requests`` say
-    and no more, under the add-remove relation, each share's ``row_loss`` being the loss of its query.
+    and no more, under the add-remove relation, each share's ``row_cost`` being the loss of its query.
     """
 
     @property

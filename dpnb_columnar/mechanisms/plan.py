@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpnb_columnar.budget import Budget, Concentrated, Loss, Pure, Share, compose, total
-from dpnb_columnar.budget.losses import numbers
+from dpnb_columnar.budget import Budget, Concentrated, PrivacyCost, Pure, Share, compose, total
+from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError
@@ -57,7 +57,7 @@ class ReleasePlan:
     shares: tuple[Share, ...]
 
     @property
-    def total(self) -> Loss:
+    def total(self) -> PrivacyCost:
         """The sum of the shares: what the release costs."""
         return total(self.shares)
 
@@ -122,7 +122,7 @@ def _check_digits(shares: Sequence[Share]) -> None:
     """Refuse shares of more digits than a model file holds."""
     try:
         for share in shares:
-            for loss in (share.loss, share.row_loss):
+            for loss in (share.cost, share.row_cost):
                 for number in numbers(loss).values():
                     exact_number(number)
     except ValueError:
@@ -137,7 +137,7 @@ def _check_smoothness(shares: Sequence[Share]) -> None:
     if moments and min(map(_beta, moments)) < SMALLEST_BETA:
         raise UsageError(
             f"epsilon is too small for {len(shares)} queries: the smallest share is "
-            f"{min(float(_size(share.loss)) for share in moments):.2g}; raise --epsilon, declare fewer attributes, or "
+            f"{min(float(_size(share.cost)) for share in moments):.2g}; raise --epsilon, declare fewer attributes, or "
             "choose other --weights"
         )
 
@@ -149,10 +149,10 @@ def _beta(share: Share) -> Fraction:
         UsageError: if the noise is not admissible for so large a share.
     """
     try:
-        return smooth_noise(share.noise, share.row_loss).beta
+        return smooth_noise(share.noise, share.row_cost).beta
     except ValueError as error:
         raise UsageError(f"noise: {error}; lower --epsilon, or choose other noise") from None
 
 
-def _size(loss: Loss) -> Fraction:
+def _size(loss: PrivacyCost) -> Fraction:
     return loss.rho if isinstance(loss, Concentrated) else loss.epsilon

@@ -32,7 +32,7 @@ LAPLACE = "laplace"
 
 def constant(share: Share) -> bool:
     """Say whether a share's noise is admissible only for a sensitivity that is a public constant."""
-    return share.noise == LAPLACE and isinstance(share.row_loss, Pure)
+    return share.noise == LAPLACE and isinstance(share.row_cost, Pure)
 
 
 def constant_noise(share: Share) -> NoiseFamily:
@@ -41,15 +41,15 @@ def constant_noise(share: Share) -> NoiseFamily:
     A constant is its own smooth sensitivity for every beta, so families for smooth sensitivity are admissible as well.
     """
     if constant(share):
-        assert isinstance(share.row_loss, Pure)
-        return Laplace(share.row_loss.epsilon)
-    return smooth_noise(share.noise, share.row_loss)
+        assert isinstance(share.row_cost, Pure)
+        return Laplace(share.row_cost.epsilon)
+    return smooth_noise(share.noise, share.row_cost)
 
 
 def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler) -> list[int]:
     """Add noise to counts of disjoint cells.
 
-    Together they cost the share's ``row_loss`` under add-remove: one row changes one count by 1.
+    Together they cost the share's ``row_cost`` under add-remove: one row changes one count by 1.
 
     Args:
         counts: Exact counts. Confidential.
@@ -88,7 +88,7 @@ def categorical_requests(domain: Domain, weight: Fraction) -> list[Request]:
 
 def noisy_table(context: QueryContext, attribute: Categorical) -> Table:
     """Draw the contingency table of a categorical attribute with the classes."""
-    prior = prior_count(Fraction(rate(context.shares[COUNTS, attribute.name].row_loss)))
+    prior = prior_count(Fraction(rate(context.shares[COUNTS, attribute.name].row_cost)))
     return postprocessing.table(attribute, table_counts(context, attribute), context.sizes, prior)
 
 

@@ -99,7 +99,7 @@ class Smooth(PrivateCounts):
             noise: The noise of the second query.
             sizes: Public sample sizes.
         """
-        weight = pooled_rows(noise.loss)
+        weight = pooled_rows(noise.cost)
         return postprocessing.normal(attribute, means, spreads, corrections(sizes, noise), sizes, weight)
 
     def _moment_queries(self, context: QueryContext, sizes: list[int]) -> Iterator[MomentQuery]:
@@ -191,7 +191,7 @@ class TrimmedMean(Smooth):
             unit * square - min(max(mean, Fraction(0)), Fraction(scale.cells)) ** 2
             for mean, square in zip(means, spreads, strict=True)
         ]
-        weight, rounding = pooled_rows(noise.loss), unit / 2 if unit > 1 else 1 / 12
+        weight, rounding = pooled_rows(noise.cost), unit / 2 if unit > 1 else 1 / 12
         left = corrections(sizes, noise)
         parameters = postprocessing.normal(attribute, means, variances, left, sizes, weight, rounding)
         released = tuple(reported(unit * square, scale.step**2) for square in spreads)

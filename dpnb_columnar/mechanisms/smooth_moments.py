@@ -142,4 +142,4 @@ def _exact_answer(query: MomentQuery, sample: RunLengthColumn) -> ExactAnswer:
 
 def moment_noise(share: Share) -> NoiseFamily:
     """Calibrate the noise of a moment to its share."""
-    return smooth_noise(share.noise, share.row_loss)
+    return smooth_noise(share.noise, share.row_cost)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
-from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
+from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure
 from dpnb_columnar.budget.conversion import floor_digits, pure_within
-from dpnb_columnar.budget.losses import numbers
+from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.noise import (
     ApproximateLaplace,
@@ -58,7 +58,7 @@ class SmoothFamily:
     """
 
     name: str
-    kind: type[Loss]
+    kind: type[PrivacyCost]
     calibrate: Callable[..., NoiseFamily]
 
 
@@ -79,7 +79,7 @@ def smooth_family(name: str) -> SmoothFamily:
     )
 
 
-def smooth_noise(name: str, loss: Loss) -> NoiseFamily:
+def smooth_noise(name: str, loss: PrivacyCost) -> NoiseFamily:
     """Calibrate the noise of a family to a loss.
 
     Raises:
@@ -89,7 +89,7 @@ def smooth_noise(name: str, loss: Loss) -> NoiseFamily:
 
 
 @lru_cache(maxsize=1024)
-def _calibrated(family: SmoothFamily, loss: Loss) -> NoiseFamily:
+def _calibrated(family: SmoothFamily, loss: PrivacyCost) -> NoiseFamily:
     if not isinstance(loss, family.kind):
         raise ValueError(f"{family.name} noise is calibrated to a loss that is {family.kind.__name__.lower()}")
     return family.calibrate(*numbers(loss).values())

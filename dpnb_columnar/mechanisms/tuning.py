@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from statistics import NormalDist
 
-from dpnb_columnar.budget import Concentrated, Loss
+from dpnb_columnar.budget import Concentrated, PrivacyCost
 from dpnb_columnar.noise import NoiseFamily
 
 SMALLEST_SAMPLE = 8
@@ -47,10 +47,10 @@ def trim(size: int, noise: NoiseFamily, smallest: int | None = None) -> int:
         return math.ceil(far)
     # Elsewhere a tenth of it is cut, and at least a few multiples of 1/epsilon, so that the pads and drops of the
     # public-size sample fall into the trimmed part.
-    return math.floor(min(LARGEST_TRIM * size, max(3 / rate(noise.loss), 0.1 * far)))
+    return math.floor(min(LARGEST_TRIM * size, max(3 / rate(noise.cost), 0.1 * far)))
 
 
-def rate(loss: Loss) -> float:
+def rate(loss: PrivacyCost) -> float:
     """Return the epsilon of a loss; of a concentrated one the epsilon of the pure loss of the same rho, sqrt(2 rho)."""
     return math.sqrt(2 * loss.rho) if isinstance(loss, Concentrated) else float(loss.epsilon)
 
@@ -69,7 +69,7 @@ def trimmed_normal_variance(part: float) -> float:
     return 1 - 2 * z * NormalDist().pdf(z) / (1 - 2 * part)
 
 
-def pooled_rows(loss: Loss) -> float:
+def pooled_rows(loss: PrivacyCost) -> float:
     """Choose how many rows the classes' average variance counts for beside a released variance of this loss."""
     return POOLED_ROWS / rate(loss)
 

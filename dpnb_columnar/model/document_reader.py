@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-from dpnb_columnar.budget import Approximate, Concentrated, Loss, Neighbours, Pure, Share, total
+from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Share, total
 from dpnb_columnar.budget.conversion import implies, within
-from dpnb_columnar.budget.losses import numbers
+from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, read_domain
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError, excerpt
@@ -33,7 +33,7 @@ SMALLEST_DEVIATION = 0.25
 """In cells of the scale. A released deviation is never below that of rounding to a cell, sqrt(1/12) of it; and squares
 of distances in deviations stay far from overflow."""
 
-LOSSES: tuple[type[Loss], ...] = (Concentrated, Approximate, Pure)
+LOSSES: tuple[type[PrivacyCost], ...] = (Concentrated, Approximate, Pure)
 """The kind of a loss is recognised by its numbers; those with more of them come first."""
 
 
@@ -160,21 +160,21 @@ def _neighbours(part: Part) -> Neighbours | None:
 
 
 def _share(part: Part, neighbours: Neighbours | None) -> Share:
-    loss, row_loss = _loss(part, ""), _loss(part, "row_")
-    if neighbours is not None and not within(row_loss, neighbours.rows, loss):
-        raise part[f"row_{next(iter(numbers(row_loss)))}"].invalid("costs more than the share")
+    cost, row_cost = _loss(part, ""), _loss(part, "row_")
+    if neighbours is not None and not within(row_cost, neighbours.rows, cost):
+        raise part[f"row_{next(iter(numbers(row_cost)))}"].invalid("costs more than the share")
     return Share(
         query=part["query"].text(),
         attribute=part["attribute"].text_or_none(),
         values=part["values"].count(),
         composition=part["composition"].text(),
         noise=part["noise"].text(),
-        loss=loss,
-        row_loss=row_loss,
+        cost=cost,
+        row_cost=row_cost,
     )
 
 
-def _loss(part: Part, prefix: str) -> Loss:
+def _loss(part: Part, prefix: str) -> PrivacyCost:
     """The loss whose numbers stand in a share under names with this prefix."""
     names = {kind: [prefix + field.name for field in dataclasses.fields(kind)] for kind in LOSSES}
     kind = next((kind for kind in LOSSES if part.mapping().keys() >= set(names[kind])), Pure)
@@ -198,7 +198,7 @@ def _check_total(part: Part, guarantee: Guarantee) -> None:
     shares, composition = guarantee.composition, part["composition"]
     if not _have_common_denominator(shares):
         raise composition.invalid("the shares have no common denominator")
-    if len({isinstance(share.loss, Concentrated) for share in shares}) > 1:
+    if len({isinstance(share.cost, Concentrated) for share in shares}) > 1:
         raise composition.invalid("concentrated shares do not add up with others")
     spent = total(shares)
     if (guarantee.rho is not None) is not isinstance(spent, Concentrated):
@@ -216,7 +216,7 @@ def _have_common_denominator(shares: Sequence[Share]) -> bool:
     """Whether some budget divides into these shares: adding up thousands of unrelated long fractions takes hours."""
     sums: dict[str, Fraction] = {}
     for share in shares:
-        for name, number in numbers(share.loss).items():
+        for name, number in numbers(share.cost).items():
             sums[name] = sums.get(name, Fraction(0)) + number
             if sums[name].denominator > LARGEST_DENOMINATOR:
                 return False

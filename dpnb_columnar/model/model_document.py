@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
-from dpnb_columnar.budget.losses import Loss, numbers
+from dpnb_columnar.budget.costs import PrivacyCost, numbers
 from dpnb_columnar.domain import document_of
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import Guarantee
@@ -96,15 +96,15 @@ def _guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
                 "values": share.values,
                 "composition": share.composition,
                 "noise": share.noise,
-                **_loss_document(share.loss, ""),
-                **_loss_document(share.row_loss, "row_"),
+                **_loss_document(share.cost, ""),
+                **_loss_document(share.row_cost, "row_"),
             }
             for share in guarantee.composition
         ],
     }
 
 
-def _loss_document(loss: Loss, prefix: str) -> dict[str, str]:
+def _loss_document(loss: PrivacyCost, prefix: str) -> dict[str, str]:
     return {prefix + name: number_text(number) for name, number in numbers(loss).items()}
 
 

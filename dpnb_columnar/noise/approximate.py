@@ -32,7 +32,7 @@ from functools import lru_cache
 
 from flint import arb, ctx
 
-from dpnb_columnar.budget.losses import Approximate
+from dpnb_columnar.budget.costs import Approximate
 from dpnb_columnar.noise.calibration import PRECISION, rational, smallest, supremum, upper
 from dpnb_columnar.noise.laplace import StandardLaplace
 from dpnb_columnar.noise.log_normal import StandardNormal
@@ -48,7 +48,7 @@ class ApproximateNoise(Scaled):
     beta: Fraction
 
     @property
-    def loss(self) -> Approximate:
+    def cost(self) -> Approximate:
         return Approximate(self.epsilon, self.delta)
 
 

@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 from flint import arb
 
-from dpnb_columnar.budget.losses import Pure
+from dpnb_columnar.budget.costs import Pure
 from dpnb_columnar.noise.calibration import rational, upper
 from dpnb_columnar.noise.family import Floats
 from dpnb_columnar.noise.scaled import Scaled
@@ -55,7 +55,7 @@ class _Cauchy(Scaled):
     beta: Fraction
 
     @property
-    def loss(self) -> Pure:
+    def cost(self) -> Pure:
         return Pure(self.epsilon)
 
     @property

@@ -43,7 +43,7 @@ from typing import Protocol
 import numpy as np
 from flint import arb
 
-from dpnb_columnar.budget.losses import Concentrated
+from dpnb_columnar.budget.costs import Concentrated
 from dpnb_columnar.noise.calibration import rational, upper
 from dpnb_columnar.noise.family import Floats
 from dpnb_columnar.noise.scaled import Scaled, Standard
@@ -176,7 +176,7 @@ class ConcentratedNoise(Scaled):
         """The standard shape as a function of sigma."""
 
     @property
-    def loss(self) -> Concentrated:
+    def cost(self) -> Concentrated:
         return Concentrated(self.rho)
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from dpnb_columnar.budget.losses import Loss
+from dpnb_columnar.budget.costs import PrivacyCost
 
 Floats = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ class NoiseFamily(Protocol):
     def name(self) -> str: ...
 
     @property
-    def loss(self) -> Loss: ...
+    def cost(self) -> PrivacyCost: ...
 
     @property
     def beta(self) -> Fraction: ...

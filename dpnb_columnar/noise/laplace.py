@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from flint import arb
 
-from dpnb_columnar.budget.losses import Pure
+from dpnb_columnar.budget.costs import Pure
 from dpnb_columnar.noise.family import Floats
 from dpnb_columnar.noise.scaled import Scaled
 
@@ -63,7 +63,7 @@ class Laplace(Scaled):
         return Fraction(0)
 
     @property
-    def loss(self) -> Pure:
+    def cost(self) -> Pure:
         return Pure(self.epsilon)
 
     @property

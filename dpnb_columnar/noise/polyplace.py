@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, ctx, fmpq
 
-from dpnb_columnar.budget.losses import Pure
+from dpnb_columnar.budget.costs import Pure
 from dpnb_columnar.noise.family import Floats
 from dpnb_columnar.noise.scaled import quantile
 
@@ -51,7 +51,7 @@ class PolyPlace:
         return 1
 
     @property
-    def loss(self) -> Pure:
+    def cost(self) -> Pure:
         return Pure(self.epsilon)
 
     @property

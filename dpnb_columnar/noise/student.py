@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 from flint import arb, ctx
 
-from dpnb_columnar.budget.losses import Pure
+from dpnb_columnar.budget.costs import Pure
 from dpnb_columnar.noise.calibration import rational, upper
 from dpnb_columnar.noise.cauchy import StandardCauchy
 from dpnb_columnar.noise.family import Floats
@@ -161,7 +161,7 @@ class StudentT(Scaled):
         return f"student-{self.degrees}"
 
     @property
-    def loss(self) -> Pure:
+    def cost(self) -> Pure:
         return Pure(self.epsilon)
 
     @property

@@ -108,7 +108,7 @@ def direct_sensitivities(statistics: Statistics, plan: ReleasePlan) -> dict[tupl
         cells = attribute.scale.cells
         for query, search in (("mean", direct_mean_sensitivity), ("variance", direct_variance_bound)):
             share = shares[query, attribute.name]
-            noise = smooth_noise(share.noise, share.row_loss)
+            noise = smooth_noise(share.noise, share.row_cost)
             sensitivities, columns = [], statistics.columns[attribute.name]
             sizes = [max(column.size, SMALLEST_SAMPLE) for column in columns]
             for column, size in zip(columns, sizes, strict=True):

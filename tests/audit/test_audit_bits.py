@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from dpnb_columnar.audit.bit_patterns import PlayedBits, reachable
 from dpnb_columnar.audit.recording import Answers, Drawn, Witness
-from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
+from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 
-LOSSES: dict[type[Loss], Loss] = {
+LOSSES: dict[type[PrivacyCost], PrivacyCost] = {
     Pure: Pure(Fraction(1)),
     Approximate: Approximate(Fraction(1), Fraction(1, 10**6)),
     Concentrated: Concentrated(Fraction(1, 4)),

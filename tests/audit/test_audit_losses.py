@@ -12,7 +12,7 @@ from scipy.special import erfc
 from scipy.stats import norm
 
 from dpnb_columnar.audit.privacy_loss import claimed, composed, concentrated_epsilon, measured, worst_admissible
-from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure
+from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure
 from dpnb_columnar.budget.conversion import implies
 from dpnb_columnar.noise import (
     ApproximateLaplace,
@@ -34,7 +34,7 @@ class AnyNormal:
     """Normal noise of a deviation, with whatever loss it is said to have."""
 
     deviation: float
-    loss: Loss
+    cost: PrivacyCost
     beta: Fraction = Fraction(0)
 
     def survival(self, magnitude: Floats) -> Floats:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from dpnb_columnar.budget import (
     Budget,
-    Loss,
     Neighbours,
+    PrivacyCost,
     Pure,
     Request,
     Share,
@@ -28,7 +28,7 @@ WEIGHTS = st.fractions(min_value=Fraction(1, 10**4), max_value=10**5)
 EPSILONS = st.fractions(min_value=Fraction(1, 10**4), max_value=1000)
 
 
-def pure(loss: Loss) -> Fraction:
+def pure(loss: PrivacyCost) -> Fraction:
     assert isinstance(loss, Pure)
     return loss.epsilon
 
@@ -174,11 +174,11 @@ def test_weights_of_different_worlds_are_refused() -> None:
 @given(st.lists(WEIGHTS, min_size=1, max_size=40), EPSILONS, st.sampled_from(Neighbours))
 def test_shares_add_up_to_epsilon_exactly(weights: list[Fraction], epsilon: Fraction, neighbours: Neighbours) -> None:
     shares = compose(map(request, weights), Budget(epsilon, neighbours))
-    assert sum(pure(share.loss) for share in shares) == epsilon
-    assert sum(pure(share.row_loss) for share in shares) * neighbours.rows == epsilon
+    assert sum(pure(share.cost) for share in shares) == epsilon
+    assert sum(pure(share.row_cost) for share in shares) * neighbours.rows == epsilon
     for weight, share in zip(weights, shares, strict=True):
-        assert pure(share.loss) > 0
-        assert pure(share.loss) * weights[0] == pure(shares[0].loss) * weight
+        assert pure(share.cost) > 0
+        assert pure(share.cost) * weights[0] == pure(shares[0].cost) * weight
 
 
 def test_share_repeats_its_request() -> None:
@@ -189,8 +189,8 @@ def test_share_repeats_its_request() -> None:
         values=12,
         composition="one row changes one of these counts by 1",
         noise="laplace",
-        loss=Pure(Fraction(1, 3)),
-        row_loss=Pure(Fraction(1, 3)),
+        cost=Pure(Fraction(1, 3)),
+        row_cost=Pure(Fraction(1, 3)),
     )
 
 
@@ -198,16 +198,16 @@ def test_replacing_a_row_is_removing_one_and_adding_one() -> None:
     requests = [request(Fraction(2)), request(Fraction(1))]
     added = compose(requests, Budget(Fraction(1, 10)))
     replaced = compose(requests, Budget(Fraction(1, 10), Neighbours.REPLACE_ONE))
-    assert [pure(share.loss) for share in replaced] == [pure(share.loss) for share in added]
-    assert [pure(share.row_loss) for share in added] == [Fraction(1, 15), Fraction(1, 30)]
-    assert [pure(share.row_loss) for share in replaced] == [Fraction(1, 30), Fraction(1, 60)]
+    assert [pure(share.cost) for share in replaced] == [pure(share.cost) for share in added]
+    assert [pure(share.row_cost) for share in added] == [Fraction(1, 15), Fraction(1, 30)]
+    assert [pure(share.row_cost) for share in replaced] == [Fraction(1, 30), Fraction(1, 60)]
 
 
 def test_paper_split_gives_equal_shares() -> None:
     """Two shares for each of 6 numeric attributes, one for each of 8 categorical ones, one for the counts."""
     weights = parse_weights("2:1:1")
     requests = [request(weights.numeric / 2)] * 12 + [request(weights.categorical)] * 8 + [request(weights.counts)]
-    assert {pure(share.loss) for share in compose(requests, Budget(Fraction(1, 10)))} == {Fraction(1, 210)}
+    assert {pure(share.cost) for share in compose(requests, Budget(Fraction(1, 10)))} == {Fraction(1, 210)}
 
 
 def test_release_without_a_query_is_refused() -> None:

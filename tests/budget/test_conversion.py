@@ -13,8 +13,8 @@ from dpnb_columnar.budget import (
     Approximate,
     Budget,
     Concentrated,
-    Loss,
     Neighbours,
+    PrivacyCost,
     Pure,
     Request,
     compose,
@@ -111,19 +111,19 @@ def test_digits_are_cut_and_never_added(number: Fraction, digits: int) -> None:
 # --- one row, two rows --------------------------------------------------------------------------------------------
 
 
-def losses() -> st.SearchStrategy[Loss]:
+def losses() -> st.SearchStrategy[PrivacyCost]:
     return st.one_of(st.builds(Pure, EPSILONS), st.builds(Approximate, EPSILONS, DELTAS), st.builds(Concentrated, RHOS))
 
 
 @settings(deadline=None)
 @given(losses(), st.sampled_from(Neighbours))
-def test_a_replaced_row_costs_at_most_the_share_and_hardly_less(loss: Loss, relation: Neighbours) -> None:
+def test_a_replaced_row_costs_at_most_the_share_and_hardly_less(loss: PrivacyCost, relation: Neighbours) -> None:
     one = for_one_row(loss, relation.rows)
     assert within(one, relation.rows, loss)
     assert not within(_larger(one), relation.rows, loss)
 
 
-def _larger(loss: Loss) -> Loss:
+def _larger(loss: PrivacyCost) -> PrivacyCost:
     more = Fraction(10**7 + 1, 10**7)
     if isinstance(loss, Pure):
         return Pure(loss.epsilon * more)
@@ -152,7 +152,7 @@ def test_losses_of_different_kinds_are_not_taken_for_each_other() -> None:
 # --- composition --------------------------------------------------------------------------------------------------
 
 
-def request(kind: type[Loss], weight: Fraction = Fraction(1)) -> Request:
+def request(kind: type[PrivacyCost], weight: Fraction = Fraction(1)) -> Request:
     return Request("mean", "age", 2, "why", "noise", weight, kind)
 
 
@@ -167,8 +167,8 @@ def test_epsilons_and_deltas_add_up_exactly(
     requests = [request(Pure, weight) for weight in pure] + [request(Approximate, weight) for weight in approximate]
     shares = compose(requests, Budget(epsilon, relation, delta=delta))
     assert total(shares) == Approximate(epsilon, delta)
-    assert all(isinstance(share.loss, Pure) for share in shares[: len(pure)])
-    assert all(within(share.row_loss, relation.rows, share.loss) for share in shares)
+    assert all(isinstance(share.cost, Pure) for share in shares[: len(pure)])
+    assert all(within(share.row_cost, relation.rows, share.cost) for share in shares)
 
 
 @settings(deadline=None)
@@ -181,15 +181,15 @@ def test_rhos_add_up_to_one_that_implies_the_budget(
     spent = total(shares)
     assert spent == concentrated_within(Approximate(epsilon, delta))
     assert implies(spent.rho, Approximate(epsilon, delta))  # type: ignore[union-attr]
-    assert [type(share.row_loss) for share in shares] == [Pure] * len(pure) + [Concentrated] * len(concentrated)
-    assert all(within(share.row_loss, relation.rows, share.loss) for share in shares)
+    assert [type(share.row_cost) for share in shares] == [Pure] * len(pure) + [Concentrated] * len(concentrated)
+    assert all(within(share.row_cost, relation.rows, share.cost) for share in shares)
 
 
 @pytest.mark.parametrize(
     ("kinds", "delta"),
     [([Pure], Fraction(1, 100)), ([Approximate], Fraction(0)), ([Pure, Concentrated], Fraction(0))],
 )
-def test_a_delta_is_given_exactly_where_it_is_needed(kinds: list[type[Loss]], delta: Fraction) -> None:
+def test_a_delta_is_given_exactly_where_it_is_needed(kinds: list[type[PrivacyCost]], delta: Fraction) -> None:
     with pytest.raises(ValueError, match="a delta is needed"):
         compose(map(request, kinds), Budget(Fraction(1), delta=delta))
 

@@ -37,7 +37,7 @@ def test_what_is_planned_is_what_is_released(mechanism: str, people_file: Path, 
     run("train", people_file, *options)
     released = load_model(Path("people.model.json")).guarantee.composition
     planned = [(Pure(Fraction(row[-5])), Pure(Fraction(row[-4])), row[-3]) for row in rows]
-    assert planned == [(share.loss, share.row_loss, share.noise) for share in released]
+    assert planned == [(share.cost, share.row_cost, share.noise) for share in released]
     most = [int(row[-6]) for row in rows]
     assert all(share.values <= there for share, there in zip(released, most, strict=True))
     assert ("the most there may be" in text) == ("histogram" in mechanism)

@@ -190,7 +190,7 @@ def test_ranges_bound_amounts() -> None:
     worked = made(amount("WORKED", 2, 0, blank, hours, most), CENSUS)
     assert worked == Numeric("WORKED", Fraction(1), Fraction(99), Fraction(1))
     income = made(
-        amount("INCOME", 7, 0, Code("-19997", "Loss", "-1"), Code("0", "None"), Code("1", "$1 to", "4209995"))
+        amount("INCOME", 7, 0, Code("-19997", "PrivacyCost", "-1"), Code("0", "None"), Code("1", "$1 to", "4209995"))
     )
     assert bounds(income) == (-19997, 4209995, 1)
 

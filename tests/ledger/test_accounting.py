@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.budget import Approximate, Concentrated, Loss, Pure, Spent, admits, remaining
+from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure, Spent, admits, remaining
 from dpnb_columnar.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.budget.conversion import concentrated_within, implies
 
@@ -23,7 +23,7 @@ SUMMED = st.one_of(PURE, st.builds(Approximate, EPSILONS, DELTAS))
 LOSSES = st.one_of(SUMMED, st.builds(Concentrated, RHOS))
 
 
-def spent(*losses: Loss) -> Spent:
+def spent(*losses: PrivacyCost) -> Spent:
     return reduce(Spent.plus, losses, Spent())
 
 
@@ -31,7 +31,7 @@ def spent(*losses: Loss) -> Spent:
 
 
 @given(st.lists(SUMMED, max_size=10))
-def test_epsilons_and_deltas_of_many_releases_add_up_exactly(losses: list[Loss]) -> None:
+def test_epsilons_and_deltas_of_many_releases_add_up_exactly(losses: list[PrivacyCost]) -> None:
     epsilon = sum((loss.epsilon for loss in losses), Fraction(0))  # type: ignore[union-attr]
     delta = sum((loss.delta for loss in losses if isinstance(loss, Approximate)), Fraction(0))
     total = spent(*losses)
@@ -45,7 +45,7 @@ def test_epsilons_and_deltas_of_many_releases_add_up_exactly(losses: list[Loss])
 
 @given(st.lists(SUMMED, max_size=5), st.lists(st.one_of(PURE, st.builds(Concentrated, RHOS)), max_size=5), RHOS)
 def test_from_the_first_concentrated_release_on_rhos_add_up(
-    before: list[Loss], after: list[Loss], first: Fraction
+    before: list[PrivacyCost], after: list[PrivacyCost], first: Fraction
 ) -> None:
     history = spent(*before)
     total = spent(*before, Concentrated(first), *after)
@@ -55,7 +55,7 @@ def test_from_the_first_concentrated_release_on_rhos_add_up(
 
 @given(st.lists(SUMMED, max_size=5), RHOS, st.builds(Approximate, EPSILONS, DELTAS))
 def test_no_approximate_release_follows_a_concentrated_one(
-    before: list[Loss], rho: Fraction, late: Approximate
+    before: list[PrivacyCost], rho: Fraction, late: Approximate
 ) -> None:
     total = spent(*before, Concentrated(rho))
     with pytest.raises(ValueError, match="cannot follow"):
@@ -74,7 +74,9 @@ def test_totals_of_more_than_a_thousand_digits_are_refused() -> None:
 
 @settings(deadline=None)
 @given(LIMITS, st.lists(SUMMED, max_size=3), RHOS)
-def test_rhos_must_imply_what_the_first_phase_has_left(limit: Approximate, before: list[Loss], rho: Fraction) -> None:
+def test_rhos_must_imply_what_the_first_phase_has_left(
+    limit: Approximate, before: list[PrivacyCost], rho: Fraction
+) -> None:
     history = spent(*before)
     epsilon, delta = limit.epsilon - history.epsilon, limit.delta - history.delta
     expected = epsilon > 0 and delta > 0 and implies(rho, Approximate(epsilon, delta))
@@ -119,7 +121,9 @@ def test_many_concentrated_releases_cost_less_than_the_sum_of_what_each_implies(
 
 @settings(deadline=None)
 @given(LIMITS, st.lists(LOSSES, max_size=6))
-def test_what_was_within_a_limit_stays_so_without_the_last_release(limit: Approximate, losses: list[Loss]) -> None:
+def test_what_was_within_a_limit_stays_so_without_the_last_release(
+    limit: Approximate, losses: list[PrivacyCost]
+) -> None:
     totals = [Spent()]
     for loss in losses:
         if not (isinstance(loss, Approximate) and totals[-1].rho):
@@ -164,7 +168,7 @@ def test_the_worst_mechanisms_of_a_full_account_lose_no_more_than_its_limit(
 
 @settings(deadline=None)
 @given(LIMITS, st.lists(LOSSES, max_size=4))
-def test_what_remains_is_admitted_and_hardly_more_is(limit: Approximate, losses: list[Loss]) -> None:
+def test_what_remains_is_admitted_and_hardly_more_is(limit: Approximate, losses: list[PrivacyCost]) -> None:
     total = Spent()
     for loss in losses:
         if not (isinstance(loss, Approximate) and total.rho) and admits(limit, total.plus(loss)):

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.ledger_cases import APPROXIMATE, CONCENTRATED, LIMIT, PURE_LIMIT, TENTH, charge, full_ledger, new_ledger
 
-from dpnb_columnar.budget import Approximate, Concentrated, Loss, Neighbours, Pure, Spent, admits
+from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Spent, admits
 from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError
 from dpnb_columnar.ledger import Ledger, Run, fresh_run
 
@@ -31,10 +31,10 @@ class Model:
 
     def __init__(self, limit: Approximate) -> None:
         self.limit = limit
-        self.runs: dict[str, Loss] = {}
+        self.runs: dict[str, PrivacyCost] = {}
         self.spent = Spent()
 
-    def spend(self, run: str, loss: Loss) -> str:
+    def spend(self, run: str, loss: PrivacyCost) -> str:
         if run in self.runs:
             return "charged" if self.runs[run] == loss else "other inputs"
         if isinstance(loss, Approximate) and self.spent.rho:
@@ -46,7 +46,7 @@ class Model:
         return "charged"
 
 
-def outcome(ledger: Ledger, run: str, loss: Loss) -> str:
+def outcome(ledger: Ledger, run: str, loss: PrivacyCost) -> str:
     try:
         ledger.spend(charge(run, loss))
     except BudgetError:
@@ -59,7 +59,7 @@ def outcome(ledger: Ledger, run: str, loss: Loss) -> str:
 @settings(deadline=None, max_examples=20)
 @given(st.lists(st.tuples(RUNS, LOSSES), max_size=12), st.sampled_from([LIMIT, PURE_LIMIT]))
 def test_any_sequence_of_charges_is_accounted_exactly_and_never_overspent(
-    charges: list[tuple[str, Loss]], limit: Approximate
+    charges: list[tuple[str, PrivacyCost]], limit: Approximate
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = new_ledger(Path(folder) / "census.ledger", limit)
@@ -73,7 +73,7 @@ def test_any_sequence_of_charges_is_accounted_exactly_and_never_overspent(
         with Ledger(path) as ledger:
             ledger.verify()
             charged = {spend.run: ledger.run(str(spend.run)) for spend, _ in ledger.releases()}
-            assert {run: known.charge.loss for run, known in charged.items() if known} == model.runs
+            assert {run: known.charge.cost for run, known in charged.items() if known} == model.runs
 
 
 def test_ten_tenths_are_one_and_not_an_eleventh(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_refused_release_is_told_what_it_needs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("loss", [Pure(Fraction(2)), Pure(Fraction(1, 3)), CONCENTRATED, APPROXIMATE])
-def test_the_check_before_any_row_is_opened_agrees_and_spends_nothing(loss: Loss, tmp_path: Path) -> None:
+def test_the_check_before_any_row_is_opened_agrees_and_spends_nothing(loss: PrivacyCost, tmp_path: Path) -> None:
     with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
         before = ledger.head()
         try:
@@ -148,7 +148,7 @@ def test_a_run_is_charged_once_and_its_first_model_counts(tmp_path: Path) -> Non
 def test_a_finished_run_is_given_even_where_nothing_is_left(tmp_path: Path) -> None:
     with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
         ledger.spend(charge("a", Pure(Fraction(1))))
-        assert ledger.spend(charge("a", Pure(Fraction(1)))).charge.loss == Pure(Fraction(1))
+        assert ledger.spend(charge("a", Pure(Fraction(1)))).charge.cost == Pure(Fraction(1))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_amounts_are_kept_exactly(epsilon: Fraction) -> None:
         ledger.spend(charge("a", Pure(epsilon)))
         known = ledger.run("a")
         assert known is not None
-        assert known.charge.loss == Pure(epsilon)
+        assert known.charge.cost == Pure(epsilon)
         assert ledger.account("census").spent.epsilon == epsilon
         ledger.verify()
 

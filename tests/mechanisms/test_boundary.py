@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.mechanisms import PRIVATE
 from support.releases import plan_and_release
 
-from dpnb_columnar.budget import Budget, Loss, Neighbours, Pure, Weights, total
+from dpnb_columnar.budget import Budget, Neighbours, PrivacyCost, Pure, Weights, total
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
@@ -87,10 +87,10 @@ def loss(one: Drawn, two: Drawn) -> Fraction:
     shift, smaller = abs(one.location - two.location), min(one.scale, two.scale)
     if one.noise.beta == 0:
         assert one.scale == two.scale > 0, "noise for a constant sensitivity follows the rows"
-        return shift / one.scale * one.noise.loss.epsilon
+        return shift / one.scale * one.noise.cost.epsilon
     assert shift <= smaller, "the sensitivity is below the change of the statistic"
     assert abs(math.log(one.scale / two.scale)) <= float(one.noise.beta), "the sensitivity is not smooth"
-    return one.noise.loss.epsilon
+    return one.noise.cost.epsilon
 
 
 @st.composite
@@ -139,12 +139,12 @@ def test_the_composition_table_adds_up_and_is_what_is_drawn(
     for share, before in zip(shares, planned, strict=True):
         assert share.values <= before.values
         assert share == before or (share.query == COUNTS and share == replace(before, values=share.values))
-    expected = {(share.noise, share.row_loss): 0 for share in shares}
+    expected = {(share.noise, share.row_cost): 0 for share in shares}
     for share in shares:
-        expected[share.noise, share.row_loss] += share.values
-    found: dict[tuple[str, Loss], int] = {}
+        expected[share.noise, share.row_cost] += share.values
+    found: dict[tuple[str, PrivacyCost], int] = {}
     for drawn in used:
-        key = (drawn.noise.name, drawn.noise.loss)
+        key = (drawn.noise.name, drawn.noise.cost)
         found[key] = found.get(key, 0) + 1
     assert found == expected
 

@@ -84,8 +84,8 @@ def test_the_composition_table_of_a_mechanism(mechanism: str) -> None:
         (spread, "hours", 2, noise),
         ("counts", "sex", 4, "laplace"),
     ]
-    assert {share.loss for share in shares} == {Pure(Fraction(1))}
-    assert {share.row_loss for share in shares} == {Pure(Fraction(1, 2))}
+    assert {share.cost for share in shares} == {Pure(Fraction(1))}
+    assert {share.row_cost for share in shares} == {Pure(Fraction(1, 2))}
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -110,8 +110,8 @@ def test_the_papers_class_counts_never_spend_a_delta(noise: str | None, counts: 
     delta = Fraction(0) if noise in (None, "cauchy", "polyplace") else Fraction(1, 10**6)
     first, *others = plan(people_domain(), Budget(Fraction(1), delta=delta), "paper", noise).shares
     assert first.noise == counts
-    assert isinstance(first.row_loss, Pure)
-    assert {type(share.row_loss) for share in others if share.query in ("mean", "variance")} == {
+    assert isinstance(first.row_cost, Pure)
+    assert {type(share.row_cost) for share in others if share.query in ("mean", "variance")} == {
         {"gaussian": Approximate, "laplace": Approximate, "arsinh-normal": Concentrated}.get(noise or "", Pure)
     }
 

@@ -126,7 +126,7 @@ def test_the_shares_add_up_exactly(model: Model) -> None:
     assert total(guarantee.composition) == Pure(guarantee.epsilon or Fraction(0))
     for share in guarantee.composition:
         assert guarantee.neighbours is not None
-        assert within(share.row_loss, guarantee.neighbours.rows, share.loss)
+        assert within(share.row_cost, guarantee.neighbours.rows, share.cost)
 
 
 def test_the_guarantee_in_words() -> None:

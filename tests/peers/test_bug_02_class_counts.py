@@ -38,7 +38,7 @@ def test_bug_02_both_counts_that_a_label_moves_are_paid_for(mechanism: str, tmp_
         own = [place for place, share in enumerate(shares) if (share.query, share.attribute) == query]
         moved = [two[place].location - one[place].location for place in own if one[place] != two[place]]
         assert sorted(moved) == [-1, 1], query
-        stated = shares[own[0]].loss
+        stated = shares[own[0]].cost
         assert isinstance(stated, Pure)
         spent = sum(worst_loss(one[place], two[place]) for place in own)
         assert spent == pytest.approx(float(stated.epsilon), rel=1e-9), query

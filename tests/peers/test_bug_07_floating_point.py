@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from support.people import people, people_domain, write_people
-from support.recorded_draws import counted, draws, every_noise, loss_of
+from support.recorded_draws import cost_of, counted, draws, every_noise
 from support.releases import plan_and_release
 from support.running import Run
 
@@ -135,7 +135,7 @@ def test_bug_07_the_same_look_at_the_grid_finds_float_noise(tmp_path: Path) -> N
 @every_noise()
 def test_bug_07_neighbouring_locations_reach_the_same_points(noise: str) -> None:
     """Mironov's attack on float noise: of two locations each reaches points that the other never does."""
-    family, system = smooth_noise(noise, loss_of(noise, Fraction(1))), ExactSampler(SystemBits())
+    family, system = smooth_noise(noise, cost_of(noise, Fraction(1))), ExactSampler(SystemBits())
     floats = FloatNoise()
 
     def reached(sampler: Sampler, location: Fraction) -> set[Fraction]:

@@ -54,8 +54,8 @@ def calibrated(neighbours: Neighbours, epsilon: str, weights: str | None) -> lis
     divided = None if weights is None else Weights(*map(Fraction, weights.split(":")))
     found = []
     for share in plan(people_domain(), Budget(Fraction(epsilon), neighbours, divided)).shares:
-        assert isinstance(share.row_loss, Pure)
-        found.append((share.row_loss.epsilon * neighbours.rows, share.row_loss.epsilon))
+        assert isinstance(share.row_cost, Pure)
+        found.append((share.row_cost.epsilon * neighbours.rows, share.row_cost.epsilon))
     return found
 
 

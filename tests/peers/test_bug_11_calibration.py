@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from support.recorded_draws import every_pure_noise, loss_of, survival_at, worst_ratio
+from support.recorded_draws import cost_of, every_pure_noise, survival_at, worst_ratio
 
 from dpnb_columnar.budget import Pure
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise
@@ -77,7 +77,7 @@ SURE = 1e-9
 
 @cache
 def family_named(name: str) -> NoiseFamily:
-    return Laplace(Fraction(1)) if name == "laplace of counts" else smooth_noise(name, loss_of(name, Fraction(1)))
+    return Laplace(Fraction(1)) if name == "laplace of counts" else smooth_noise(name, cost_of(name, Fraction(1)))
 
 
 @cache

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.budget import Approximate, Concentrated, Loss, Neighbours, Pure
+from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
 from dpnb_columnar.ledger import Charge, Entry, Ledger
 from dpnb_columnar.ledger.records import ORIGIN, linked
 
@@ -23,7 +23,7 @@ APPROXIMATE = Approximate(Fraction(1, 5), Fraction(1, 10**8))
 CONCENTRATED = Concentrated(Fraction(1, 1000))
 
 
-def charge(run: str, loss: Loss = TENTH, dataset: str = "census", **inputs: Any) -> Charge:
+def charge(run: str, loss: PrivacyCost = TENTH, dataset: str = "census", **inputs: Any) -> Charge:
     """A release of ``dataset``."""
     return Charge(dataset, run, loss, Neighbours.ADD_REMOVE, "smooth", None, {"data": ["census.parquet"], **inputs})
 

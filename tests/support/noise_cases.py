@@ -97,7 +97,7 @@ ONE_UNIFORM = [family for family in FAMILIES if family.uniforms == 1]
 
 
 def name_of(family: NoiseFamily) -> str:
-    values = [getattr(family.loss, field) for field in family.loss.__slots__]
+    values = [getattr(family.cost, field) for field in family.cost.__slots__]
     return " ".join(str(part) for part in (family.name, *values, family.beta))
 
 

@@ -60,8 +60,8 @@ def register(patch: Patch, mechanism: Any) -> None:
 
 
 def pure(share: Share) -> Fraction:
-    assert isinstance(share.row_loss, Pure)
-    return share.row_loss.epsilon
+    assert isinstance(share.row_cost, Pure)
+    return share.row_cost.epsilon
 
 
 # --- sensitivity ----------------------------------------------------------------------------------------------------
@@ -115,8 +115,8 @@ def one_count_of_two(patch: Patch) -> None:
     """A label change moves two class counts; the noise is made for one."""
 
     def classes(self: PrivateCounts, data: Statistics, share: Share, draw: Sampler) -> ClassCounts:
-        assert isinstance(share.loss, Pure)
-        noise = Laplace(share.loss.epsilon)
+        assert isinstance(share.cost, Pure)
+        noise = Laplace(share.cost.epsilon)
         released = [int(draw(Fraction(int(count)), Fraction(1), noise)) for count in data.class_counts]
         return postprocessing.class_counts(released)
 

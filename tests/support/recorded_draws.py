@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate, Budget, Concentrated, Loss, Pure
+from dpnb_columnar.budget import Approximate, Budget, Concentrated, PrivacyCost, Pure
 from dpnb_columnar.counting.engines import duckdb, polars
 from dpnb_columnar.counting.statistics import Statistics, assemble
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
@@ -107,7 +107,7 @@ def total_loss(one: Sequence[Drawn], two: Sequence[Drawn]) -> float:
     return math.fsum(worst_loss(*pair) for pair in zip(one, two, strict=True))
 
 
-def loss_of(name: str, epsilon: Fraction) -> Loss:
+def cost_of(name: str, epsilon: Fraction) -> PrivacyCost:
     """A loss as the family states it, of about this epsilon."""
     kind = smooth_family(name).kind
     if kind is Approximate:

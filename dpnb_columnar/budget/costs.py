@@ -34,9 +34,9 @@ class Concentrated:
     rho: Fraction
 
 
-Loss = Pure | Approximate | Concentrated
+PrivacyCost = Pure | Approximate | Concentrated
 
 
-def numbers(loss: Loss) -> dict[str, Fraction]:
+def numbers(cost: PrivacyCost) -> dict[str, Fraction]:
     """Return the parameters by name: ``epsilon``; ``epsilon`` and ``delta``; or ``rho``."""
-    return {field.name: getattr(loss, field.name) for field in fields(loss)}
+    return {field.name: getattr(cost, field.name) for field in fields(cost)}
