@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.people import write_people
 from support.running import Ended, Run
 from support.servers import PASSWORD, PostgresServer, postgres_server
+from support.spark import local_session
 
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.simulate import simulate_census
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out modules where the tests run in several processes."""
+    from support.scheduling import ScheduleByModule
+
+    config.option.loadscopereorder = False  # they come in the order in which they are to begin
+    return ScheduleByModule(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Let what takes long begin first where the tests run in several processes."""
+    if hasattr(config, "workerinput"):
+        from support.scheduling import longest_first
+
+        longest_first(items)
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -44,6 +67,23 @@ def postgres(postgres_process: PostgresServer, monkeypatch: pytest.MonkeyPatch) 
     return postgres_process
 
 
+@pytest.fixture(scope="session")
+def spark_installed() -> None:
+    """Pyspark, with Java to run it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the version of pandas, which is not used
+        pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("no Java, which Spark needs")
+
+
+@pytest.fixture(scope="session")
+def spark_session(spark_installed: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A Spark of two threads with unusual settings; mark the tests that use it slow and xdist_group("spark")."""
+    with local_session(tmp_path_factory.mktemp("warehouse")) as session:
+        yield session
+
+
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Run ``dpnb-columnar`` with these arguments; it must end with the expected code, and never with a traceback."""
@@ -65,6 +105,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def program(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``dpnb-columnar`` is the one under test, whatever else is installed."""
+    binaries = tmp_path_factory.mktemp("bin")
+    launcher = binaries / "dpnb-columnar"
+    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dpnb_columnar "$@"\n')
+    launcher.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{binaries}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.fixture

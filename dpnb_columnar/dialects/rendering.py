@@ -206,14 +206,14 @@ def _steps_apart(node: exp.Expr) -> exp.Expr:
     left.
     """
     if isinstance(node, exp.CTE) and isinstance(node.this, exp.Select):
-        node.set("this", node.this.offset(0))
+        node.set("this", node.this.offset(0, copy=False))
     return node
 
 
 def _limit_for_offset(node: exp.Expr) -> exp.Expr:
     """Add a LIMIT: SQLite has no OFFSET without one. Below zero it limits nothing."""
     if isinstance(node, exp.CTE):
-        node.set("this", node.this.limit(-1))
+        node.set("this", node.this.limit(-1, copy=False))
     return node
 
 

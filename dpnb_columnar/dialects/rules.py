@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import date
 from fractions import Fraction
+from functools import partial
 
 from sqlglot import exp
 
@@ -101,7 +102,7 @@ def class_code(label: Label, kinds: Kinds) -> exp.Expr:
     if label.condition is None:
         return category_code(label.categories, kinds.get(label.categories.name))
     holds = _condition(label.condition.root, kinds, label.missing_values)
-    return case([(holds, integer(1)), (exp.not_(holds.copy()), integer(0))])
+    return case([(holds, integer(1)), (exp.not_(holds.copy(), copy=False), integer(0))])
 
 
 def check_texts(attributes: Sequence[Attribute], label: Label | None, kinds: Kinds, dialect: Dialect) -> None:
@@ -129,9 +130,9 @@ def check_texts(attributes: Sequence[Attribute], label: Label | None, kinds: Kin
 def _condition(node: Node, kinds: Kinds, missing_values: Sequence[str]) -> exp.Expr:
     match node:
         case Negation(part=part):
-            return exp.not_(_condition(part, kinds, missing_values))
+            return exp.not_(_condition(part, kinds, missing_values), copy=False)
         case Combination(operator=operator, parts=parts):
-            join = exp.and_ if operator == "AND" else exp.or_
+            join = partial(exp.and_ if operator == "AND" else exp.or_, copy=False)
             return in_halves([_condition(part, kinds, missing_values) for part in parts], join)
         case Comparison():
             return _comparison(node, kinds.get(node.column), missing_values)
@@ -145,7 +146,7 @@ def _comparison(node: Comparison, kind: Kind | None, missing_values: Sequence[st
     if missing := _constants(missing_values, kind):
         value = case([(among(value, missing), exp.null())], value.copy())
     equal = among(value, _constants([node.constant], kind))
-    return equal if node.operator == "=" else exp.not_(equal)
+    return equal if node.operator == "=" else exp.not_(equal, copy=False)
 
 
 def _without(value: exp.Expr, absent: exp.Expr | None, missing_values: Sequence[Fraction]) -> exp.Expr:

@@ -71,8 +71,9 @@ def _united(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
     counts += [
         _counts(domain, text(attribute.name), code) for attribute, code in zip(domain.attributes, codes, strict=True)
     ]
-    query: exp.Query = exp.union(*counts, distinct=False) if len(counts) > 1 else counts[0]
-    return query.with_(identifier("read"), as_=_read(domain, kinds, table)).with_(identifier("coded"), as_=coded)
+    query: exp.Query = exp.union(*counts, distinct=False, copy=False) if len(counts) > 1 else counts[0]
+    query = query.with_(identifier("read"), as_=_read(domain, kinds, table), copy=False)
+    return query.with_(identifier("coded"), as_=coded, copy=False)
 
 
 def _exploded(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
@@ -86,7 +87,7 @@ def _exploded(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
             named(text(digest(domain)), "domain"),
         )
         .from_(exp.Table(this=identifier("counted")))
-        .with_(identifier("counted"), as_=_by_place(domain, kinds, table))
+        .with_(identifier("counted"), as_=_by_place(domain, kinds, table), copy=False)
     )
 
 
@@ -108,8 +109,8 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Query:
         exp.select(*keys, named(exp.Count(this=exp.Star()), "count"))
         .from_(exp.Table(this=identifier("cells")))
         .group_by(*keys)
-        .with_(identifier("read"), as_=_read(domain, kinds, table))
-        .with_(identifier("cells"), as_=cells)
+        .with_(identifier("read"), as_=_read(domain, kinds, table), copy=False)
+        .with_(identifier("cells"), as_=cells, copy=False)
     )
 
 
@@ -123,7 +124,7 @@ def _read(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Select:
         for attribute in domain.attributes
     )
     values = [named(value, name) for value, name in zip(read, _numbered(domain, "value"), strict=True)]
-    return exp.select(named(class_code(domain.label, kinds), CLASS), *values, copy=False).from_(source)
+    return exp.select(named(class_code(domain.label, kinds), CLASS), *values, copy=False).from_(source, copy=False)
 
 
 def _codes(domain: Domain) -> list[exp.Expr]:

@@ -6,7 +6,7 @@ import fnmatch
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +179,18 @@ def read_catalogue(path: Path) -> tuple[Entry, ...]:
     return tuple(Entry(name, path, table) for name, table in document.items())
 
 
+def packaged_entries() -> tuple[Entry, ...]:
+    """Read the entries of the packaged catalogue, once unless its file changes: that is a tenth of a small training."""
+    path = resource(CATALOGUE_NAME)
+    status = path.stat()
+    return _read_once(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=1)
+def _read_once(path: Path, _modified: int, _size: int) -> tuple[Entry, ...]:
+    return read_catalogue(path)
+
+
 def catalogues(folder: Path | None = None) -> list[Path]:
     """List the catalogue files in search order: the folder's (by default the working directory's), the packaged one."""
     local = (folder or Path.cwd()) / CATALOGUE_NAME
@@ -189,8 +201,9 @@ def catalogues(folder: Path | None = None) -> list[Path]:
 def entries(folder: Path | None = None) -> list[Entry]:
     """Read every entry of every catalogue; one in the working directory hides a packaged one of the same name."""
     by_name: dict[str, Entry] = {}
+    packaged = resource(CATALOGUE_NAME)
     for path in catalogues(folder):
-        for entry in read_catalogue(path):
+        for entry in packaged_entries() if path == packaged else read_catalogue(path):
             by_name.setdefault(entry.name, entry)
     return list(by_name.values())
 

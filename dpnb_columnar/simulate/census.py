@@ -136,7 +136,6 @@ def _schema(domain: Domain) -> pa.Schema:
 
 def _declared_domain() -> Domain:
     """The packaged domain: a catalogue in the working directory describes other data sets, not this one."""
-    from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, read_catalogue
-    from dpnb_columnar.runtime.resources import resource
+    from dpnb_columnar.domain.catalogue import packaged_entries
 
-    return next(entry.domain for entry in read_catalogue(resource(CATALOGUE_NAME)) if entry.name == DATASET)
+    return next(entry.domain for entry in packaged_entries() if entry.name == DATASET)

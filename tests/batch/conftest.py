@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 from support.examples import EXAMPLES, shell
 
 from dpnb_columnar.simulate import simulate_census
-
-
-@pytest.fixture
-def program(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """``dpnb-columnar`` is the one under test, whatever else is installed."""
-    binaries = tmp_path_factory.mktemp("bin")
-    launcher = binaries / "dpnb-columnar"
-    launcher.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m dpnb_columnar "$@"\n')
-    launcher.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{binaries}{os.pathsep}{os.environ['PATH']}")
 
 
 @pytest.fixture

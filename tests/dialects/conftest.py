@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,27 +9,13 @@ from typing import Any
 import pytest
 from support.engines import DuckDB, Engine, Postgres, Spark, SQLite
 from support.servers import PostgresServer
+from support.spark import with_usual_settings
 
 
-@pytest.fixture(scope="module")
-def spark_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A Spark of two threads, for the tests of a module."""
-    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
-    folder = tmp_path_factory.mktemp("spark")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its own, about itself
-        session = (
-            sql.SparkSession.builder.master("local[2]")
-            .config("spark.ui.enabled", "false")
-            .config("spark.sql.shuffle.partitions", "2")
-            .config("spark.driver.host", "127.0.0.1")
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.sql.warehouse.dir", str(folder))
-            .getOrCreate()
-        )
-        session.sparkContext.setLogLevel("OFF")
-        yield session
-        session.stop()
+@pytest.fixture
+def usual_spark(spark_session: Any) -> Any:
+    """A session of Spark with the settings that Spark has by itself."""
+    return with_usual_settings(spark_session)
 
 
 @pytest.fixture
@@ -43,7 +28,7 @@ def postgres_connection(postgres: PostgresServer) -> Iterator[Any]:
 
 LIGHT = ["duckdb", "sqlite"]
 QUICK = [*LIGHT, pytest.param("postgres", marks=pytest.mark.xdist_group("postgres"))]
-ALL = [*QUICK, pytest.param("spark", marks=pytest.mark.xdist_group("spark"))]
+ALL = [*QUICK, pytest.param("spark", marks=[pytest.mark.slow, pytest.mark.xdist_group("spark")])]
 
 
 @pytest.fixture(params=ALL)
@@ -73,4 +58,4 @@ def _engine(request: pytest.FixtureRequest, folder: Path) -> Engine:
         case "postgres":
             return Postgres(request.getfixturevalue("postgres_connection"))
         case _:
-            return Spark(request.getfixturevalue("spark_session"), folder)
+            return Spark(request.getfixturevalue("usual_spark"), folder)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,15 +92,9 @@ def test_postgres_as_well(tmp_path_factory: pytest.TempPathFactory, postgres_con
     check()
 
 
-@pytest.fixture
-def spark(spark_session: Any) -> Iterator[Any]:
-    """The session; temporary views of the tests go."""
-    yield spark_session
-    spark_session.catalog.dropTempView("rows")
-
-
+@pytest.mark.slow
 @pytest.mark.xdist_group("spark")
-def test_spark_as_well(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> None:
+def test_spark_as_well(tmp_path_factory: pytest.TempPathFactory, usual_spark: Any) -> None:
     """Few examples of several files each, in the engine and by the query: each costs Spark a second."""
 
     @settings(max_examples=FEW, deadline=None, suppress_health_check=list(HealthCheck))
@@ -108,7 +102,7 @@ def test_spark_as_well(tmp_path_factory: pytest.TempPathFactory, spark: Any) -> 
     def check(frame: Frame, by_query: bool) -> None:
         folder = tmp_path_factory.mktemp("random")
         if by_query:
-            check_queries(frame, folder, [Spark(spark, folder), SQLite()])
+            check_queries(frame, folder, [Spark(usual_spark, folder), SQLite()])
         else:
             check_files(frame, folder, {"spark": by_spark, "local": local.aggregate})
 

@@ -15,11 +15,10 @@ from support.codebook_cases import labelled
 from support.real_data import FOLDER
 
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
-from dpnb_columnar.domain.catalogue import read_catalogue
+from dpnb_columnar.domain.catalogue import packaged_entries
 from dpnb_columnar.extracts.codebooks.facts import adult_like
 from dpnb_columnar.extracts.codebooks.read import read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
-from dpnb_columnar.runtime.resources import resource
 
 SHIPPED = [
     "ipums/cps_00006.xml",
@@ -87,7 +86,7 @@ def test_usa() -> None:
 
 def test_acs_agrees_with_what_the_catalogue_declares() -> None:
     domain, left_out = declared(shipped(DICTIONARY))
-    entry = next(entry for entry in read_catalogue(resource("datasets.toml")) if entry.name == "acs2018")
+    entry = next(entry for entry in packaged_entries() if entry.name == "acs2018")
     for ours in entry.domain:
         found = domain[ours.name]
         if isinstance(ours, Numeric):
@@ -169,7 +168,7 @@ def test_1940() -> None:
 
 def test_1940_holds_what_the_catalogue_declares() -> None:
     domain, _ = declared("ipums1940")
-    entry = next(entry for entry in read_catalogue(resource("datasets.toml")) if entry.name == "ipums1940")
+    entry = next(entry for entry in packaged_entries() if entry.name == "ipums1940")
     for ours in entry.domain:
         found = domain[ours.name]
         if isinstance(ours, Categorical):

@@ -12,10 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from dpnb_columnar.domain import Domain, Numeric
-from dpnb_columnar.domain.catalogue import read_catalogue
+from dpnb_columnar.domain.catalogue import packaged_entries
 from dpnb_columnar.domain.metadata import domain_from_metadata
 from dpnb_columnar.errors import OutputError, UsageError
-from dpnb_columnar.runtime.resources import resource
 from dpnb_columnar.simulate import simulate_census
 from dpnb_columnar.simulate.census import BLOCK_ROWS
 from dpnb_columnar.simulate.lookup_tables import Draws, Lookup, interval_indices
@@ -73,9 +72,7 @@ def usable(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def declared() -> Domain:
-    (domain,) = (
-        entry.domain for entry in read_catalogue(resource("datasets.toml")) if entry.name == "census_simulated"
-    )
+    (domain,) = (entry.domain for entry in packaged_entries() if entry.name == "census_simulated")
     return domain
 
 

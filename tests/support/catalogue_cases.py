@@ -8,11 +8,10 @@ import polars as pl
 import pytest
 
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
-from dpnb_columnar.domain.catalogue import read_catalogue
-from dpnb_columnar.runtime.resources import resource
+from dpnb_columnar.domain.catalogue import packaged_entries
 from support.real_data import FOLDER as DATA
 
-CATALOGUE = {entry.name: entry for entry in read_catalogue(resource("datasets.toml"))}
+CATALOGUE = {entry.name: entry for entry in packaged_entries()}
 
 CENSUS_1940 = (
     *("AGE", "HRSWORK1", "WKSWORK1", "SEI", "SEX", "RACE", "MARST", "RELATE", "EDUC", "CLASSWKR", "NATIVITY"),

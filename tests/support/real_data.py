@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from dpnb_columnar.datasets import prepare
-from dpnb_columnar.domain.catalogue import read_catalogue
-from dpnb_columnar.runtime.resources import resource
+from dpnb_columnar.domain.catalogue import packaged_entries
 
 FOLDER = Path(os.environ.get("DPNB_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
 
@@ -18,5 +17,5 @@ def prepared(name: str, folder: Path) -> Path:
     """A real data set as Parquet in ``folder``; skips the test where the raw files are absent."""
     if not FOLDER.is_dir():
         pytest.skip(f"no real data: neither $DPNB_DATA nor {FOLDER} is a folder")
-    entry = next(entry for entry in read_catalogue(resource("datasets.toml")) if entry.name == name)
+    entry = next(entry for entry in packaged_entries() if entry.name == name)
     return prepare(entry, FOLDER, folder / f"{name}.parquet", overwrite=False).path

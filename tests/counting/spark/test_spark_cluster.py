@@ -11,7 +11,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.cluster import Cluster, command_line, executors
+from support.running import Run
+from support.spark import Cluster, command_line, executors
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
@@ -45,24 +46,15 @@ def done(cluster: Cluster, folder: Path, *arguments: object) -> subprocess.Compl
     return ended
 
 
-def test_train_gives_the_same_bytes(cluster: Cluster, shards: Path, tmp_path: Path) -> None:
+def test_train_gives_the_same_bytes(cluster: Cluster, shards: Path, tmp_path: Path, run: Run) -> None:
     applications = len(cluster.state()["completedapps"])
     spark = ("--engine", "spark", "--master", cluster.master)
     there = done(cluster, tmp_path, "train", shards, "--seed", 3, "--output", "there.json", *spark)
-    here = done(cluster, tmp_path, "train", shards, "--seed", 3, "--output", "here.json")
+    here = run("train", shards, "--seed", 3, "--output", tmp_path / "here.json")
     assert (tmp_path / "there.json").read_bytes() == (tmp_path / "here.json").read_bytes()
-    assert there.stderr == here.stderr
+    assert there.stderr == here.err
     assert len(cluster.state()["completedapps"]) == applications + 1
     assert cluster.state()["activeapps"] == []
-
-
-def test_aggregate_gives_the_same_statistics(cluster: Cluster, shards: Path, tmp_path: Path) -> None:
-    spark = ("--engine", "spark", "--master", cluster.master)
-    done(cluster, tmp_path, "aggregate", f"file:{shards}/census-0*.parquet", "--output", "there.parquet", *spark)
-    done(cluster, tmp_path, "aggregate", f"{shards}/census-0*.parquet", "--output", "here.parquet")
-    there, here = (load_statistics(tmp_path / f"{place}.parquet") for place in ("there", "here"))
-    assert there == here
-    assert there.parts == here.parts
 
 
 PROGRAM = """
@@ -71,6 +63,7 @@ from pathlib import Path
 warnings.simplefilter("ignore")
 from pyspark.sql import SparkSession
 import dpnb_columnar as dpnb
+from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.counting.statistics_files import save_statistics
 
 builder = SparkSession.builder.master(sys.argv[1]).config("spark.ui.enabled", "false")
@@ -105,14 +98,20 @@ for each in executors():
     if each.id() != "driver":
         print("executor", each.id(), each.isActive(), each.totalTasks(), flush=True)
 print("lost", lost, flush=True)
+engine = ["--engine", "spark", "--master", sys.argv[1]]
+code = exit_code(["aggregate", f"file:{sys.argv[2]}/census-0*.parquet", "--output", sys.argv[4], *engine])
 session.stop()
+sys.exit(code)
 """
 
 
 def test_an_executor_that_is_killed_changes_nothing(cluster: Cluster, shards: Path, tmp_path: Path) -> None:
-    """It has finished a task and is in the middle of another one when it is killed; Spark runs both again."""
-    target = tmp_path / "there.parquet"
-    command = [sys.executable, "-c", PROGRAM, cluster.master, str(shards), str(target)]
+    """It has finished a task and is in the middle of another one when it is killed; Spark runs both again.
+
+    The command line then counts some of the files in the same application.
+    """
+    target, some = tmp_path / "there.parquet", tmp_path / "some.parquet"
+    command = [sys.executable, "-c", PROGRAM, cluster.master, str(shards), str(target), str(some)]
     killed = ""
     facts: dict[str, list[list[str]]] = {"executor": [], "lost": []}
     with subprocess.Popen(command, env=cluster.environment, stdout=subprocess.PIPE, text=True) as process:
@@ -139,3 +138,6 @@ def test_an_executor_that_is_killed_changes_nothing(cluster: Cluster, shards: Pa
     domain = find_domain(files).domain
     assert load_statistics(target) == local.aggregate(open_parquet(files, domain), domain)
     assert pl.read_parquet(target)["count"].min() > 0
+    there, here = load_statistics(some), local.aggregate(open_parquet(files[:10], domain), domain)
+    assert there == here
+    assert there.parts == here.parts

@@ -11,7 +11,7 @@ from support.people import DECLARATION, people, people_domain, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.engines.spark_inputs import SparkFiles
+from dpnb_columnar.counting.engines import spark_session
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.errors import MissingInputError, UsageError
 
@@ -108,7 +108,7 @@ def test_a_run_that_was_released_starts_no_spark(
     run("ledger", "init", "x.ledger", "--dataset", "people", "--epsilon", 1)
     arguments = ("train", people_file, "--dataset", "people", "--ledger", "x.ledger", "--run-id", "one", *SPARK)
     run(*arguments)
-    monkeypatch.setattr(SparkFiles, "check", lambda *_: pytest.fail("opened"))
+    monkeypatch.setattr(spark_session, "counting_session", lambda *_: pytest.fail("started"))
     run(*arguments)
 
 

@@ -9,13 +9,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.cluster import DEFAULTS, command_line, configured, environment, free_port, wait_for
 from support.people import PEOPLE, people, people_domain, write_people
+from support.spark import DEFAULTS, SHORT_LIVED, command_line, configured, environment, free_port, wait_for
 
 from dpnb_columnar.domain.metadata import domain_metadata
 
@@ -24,14 +23,15 @@ SECRET = "SECRET-7351"
 
 
 @pytest.fixture
-def variables(spark_installed: Any, tmp_path: Path, folder: Path) -> dict[str, str]:
+def variables(spark_installed: None, tmp_path: Path, folder: Path) -> dict[str, str]:
     """The environment of a process, in an empty working directory; its temporary files are below it."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     work = tmp_path / "work"
     work.mkdir()
     os.chdir(work)
-    options = f"{DEFAULTS}spark.driver.extraJavaOptions -Djava.io.tmpdir={temporary}\nspark.local.dir {temporary}\n"
+    java = f"{SHORT_LIVED} -Djava.io.tmpdir={temporary}"
+    options = f"{DEFAULTS}spark.driver.extraJavaOptions {java}\nspark.local.dir {temporary}\n"
     return environment(configured(tmp_path / "conf", options)) | {"TMPDIR": str(temporary)}
 
 
@@ -46,16 +46,54 @@ def left(variables: dict[str, str]) -> list[str]:
     return sorted(path.name for path in Path(variables["TMPDIR"]).iterdir() if not path.name.startswith("hsperfdata"))
 
 
-def test_a_run_says_nothing_of_spark_and_leaves_nothing_behind(variables: dict[str, str]) -> None:
+OBSERVED = """
+import sys
+from pathlib import Path
+from dpnb_columnar.cli.main import run
+from dpnb_columnar.counting.engines import spark, spark_java
+
+spark_java.LONGEST_END = 120  # also on a busy machine
+facts, *arguments = sys.argv[1:]
+aggregate = spark.aggregate
+
+def observed(*given):
+    from pyspark import SparkContext
+    context = SparkContext.getOrCreate()
+    shown = [context.getConf().get(f"spark.{name}.enabled") for name in ("eventLog", "io.encryption")]
+    Path(facts).write_text(f"{context.uiWebUrl} {' '.join(shown)}\\n")
+    return aggregate(*given)
+
+spark.aggregate = observed
+try:
+    run(arguments)
+finally:
+    from pyspark import SparkConf, SparkContext
+    with open(facts, "a") as file:
+        print(SparkConf().getAll(), SparkContext._active_spark_context, file=file)
+"""
+
+
+def test_a_run_says_nothing_of_spark_shows_no_numbers_of_rows_and_leaves_nothing_behind(
+    variables: dict[str, str], tmp_path: Path
+) -> None:
+    """Whatever the cluster's defaults are. Afterwards pyspark is as before: the caller's next session starts anew."""
     write_people(Path("people.parquet"))
-    done = ended(variables, "train", "people.parquet", "--epsilon", "0.5", *LOCAL)
+    events, facts = tmp_path / "events", tmp_path / "facts"
+    events.mkdir()
+    configuration = Path(variables["SPARK_CONF_DIR"]) / "spark-defaults.conf"
+    with configuration.open("a") as file:
+        file.write(f"spark.ui.enabled true\nspark.eventLog.enabled true\nspark.eventLog.dir {events}\n")
+    command = [sys.executable, "-c", OBSERVED, str(facts), "train", "people.parquet", "--epsilon", "0.5", *LOCAL]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=280)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "domain people, from the metadata of the data",
         "epsilon 0.5 (add-remove neighbours), mechanism smooth, 6 queries",
         "wrote people.model.json",
     ]
+    assert facts.read_text() == "None false true\n[] None\n"
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["people.model.json", "people.parquet"]
+    assert list(events.iterdir()) == []
     assert left(variables) == []
 
 
@@ -74,28 +112,6 @@ def test_under_spark_submit(variables: dict[str, str]) -> None:
     here = ended(variables, "train", "people.parquet", "--seed", 3, "--output", "here.json")
     assert here.returncode == 0
     assert Path("people.model.json").read_bytes() == Path("here.json").read_bytes()
-
-
-SHOWN = """
-from dpnb_columnar.counting.engines.spark_session import counting_session
-with counting_session("local[1]") as session:
-    conf = session.sparkContext.getConf()
-    print(session.sparkContext.uiWebUrl, conf.get("spark.eventLog.enabled"), conf.get("spark.io.encryption.enabled"))
-from pyspark import SparkConf, SparkContext
-print(SparkConf().getAll(), SparkContext._active_spark_context)
-"""
-
-
-def test_a_session_of_ours_shows_no_numbers_of_rows(variables: dict[str, str], tmp_path: Path) -> None:
-    """Whatever the cluster's defaults are. Afterwards pyspark is as before: the caller's next session starts anew."""
-    events = tmp_path / "events"
-    events.mkdir()
-    bad = f"spark.ui.enabled true\nspark.eventLog.enabled true\nspark.eventLog.dir {events}\n"
-    configured(Path(variables["SPARK_CONF_DIR"]), DEFAULTS + bad)
-    command = [sys.executable, "-W", "ignore", "-c", SHOWN]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=280)
-    assert (done.stdout, done.stderr) == ("None false true\n[] None\n", "")
-    assert list(events.iterdir()) == []
 
 
 OTHERS = """

@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark's own on loopback: a master and two workers, stopped again for certain."""
+"""Spark on loopback: a configuration, a session in this process, and a standalone cluster that is certain to stop."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ import socket
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
 MASTER = "org.apache.spark.deploy.master.Master"
@@ -21,9 +23,30 @@ WORKER = "org.apache.spark.deploy.worker.Worker"
 WORKERS = 2
 PATIENCE = 120.0
 
-DEFAULTS = """\
+UNUSUAL_SETTINGS = {
+    "spark.sql.caseSensitive": "false",
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+    "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.parser.quotedRegexColumnNames": "true",
+    "spark.sql.variable.substitute": "true",
+    "spark.sql.files.ignoreCorruptFiles": "true",
+    "spark.sql.files.ignoreMissingFiles": "true",
+    "spark.sql.parquet.binaryAsString": "true",
+    "spark.sql.parquet.datetimeRebaseModeInRead": "LEGACY",
+    "spark.sql.parquet.fieldId.read.enabled": "true",
+    "spark.sql.parquet.mergeSchema": "true",
+}
+"""What a cluster may have been set to; each changes what some query means."""
+
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options for a Java process that lives for seconds: without the optimising compiler, a run takes half the CPU time."""
+
+DEFAULTS = f"""\
 spark.driver.memory 600m
+spark.driver.extraJavaOptions {SHORT_LIVED}
 spark.executor.memory 600m
+spark.executor.extraJavaOptions {SHORT_LIVED}
 spark.executor.cores 1
 spark.driver.host 127.0.0.1
 spark.driver.bindAddress 127.0.0.1
@@ -59,8 +82,9 @@ class Cluster:
 
 def environment(configuration: Path) -> dict[str, str]:
     """Variables for a process of Spark on loopback."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("DPNB_", "SPARK_"))}
-    return kept | {"SPARK_CONF_DIR": str(configuration), "SPARK_LOCAL_IP": "127.0.0.1", "COLUMNS": "100"}
+    others = {name: value for name, value in os.environ.items() if not name.startswith(("DPNB_", "SPARK_"))}
+    spark = {"SPARK_CONF_DIR": str(configuration), "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_LAUNCHER_OPTS": SHORT_LIVED}
+    return others | spark | {"COLUMNS": "100"}
 
 
 def configured(folder: Path, text: str = DEFAULTS) -> Path:
@@ -68,6 +92,39 @@ def configured(folder: Path, text: str = DEFAULTS) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "spark-defaults.conf").write_text(text)
     return folder
+
+
+@contextmanager
+def local_session(warehouse: Path) -> Iterator[Any]:
+    """A session of two threads in this process whose settings are as unusual as they can be."""
+    settings = UNUSUAL_SETTINGS | {
+        "spark.driver.extraJavaOptions": SHORT_LIVED,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.warehouse.dir": str(warehouse),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its own, about itself
+        from pyspark.sql import SparkSession
+
+        builder = SparkSession.builder.master("local[2]")
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+def with_usual_settings(session: Any) -> Any:
+    """A session beside this one, with the settings that Spark has by itself."""
+    usual = session.newSession()
+    for name in UNUSUAL_SETTINGS:
+        usual.conf.unset(name)
+    return usual
 
 
 @contextmanager
@@ -133,7 +190,7 @@ def _running(command: list[str], folder: Path, variables: dict[str, str]) -> Ite
 
     home = Path(pyspark.__file__).parent
     folder.mkdir()
-    variables = {**variables, "SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m"}
+    variables |= {"SPARK_HOME": str(home), "SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": SHORT_LIVED}
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
             [home / "bin" / "spark-class", *command],
