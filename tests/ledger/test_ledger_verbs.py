@@ -85,7 +85,7 @@ def test_a_limit_cannot_be_raised(folder: Path, run: Run) -> None:
 def test_a_ledger_that_another_process_makes_meanwhile_is_opened(
     moment: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = (storage, "create") if moment == "before it is looked at again" else (outputs, "_take_name")
+    place = (storage, "create") if moment == "before it is looked at again" else (outputs, "_rename_without_replacing")
     create = getattr(*place)
 
     def late(*paths: Path) -> None:
