@@ -12,7 +12,8 @@ from typing import TypeAlias
 
 from dpnb_columnar import training
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows
-from dpnb_columnar.counting.inputs import Counted, Engine, FrameInput, Input, opened_input
+from dpnb_columnar.counting.countable import Counted
+from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, opened_input
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_domain
 from dpnb_columnar.errors import ConfigurationError, UsageError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.mechanisms.release import release
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.inputs import Rows
+    from dpnb_columnar.counting.countable import Rows
     from dpnb_columnar.ledger.payment import Payment
     from dpnb_columnar.mechanisms.plan import ReleasePlan
     from dpnb_columnar.model.model import Model

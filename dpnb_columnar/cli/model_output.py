@@ -12,8 +12,8 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import add_log_fields, print_line, print_warning, stage
 from dpnb_columnar.cli.output_checks import check_no_input, check_target
 from dpnb_columnar.cli.tables import print_composition
+from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import FoundDomain
-from dpnb_columnar.counting.inputs import Rows
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError
 from dpnb_columnar.mechanisms.plan import ReleasePlan

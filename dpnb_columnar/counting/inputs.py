@@ -6,19 +6,19 @@ One place where an engine is chosen. Whatever it is, the statistics are the same
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from dpnb_columnar.counting.countable import OpenedRows, Rows
 from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import FoundDomain
-    from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.rows.frames import Frame
 
@@ -31,20 +31,6 @@ class Engine(StrEnum):
 
     LOCAL = "local"
     SPARK = "spark"
-
-
-class CheckedRows(Protocol):
-    """Rows that have every column of a domain."""
-
-    def count(self) -> Statistics:
-        """Count every cell of the domain. Confidential."""
-
-
-class Rows(Protocol):
-    """Rows that can be counted in a domain."""
-
-    def check(self, domain: Domain) -> CheckedRows:
-        """Check that the rows have the domain's columns, in types that the domain can be read from. Opens no row."""
 
 
 class Input(Rows, Protocol):
@@ -60,40 +46,6 @@ class Input(Rows, Protocol):
 
     def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
         """Find the domain of the rows; see ``counting.find_domain``."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class OpenedRows:
-    """Rows that have every column of a domain, and the engine that counts them.
-
-    Attributes:
-        source: The rows, as the engine has opened them. Confidential.
-        domain: The domain to count in.
-        aggregate: Counts every cell of the domain over the source.
-    """
-
-    source: Any
-    domain: Domain
-    aggregate: Callable[[Any, Domain], Statistics]
-
-    def count(self) -> Statistics:
-        """Count every cell of the domain. Confidential."""
-        return self.aggregate(self.source, self.domain)
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Counted:
-    """Rows that have been counted before. Confidential."""
-
-    statistics: Statistics
-
-    def check(self, domain: Domain) -> Counted:
-        """Check nothing: whoever counted the rows has checked them."""
-        return self
-
-    def count(self) -> Statistics:
-        """Return the statistics. Confidential."""
-        return self.statistics
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -30,7 +30,7 @@ from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
 from dpnb_columnar.mechanisms.tuning import pooled_rows
 from dpnb_columnar.model.parameters import AttributeParameters, Normal
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size, trimmed_mean, trimmed_variance
-from dpnb_columnar.sensitivity.global_sensitivity import (
+from dpnb_columnar.sensitivity.moments import (
     deviation_sensitivity,
     mean_sensitivity,
     rounded_deviation,

@@ -1,8 +1,8 @@
 """The log-likelihood of an attribute's value within each class, defined once.
 
-Polars (``polars_terms``), SQL (``sql_terms``) and numpy (``advice``) compute the same terms from these definitions. The
-terms of one attribute are meant up to a number that all classes have in common, since probabilities do not depend on
-it.
+Polars (``polars_terms``), SQL (``scoring_query``) and numpy (``advice``) compute the same terms from these
+definitions. The terms of one attribute are meant up to a number that all classes have in common, since probabilities
+do not depend on it.
 """
 
 from __future__ import annotations

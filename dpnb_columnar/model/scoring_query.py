@@ -9,28 +9,82 @@ from functools import reduce
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
+    Number,
+    at_least,
     below,
     case,
     double,
     equal,
     integer,
     is_null,
+    lookup,
     minus,
     named,
     over,
     own_column,
+    plus,
     text,
 )
 from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
-from dpnb_columnar.dialects.rules import Kinds, category_code, check_texts, number
+from dpnb_columnar.dialects.rules import Kinds, category_code, check_texts, grid_code, number
 from dpnb_columnar.dialects.steps import Step, rows_of_table
-from dpnb_columnar.domain import Categorical, Numeric
+from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.parameters import NaiveBayes, Table
+from dpnb_columnar.model.likelihood import bin_starts, cell_terms, negligible, normal_terms
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
-from dpnb_columnar.model.sql_terms import prepared_value, terms
 from dpnb_columnar.rows.database_address import Dialect
+
+# The terms of an attribute, for values that an earlier step of the query has read.
+
+
+def prepared_value(attribute: Numeric, parameters: Normal | Histogram, value: exp.Expr) -> exp.Expr:
+    """Put a number on the attribute's scale, or find its grid code; null where it is null.
+
+    Args:
+        attribute: A numeric attribute.
+        parameters: Its parameters.
+        value: The column as ``rules.number`` reads it.
+    """
+    if isinstance(parameters, Histogram):
+        return grid_code(attribute, value)
+    lower, upper = double(float(attribute.lower)), double(float(attribute.upper))
+    small = below(exp.Abs(this=value.copy()), double(negligible(attribute)))
+    logarithm = attribute.transform is Transform.LOG1P
+    inside = exp.Ln(this=plus(double(1), value.copy())) if logarithm else value
+    scale = attribute.scale
+    ends = (double(scale.origin), double(scale.end)) if logarithm else (lower, upper)
+    return case(
+        [
+            (exp.LTE(this=value.copy(), expression=lower), ends[0].copy()),
+            (at_least(value.copy(), upper), ends[1].copy()),
+            (small, double(0)),
+        ],
+        inside,
+    )
+
+
+def terms(attribute: Attribute, parameters: AttributeParameters, value: exp.Expr) -> list[exp.Expr]:
+    """Compute the prepared value's log-likelihood within each class, up to a number common to all; null where it is."""
+    if isinstance(parameters, Normal):
+        assert isinstance(attribute, Numeric)
+        return [term.node for term in normal_terms(attribute, parameters, Number(value))]
+    if isinstance(parameters, Histogram):
+        assert isinstance(attribute, Numeric)
+        starts = [0, *bin_starts(attribute, parameters.edges)]
+        return [_bin_term(starts, row, value) for row in cell_terms(parameters)]
+    return [
+        lookup(value.copy(), [(integer(code), double(term)) for code, term in enumerate(row)])
+        for row in cell_terms(parameters)
+    ]
+
+
+def _bin_term(starts: Sequence[int], row: Sequence[float], value: exp.Expr) -> exp.Expr:
+    """Look up the term of a grid code's bin from the right, so that a bin that no code can reach is never chosen."""
+    branches = [(at_least(value.copy(), integer(start)), double(term)) for start, term in zip(starts, row, strict=True)]
+    return case(reversed(branches))
+
 
 STEP_PREFIX = "__dpnb_"
 """How the names of the steps' columns begin: where all columns of a table are returned, none may begin so."""
@@ -111,7 +165,7 @@ def _read(model: NaiveBayes, kinds: Kinds) -> Iterator[exp.Expr]:
 
 
 def _placed(model: NaiveBayes) -> Iterator[exp.Expr]:
-    """The prepared value of every attribute; see ``sql_terms.prepared_value``."""
+    """The prepared value of every attribute; see ``prepared_value``."""
     for place, parameters in enumerate(model.attributes):
         attribute, value = model.domain[parameters.attribute], _step_column(f"read_{place}")
         if isinstance(attribute, Numeric) and not isinstance(parameters, Table):

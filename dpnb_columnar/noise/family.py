@@ -18,12 +18,12 @@ class NoiseFamily(Protocol):
     """The distribution of Z in a release of f + S * Z, symmetrical about 0.
 
     Claim of every family: for all shifts |t| <= min(1, r) and scale ratios exp(-beta) <= r <= exp(beta), the privacy
-    loss between Z and t + r Z, either way round, is at most ``loss``. The caller must ensure that S is at least the
-    local sensitivity and beta-smooth (docs/privacy.md, section 5); then one release of f + S * Z costs ``loss``.
+    loss between Z and t + r Z, either way round, is at most ``cost``. The caller must ensure that S is at least the
+    local sensitivity and beta-smooth (docs/privacy.md, section 5); then one release of f + S * Z costs ``cost``.
 
     Attributes:
         name: The family's name on the command line and in the model.
-        loss: Privacy loss of one release.
+        cost: Privacy cost of one release.
         beta: Smoothness the family allows for; 0 where S has to be a constant.
         uniforms: How many uniform numbers ``magnitude`` is made of: 1 where the distribution function has an inverse
             that can be evaluated as a ball, 2 for a product of two independent variables.

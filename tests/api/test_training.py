@@ -15,7 +15,7 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Budget, Neighbours
-from dpnb_columnar.counting.inputs import Counted
+from dpnb_columnar.counting.countable import Counted
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.ledger.payment import ChargedRun, Payment, payment_for
 from dpnb_columnar.mechanisms import plan as planning

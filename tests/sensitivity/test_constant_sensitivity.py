@@ -18,8 +18,13 @@ from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size
 from dpnb_columnar.sensitivity.column import LARGEST_CODE, LARGEST_SIZE
-from dpnb_columnar.sensitivity.global_sensitivity import deviation_sensitivity, rounded_deviation
-from dpnb_columnar.sensitivity.moments import squared, squared_cells, squares_shift
+from dpnb_columnar.sensitivity.moments import (
+    deviation_sensitivity,
+    rounded_deviation,
+    squared,
+    squared_cells,
+    squares_shift,
+)
 
 Values = tuple[int, ...]
 DOMAINS = [(1, 3), (2, 4), (3, 3), (4, 3), (5, 3), (6, 2), (7, 1)]

@@ -17,8 +17,8 @@ from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.database_address import Dialect
 
 if TYPE_CHECKING:
+    from dpnb_columnar.counting.countable import Rows
     from dpnb_columnar.counting.find_domain import FoundDomain
-    from dpnb_columnar.counting.inputs import Rows
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.rows.database_address import Database
 
@@ -120,7 +120,7 @@ def _rows(
         UsageError: if no domain is named and none is carried, or if options do not go together.
         dpnb_columnar.errors.Error: if a file cannot be read.
     """
-    from dpnb_columnar.counting.inputs import Counted
+    from dpnb_columnar.counting.countable import Counted
 
     if database is None:
         total = _added(files, named)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from dpnb_columnar.counting.inputs import OpenedRows
+from dpnb_columnar.counting.countable import OpenedRows
 from dpnb_columnar.counting.query_results import statistics_of
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain

@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from dpnb_columnar.counting.countable import OpenedRows
 from dpnb_columnar.counting.engines.spark import aggregate, open_files, open_table
 from dpnb_columnar.counting.engines.spark_files import SparkFile, is_address, read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.find_domain import FoundDomain, find_domain
-from dpnb_columnar.counting.inputs import OpenedRows
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.parquet import resolve_files
