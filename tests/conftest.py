@@ -29,9 +29,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ScheduleByModule(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let what takes long begin first where the tests run in several processes."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Mark the tests of a group as slow; let what takes long begin first where there are several processes."""
+    for item in items:
+        if item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.slow)
+    yield
     if hasattr(config, "workerinput"):
         from support.scheduling import longest_first
 

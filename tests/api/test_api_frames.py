@@ -33,6 +33,7 @@ def form(request: pytest.FixtureRequest) -> Callable[[pl.DataFrame], Any]:
     return FORMS[request.param]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(random_frames(), st.sampled_from(["Table", "DataFrame", "LazyFrame"]), st.integers(1, 40))
 def test_a_frame_counts_as_a_file_of_its_rows(

@@ -28,6 +28,7 @@ def _loggers_as_before() -> Iterator[None]:
     log.setLevel(level)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_the_examples_of_this_page_run(capsys: pytest.CaptureFixture[str]) -> None:
     page = PAGE.read_text()

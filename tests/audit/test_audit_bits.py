@@ -22,6 +22,7 @@ LOSSES: dict[type[PrivacyCost], PrivacyCost] = {
 FAMILIES = [Laplace(Fraction(1, 2)), *(smooth_noise(name, LOSSES[smooth_family(name).kind]) for name in NOISE_FAMILIES)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", FAMILIES, ids=lambda noise: noise.name)
 @settings(max_examples=25, deadline=None)
 @given(

@@ -46,6 +46,7 @@ def found_in(configuration: Configuration, universe: Universe, effort: Effort = 
     return {finding.check: finding for finding in outcome.findings}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("configuration", configurations(), ids=str)
 def test_nothing_is_found_in_the_landed_code(configuration: Configuration, universe: Universe) -> None:
     outcome = attack_one(configuration, (universe,), replace(REDUCED, releases=60), 1e-6)
@@ -91,6 +92,7 @@ FAULTS: list[tuple[Plant, Configuration, Neighbours, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plant", "configuration", "relation", "check"),
     FAULTS,
@@ -111,6 +113,7 @@ def test_planted_fault_is_found_by_its_check(
     assert found[check].seen
 
 
+@pytest.mark.slow
 def test_forgotten_clipping_is_found_from_the_rows_on(monkeypatch: pytest.MonkeyPatch) -> None:
     faults.clipping_forgotten(monkeypatch)
     universe, _ = build_universe()
@@ -131,6 +134,7 @@ def test_a_row_that_stops_the_engine_is_found(monkeypatch: pytest.MonkeyPatch) -
     assert "nan" in findings[0].pair
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("times", "checks"), [(1.0, set()), (0.1, {exhaustive.NOISE})])
 def test_noise_with_a_delta_is_judged_by_its_delta(
     times: float, checks: set[str], universe: Universe, monkeypatch: pytest.MonkeyPatch

@@ -44,6 +44,7 @@ def test_every_pair_of_neighbours_is_there_once(kinds: int, rows: int) -> None:
     assert len(changed) == sum(multisets(kinds, size) * comb(kinds, 2) for size in range(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", list(Neighbours))
 def test_neighbours_differ_in_one_row(universe: Universe, relation: Neighbours) -> None:
     pairs = [pair for group in groups(universe, relation, 2, (5, 12), 3) for pair in group.pairs]

@@ -120,6 +120,7 @@ def test_a_run_that_would_pass_the_limit_opens_no_row(
     assert not Path("more.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "drawn_again"),
     [("dpnb_columnar.training.release", True), ("dpnb_columnar.cli.model_output.save_model", False)],

@@ -86,6 +86,7 @@ def kept(folder: Path) -> list[Path]:
     return sorted(folder.iterdir())
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(files=st.lists(ROWS, min_size=1, max_size=4), seen=st.sets(st.integers(0, 3)))
 def test_any_split_counts_as_all_at_once(files: Sequence[list[dict[str, object]]], seen: set[int]) -> None:
@@ -146,6 +147,7 @@ def test_places_that_are_no_folder(source: ParquetSource, tmp_path: Path, name: 
         aggregate_by_file(source, PEOPLE, tmp_path / name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", ["empty", "cut", "text", "folder", "link to nowhere"])
 def test_a_damaged_checkpoint_is_counted_anew(
     source: ParquetSource, tmp_path: Path, counted: list[str], damage: str
@@ -176,6 +178,7 @@ def test_a_damaged_checkpoint_is_counted_anew(
     assert one.read_bytes() == whole
 
 
+@pytest.mark.slow
 def test_no_flipped_bit_changes_a_count(source: ParquetSource, tmp_path: Path) -> None:
     one = ParquetSource(source.files[:1], source.types)
     expected = aggregate_by_file(one, PEOPLE, tmp_path / "kept")
@@ -289,6 +292,7 @@ checkpoints.aggregate_by_file(source, PEOPLE, Path("kept"))
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_resumed(source: ParquetSource, tmp_path: Path, counted: list[str]) -> None:
     here = Path(__file__).parent
     program = KILLED.format(paths=[str(here), str(here.parent)])

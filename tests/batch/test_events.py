@@ -148,6 +148,7 @@ def verbs() -> dict[str, Callable[[Run], Ended]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", verbs())
 def test_no_event_depends_on_a_row(verb: str, folder: Path, run: Run) -> None:
     write_people(Path("reference.parquet"))
@@ -179,6 +180,7 @@ run(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no signals to end by")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_a_signal_is_the_exit_code_of_the_last_event(number: signal.Signals, code: int, people_file: Path) -> None:

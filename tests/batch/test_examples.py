@@ -31,6 +31,7 @@ PLACE = "/srv/census"
 """Where the examples say that the data is."""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="no sqlite3, which makes the backup")
 def test_every_command_of_the_document_runs(place: Path) -> None:
     Path("census.ledger").unlink()
@@ -61,6 +62,7 @@ def test_job_shows_its_settings(place: Path, run: Run) -> None:
     assert not Path("census.model.json").exists()
 
 
+@pytest.mark.slow
 def test_cron_trains_and_scores_once_a_night(place: Path) -> None:
     lines = [line for line in Path("crontab").read_text().splitlines() if re.match(r"[0-9*]", line)]
     commands = [line.split(maxsplit=5)[5] for line in lines]
@@ -79,6 +81,7 @@ def unit(path: Path) -> configparser.ConfigParser:
     return parser
 
 
+@pytest.mark.slow
 def test_systemd_trains_once_a_night(place: Path) -> None:
     service = unit(SERVICE)["Service"]
     assert service["WorkingDirectory"] == PLACE
@@ -103,6 +106,7 @@ def test_systemd_knows_every_setting_of_the_units(tmp_path: Path) -> None:
     assert "Failed to parse" not in ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
 def test_make_trains_once_a_day_whatever_changes(place: Path) -> None:
     shell("make scored.parquet")
@@ -124,6 +128,7 @@ def assert_scored(scored: pl.DataFrame) -> None:
         assert found == (expected if name in keys else pytest.approx(expected))
 
 
+@pytest.mark.slow
 def test_dbts_model_scores_as_predict_does(place: Path) -> None:
     shell("dpnb-columnar train --config job.toml && dpnb-columnar predict --config job.toml")
     shell(blocks("sh", section("dbt"))[0])

@@ -52,6 +52,7 @@ def gaussian_delta(epsilon: mpmath.mpf, rho: mpmath.mpf) -> mpmath.mpf:
     return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(EPSILONS, DELTAS)
 def test_the_converted_rho_is_safe_for_the_gaussian_mechanism(epsilon: Fraction, delta: Fraction) -> None:
@@ -60,6 +61,7 @@ def test_the_converted_rho_is_safe_for_the_gaussian_mechanism(epsilon: Fraction,
         assert gaussian_delta(real(epsilon), real(rho)) <= real(delta)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(EPSILONS, DELTAS)
 def test_the_converted_rho_is_at_least_the_textbook_one_and_close_to_the_largest(
@@ -159,6 +161,7 @@ def request(kind: type[PrivacyCost], weight: Fraction = Fraction(1)) -> Request:
 WEIGHTS = st.lists(st.fractions(min_value=Fraction(1, 1000), max_value=1000), min_size=1, max_size=20)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(WEIGHTS, WEIGHTS, EPSILONS, DELTAS, st.sampled_from(Neighbours))
 def test_epsilons_and_deltas_add_up_exactly(
@@ -171,6 +174,7 @@ def test_epsilons_and_deltas_add_up_exactly(
     assert all(within(share.row_cost, relation.rows, share.cost) for share in shares)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(WEIGHTS, WEIGHTS, EPSILONS, DELTAS, st.sampled_from(Neighbours))
 def test_rhos_add_up_to_one_that_implies_the_budget(

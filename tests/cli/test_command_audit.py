@@ -25,6 +25,7 @@ def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "FULL", replace(REDUCED, logarithmic=True))
 
 
+@pytest.mark.slow
 def test_quick_audit_side_by_side(folder: Path, run: Run) -> None:
     ended = run(*ARGUMENTS)
     lines = ended.out.splitlines()
@@ -34,6 +35,7 @@ def test_quick_audit_side_by_side(folder: Path, run: Run) -> None:
     assert not list(folder.iterdir())
 
 
+@pytest.mark.slow
 def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None) -> None:
     run("audit", "--mechanism", "majority", "--mechanism", "histogram", "--output", "audit.json")
     document = json.loads(Path("audit.json").read_text())
@@ -55,6 +57,7 @@ def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None) -> N
         assert found["findings"] == []
 
 
+@pytest.mark.slow
 def test_broken_checks_are_named_and_end_with_1(
     folder: Path, run: Run, reduced: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,6 +90,7 @@ def test_an_existing_output_is_refused_before_any_work(folder: Path, run: Run, m
     assert Path("audit.json").read_text() == "mine"
 
 
+@pytest.mark.slow
 def test_overwrite_replaces_the_output(folder: Path, run: Run, reduced: None) -> None:
     Path("audit.json").write_text("mine")
     run(*ARGUMENTS, "--output", "audit.json", "--overwrite")

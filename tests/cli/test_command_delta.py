@@ -23,6 +23,7 @@ CONCENTRATED = [name for name in NOISE_FAMILIES if smooth_family(name).kind is C
 PURE = [name for name in NOISE_FAMILIES if smooth_family(name).kind is Pure]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("noise", [*APPROXIMATE, *CONCENTRATED])
 def test_a_model_with_a_delta_says_so_and_proves_it(noise: str, relation: str, people_file: Path, run: Run) -> None:

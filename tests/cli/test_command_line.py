@@ -63,6 +63,7 @@ def test_help_explains_every_option_and_gives_examples(path: tuple[str, ...], ru
     assert examples(text), "no example"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS, ids=" ".join)
 def test_examples_in_the_help_can_be_typed(path: tuple[str, ...], folder: Path, run: Run) -> None:
     (folder / "job.toml").write_text('[train]\ndata = "census.parquet"\n')
@@ -164,6 +165,7 @@ def test_interrupted_command_ends_with_130(people_file: Path, run: Run, monkeypa
     run("train", people_file, expected=130)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_command_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
     arguments = [sys.executable, "-m", "dpnb_columnar", "simulate", "census.parquet", "--rows", "100000000"]
@@ -193,6 +195,7 @@ def test_interrupt_while_modules_are_loaded_shows_no_traceback(tmp_path: Path) -
         assert b"commands" not in err  # before a line of ours has run, the interpreter may have its own say
 
 
+@pytest.mark.slow
 def test_warnings_of_libraries_are_not_shown(tmp_path: Path) -> None:
     program = (
         "import warnings\n"
@@ -227,6 +230,7 @@ def without_reader() -> int:
     return writing
 
 
+@pytest.mark.slow
 @needs_full_device
 @pytest.mark.parametrize("arguments", COMMANDS)
 @pytest.mark.parametrize(
@@ -250,6 +254,7 @@ def run_that_breaks(meanwhile: str, form: str) -> subprocess.CompletedProcess[st
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @needs_full_device
 @pytest.mark.parametrize(("failure", "code"), [(f"ValueError({SECRET!r})", 70), ("BusyError('wait')", 75)])
 @pytest.mark.parametrize("form", ["text", "json"])
@@ -262,6 +267,7 @@ def test_a_failure_is_one_line_where_standard_output_breaks_meanwhile(
     assert "42" not in ended.stderr
 
 
+@pytest.mark.slow
 @needs_full_device
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_the_model_stands_where_the_last_lines_cannot_be_written(form: str, people_file: Path) -> None:
@@ -275,6 +281,7 @@ def test_the_model_stands_where_the_last_lines_cannot_be_written(form: str, peop
     load_model(Path("people.model.json"))
 
 
+@pytest.mark.slow
 def test_whole_way_in_processes_of_its_own(tmp_path: Path) -> None:
     for arguments in (
         ("simulate", "census.parquet", "--rows", "3000"),

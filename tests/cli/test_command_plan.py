@@ -29,6 +29,7 @@ def test_shares_add_up_to_the_total(people_file: Path, run: Run) -> None:
     assert sum(Fraction(row[-4]) for row in rows) == Fraction(3, 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", PRIVATE)
 def test_what_is_planned_is_what_is_released(mechanism: str, people_file: Path, run: Run) -> None:
     options = ("--mechanism", mechanism, "--epsilon", "0.3", "--neighbours", "replace-one", "--weights", "3:2:1")

@@ -73,6 +73,7 @@ NO_QUERIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", NO_QUERIES)
 def test_only_one_select_is_run_in_a_duckdb_file(query: str, model_file: Path, run: Run) -> None:
     into_duckdb(Path("rows.duckdb"))
@@ -86,6 +87,7 @@ def test_only_one_select_is_run_in_a_duckdb_file(query: str, model_file: Path, r
     assert sorted(Path().iterdir()) == before
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("postgres")
 @pytest.mark.parametrize("query", NO_QUERIES)
 def test_only_one_select_is_run_by_a_postgresql_server(

@@ -23,6 +23,7 @@ def statistics(people_file: Path, run: Run) -> Path:
     return STATISTICS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("suffix", [".json", ".parquet"])
 def test_train_is_aggregate_and_release(mechanism: str, suffix: str, people_file: Path, run: Run) -> None:

@@ -77,6 +77,7 @@ def test_shards_of_any_origin_add_up_once(trained: bytes, run: Run, people_file:
     assert "count twice" in twice.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "remedy"),
     [

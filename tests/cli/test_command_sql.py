@@ -93,6 +93,7 @@ def test_what_columns_hold_is_read_from_the_file_alike(model_file: Path, people_
     assert "'inf'" not in run("sql", model_file, "--dialect", "postgres", "--like", people_file).out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "told"),
     [

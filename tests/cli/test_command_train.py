@@ -121,6 +121,7 @@ def test_mechanism_without_privacy_says_so(people_file: Path, run: Run) -> None:
     assert document()["guarantee"]["epsilon"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", PRIVATE)
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_options_reach_the_guarantee(mechanism: str, relation: str, people_file: Path, run: Run) -> None:
@@ -143,6 +144,7 @@ def test_noise_and_weights_reach_the_guarantee(people_file: Path, run: Run) -> N
 # Epsilon: the option's, else the entry's, else 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("entry", "typed", "used"),
     [(None, None, "1"), (ENTRY, None, "0.25"), (ENTRY, "2", "2"), (None, "1e-1", "0.1"), (None, " 1/3 ", "1/3")],

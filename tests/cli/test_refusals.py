@@ -12,6 +12,7 @@ from support.refusal_cases import DATA, DECLARATIONS, FILE, OPTIONS, REFUSALS
 from support.running import Run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSALS)
 def test_train_refuses(name: str, folder: Path, run: Run) -> None:
     refusal = REFUSALS[name]
@@ -30,6 +31,7 @@ TAKEN_ALIKE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("verb", "name"), [(verb, name) for verb, names in TAKEN_ALIKE.items() for name in names])
 def test_other_verbs_that_take_data_refuse_it_alike(verb: str, name: str, folder: Path, run: Run) -> None:
     refusal = REFUSALS[name]
@@ -46,6 +48,7 @@ def test_plan_refuses_the_same_options(name: str, people_file: Path, run: Run) -
     assert told in run("plan", people_file, *refusal.arguments, expected=64).err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in OPTIONS if not name.startswith("data set")])
 def test_release_refuses_the_same_options(name: str, people_file: Path, run: Run) -> None:
     run("aggregate", people_file)
@@ -55,6 +58,7 @@ def test_release_refuses_the_same_options(name: str, people_file: Path, run: Run
     assert refusal.told[0] in ended.err
 
 
+@pytest.mark.slow
 def test_every_message_is_one_for_people(folder: Path, run: Run) -> None:
     """No class names, no reprs of ours, no Rust: the first line says whose message it is."""
     for name, refusal in REFUSALS.items():
@@ -81,6 +85,7 @@ UNSUITABLE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", UNSUITABLE)
 def test_check_refuses_what_train_must_not_tell(name: str, folder: Path, run: Run) -> None:
     columns, told = UNSUITABLE[name]

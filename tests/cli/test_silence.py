@@ -29,6 +29,7 @@ def test_train_prints_public_facts_alone(rows: str, folder: Path, run: Run) -> N
     assert (ended.out, ended.err) == (TRAINED, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("verb", ["train", "plan"])
 def test_text_does_not_depend_on_rows(verb: str, mechanism: str, folder: Path, run: Run) -> None:

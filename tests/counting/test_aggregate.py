@@ -59,6 +59,7 @@ CONDITIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_conditions(tmp_path: Path, condition: str) -> None:
     attributes = {"x": {"lower": 0, "upper": 10, "step": 1}}
@@ -70,6 +71,7 @@ def test_conditions(tmp_path: Path, condition: str) -> None:
 # Domains of every shape.
 
 
+@pytest.mark.slow
 def test_more_attributes_than_one_pass_takes(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     names = [f"c{position}" for position in range(65)]
@@ -89,6 +91,7 @@ def test_many_values(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "attributes",
     [NUMERIC_BODIES, CATEGORICAL_BODIES, NUMERIC_BODIES | CATEGORICAL_BODIES],
@@ -108,6 +111,7 @@ ODD_NAMES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_column_names(tmp_path: Path, name: str) -> None:
     quoted = '"' + name.replace('"', '""') + '"'

@@ -84,6 +84,7 @@ VALUES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NUMERIC_COLUMNS)
 @pytest.mark.parametrize(
     "bounds",
@@ -99,6 +100,7 @@ def test_numeric_columns(tmp_path: Path, name: str, bounds: Document) -> None:
     check(tmp_path, labelled(x=COLUMNS[name]), {"label": LABEL, "attributes": {"x": bounds}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COLUMNS)
 def test_categorical_columns(tmp_path: Path, name: str) -> None:
     table = labelled(x=COLUMNS[name])
@@ -113,6 +115,7 @@ def test_categorical_columns(tmp_path: Path, name: str) -> None:
         check(tmp_path, table, {"label": LABEL, "attributes": {"x": body}})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COLUMNS)
 def test_labels_of_every_kind(tmp_path: Path, name: str) -> None:
     column = COLUMNS[name]

@@ -23,6 +23,7 @@ def with_type(table: pa.Table, name: str, type_: pa.DataType) -> pa.Table:
     return table.set_column(table.column_names.index(name), name, table[name].cast(type_))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "tables",
     [
@@ -75,6 +76,7 @@ def test_enums_of_different_files(tmp_path: Path) -> None:
         assert counts_of(aggregate(source, domain)) == {(None, 0, 0): 3, ("x", 0, 0): 3}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["a[1]", "[", "a*", "a?", "a]b", "{x,y}", "it's", 'a"b', "a b", "日本", "a;b", "x%20y", "age=7", "a#b"]
 )
@@ -159,6 +161,7 @@ for file in sys.argv[1:]:
 BLOCK_ROWS, FEW_BLOCKS, MANY_BLOCKS = 250_000, 20, 44  # few enough to be quick, enough to fill every buffer
 
 
+@pytest.mark.slow
 def test_memory_does_not_follow_rows(tmp_path: Path) -> None:
     """6 million rows more, of 56 bytes: held in memory they would be 320 MiB."""
     random = np.random.default_rng(1)

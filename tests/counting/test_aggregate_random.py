@@ -11,6 +11,7 @@ from support.random_tables import frames
 from support.rows_in_python import Document
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(frames(), st.integers(1, 5), st.sampled_from(WRITERS))
 def test_random_frames(

@@ -28,7 +28,7 @@ def postgres_connection(postgres: PostgresServer) -> Iterator[Any]:
 
 LIGHT = ["duckdb", "sqlite"]
 QUICK = [*LIGHT, pytest.param("postgres", marks=pytest.mark.xdist_group("postgres"))]
-ALL = [*QUICK, pytest.param("spark", marks=[pytest.mark.slow, pytest.mark.xdist_group("spark")])]
+ALL = [*QUICK, pytest.param("spark", marks=pytest.mark.xdist_group("spark"))]
 
 
 @pytest.fixture(params=ALL)

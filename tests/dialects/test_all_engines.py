@@ -70,6 +70,7 @@ def check_queries(frame: Frame, folder: Path, engines: Sequence[Engine]) -> None
         assert counts_of(statistics_of(domain, engine.run(query))) == expected, f"{engine.dialect}\n{query}"
 
 
+@pytest.mark.slow
 @settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
 @given(frames())
 def test_engines_of_this_process(tmp_path_factory: pytest.TempPathFactory, frame: Frame) -> None:
@@ -92,7 +93,6 @@ def test_postgres_as_well(tmp_path_factory: pytest.TempPathFactory, postgres_con
     check()
 
 
-@pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_spark_as_well(tmp_path_factory: pytest.TempPathFactory, usual_spark: Any) -> None:
     """Few examples of several files each, in the engine and by the query: each costs Spark a second."""

@@ -68,6 +68,7 @@ def hostile_model(name: str) -> Model:
     return model_of(replace(domain, name=name), [table, histogram_of("n", [0, 50, 101], [0.5, 0.5], [0.3, 0.7])])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", Dialect)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_names_and_values_stay_names_and_values(name: str, dialect: Dialect) -> None:

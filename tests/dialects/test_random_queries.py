@@ -26,6 +26,7 @@ RELAXED = settings(max_examples=60, deadline=None, suppress_health_check=list(He
 ENGINES = {"duckdb": DuckDB, "sqlite": lambda folder: SQLite()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 @RELAXED
 @given(frame=frames())
@@ -37,6 +38,7 @@ def test_random_tables_are_counted_alike(
     check(ENGINES[name](folder), folder, tables[0], read_domain("test", document, "test"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 @RELAXED
 @given(case=models_and_rows(), known=st.booleans())

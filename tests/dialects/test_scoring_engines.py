@@ -51,6 +51,7 @@ def test_odd_rows(engine: Engine, known: bool) -> None:
     assert compare(engine, MIXED, table, kinds_of(table) if known else {}) <= CLOSE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_every_mechanism(engine: Engine, name: str) -> None:
     job = DOMAIN.attributes[2].name
@@ -81,6 +82,7 @@ TYPED = {
 VALUES = ["1", "2", "-1", "0", "true", "false", "1.50", "-0.50", "2.00", "it's", "2018-12-31", "0001-01-01", "x"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["drop", "category"])
 @pytest.mark.parametrize("name", TYPED)
 def test_categories_of_every_type(engine: Engine, name: str, missing: str) -> None:
@@ -120,6 +122,7 @@ def test_numbers_of_every_type(engine: Engine, name: str) -> None:
     assert compare(engine, model, table, kinds_of(table)) <= CLOSE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("means", "deviations"),
     [
@@ -174,6 +177,7 @@ def test_columns_come_in_the_documented_order(engine: Engine, keys: list[str]) -
 TAKEN = ["total", "largest", "weight_0", "joint_1", "read_0", "VALUE_0", "row", "source", "kept_0", "rows_read"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_column_may_be_called_as_a_step_might_be(quick_engine: Engine, name: str) -> None:
     """It comes along as it is, and scores are those of the table without it."""

@@ -47,6 +47,7 @@ CONDITIONS = [
 TENTHS = {"lower": 0, "upper": 9, "step": 1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [[], ["999999", "NIU", "99", "", "40.5"]], ids=["", "missing values"])
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_conditions(quick_engine: Engine, tmp_path: Path, condition: str, missing: list[str]) -> None:
@@ -54,6 +55,7 @@ def test_conditions(quick_engine: Engine, tmp_path: Path, condition: str, missin
     check(quick_engine, tmp_path, PEOPLE, declared({"label": label, "attributes": {"x": TENTHS}}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("half", [0, 1])
 def test_conditions_of_conditions(engine: Engine, tmp_path: Path, half: int) -> None:
     condition = " OR ".join(f"({first} AND NOT ({second}))" for first, second in pairwise(CONDITIONS[half::2]))
@@ -61,6 +63,7 @@ def test_conditions_of_conditions(engine: Engine, tmp_path: Path, half: int) -> 
     check(engine, tmp_path, PEOPLE, declared({"label": label, "attributes": {"x": TENTHS}}))
 
 
+@pytest.mark.slow
 def test_the_longest_conditions(light_engine: Engine) -> None:
     """A list of constants as long as a condition may be counts as the same list without repetitions."""
     light_engine.load(PEOPLE)
@@ -97,6 +100,7 @@ VALUES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("missing", ["drop", "category"])
 def test_categories_and_labels_of_every_type(engine: Engine, tmp_path: Path, name: str, missing: str) -> None:
@@ -109,6 +113,7 @@ def test_categories_and_labels_of_every_type(engine: Engine, tmp_path: Path, nam
     check(engine, tmp_path, table, declared({"label": label, "attributes": {"x": TENTHS}}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in COLUMNS if name not in ("text", "date")])
 @pytest.mark.parametrize(
     "bounds",
@@ -125,6 +130,7 @@ def test_numbers_of_every_type(engine: Engine, tmp_path: Path, name: str, bounds
     check(engine, tmp_path, labelled(x=COLUMNS[name]), domain)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lower", "upper", "step"),
     [

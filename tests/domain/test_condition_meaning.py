@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -209,6 +210,7 @@ ROWS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(TREES, st.randoms(use_true_random=False), st.lists(ROWS, min_size=5, max_size=20))
 def test_text_means_what_the_tree_means(tree: Tree, random: Random, rows: list[Row]) -> None:

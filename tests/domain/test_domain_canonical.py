@@ -8,6 +8,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from support.domain_cases import CENSUS, census
 from support.domain_strategies import declarations
@@ -16,6 +17,7 @@ from dpnb_columnar.domain import Declaration, digest, document_of, read_declarat
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(declarations())
 def test_canonical_declaration_describes_the_domain(domain: Declaration) -> None:

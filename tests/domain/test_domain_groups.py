@@ -175,6 +175,7 @@ def test_groups_of_a_label() -> None:
         read_domain("x", {"label": condition, "attributes": attributes}, "x")
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(declarations())
 def test_toml_is_read_back_as_the_same_domain(domain: Declaration) -> None:
@@ -206,6 +207,7 @@ def test_a_model_of_groups_predicts_what_one_of_the_groups_names_would(folder: P
     assert scores[0]["skipped"].max() == 0
 
 
+@pytest.mark.slow
 def test_engines_count_groups_of_real_data_alike(tmp_path: Path) -> None:
     file = prepared("adult", tmp_path)
     schools = {**dict.fromkeys(["10th", "11th", "12th"], "school"), **dict.fromkeys(["Masters", "Doctorate"], "degree")}

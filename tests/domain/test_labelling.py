@@ -133,6 +133,7 @@ def test_columns_of_a_condition_may_be_read_by_another() -> None:
         labelled(first, "INCWAGE > 3000 AND AGE > 5")
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(declarations(), st.data())
 def test_labelled_domains_are_declarations_without_fault(domain: Declaration, data: st.DataObject) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dpnb_columnar.sklearn import SmoothNaiveBayes
@@ -20,6 +21,7 @@ CONFIGURATIONS = [
 ]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(CONFIGURATIONS)
 def test_scikit_learns_checks(estimator: SmoothNaiveBayes, check: Callable[[SmoothNaiveBayes], None]) -> None:
     check(estimator)

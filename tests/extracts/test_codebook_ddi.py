@@ -37,6 +37,7 @@ def refused(path: Path) -> str:
     return message.removeprefix(f"{path}: ")
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 @given(book=codebooks())
 def test_any_codebook_is_read_as_written(book: Codebook, tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ codes = { 1 = "Male", 2 = "Female" }
 """
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 @given(book=codebooks())
 def test_any_codebook_is_read_as_written(book: Codebook, tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ def bounds(made: Attribute | str) -> tuple[Fraction, Fraction, Fraction]:
     return made.lower, made.upper, made.step
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(book=codebooks())
 def test_any_codebook_makes_a_domain_that_can_be_declared(book: Codebook) -> None:

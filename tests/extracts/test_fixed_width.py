@@ -100,6 +100,7 @@ def extracts(draw: st.DrawFn) -> tuple[Codebook, list[str]]:
     return book, lines
 
 
+@pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(extracts(), st.sampled_from(["\n", "\r\n"]), st.integers(1, 200))
 def test_any_extract_in_blocks_of_any_size(extract: tuple[Codebook, list[str]], end: str, size: int) -> None:

@@ -71,6 +71,7 @@ def test_households_are_carried_down(folder: Path, run: Run) -> None:
     assert frame["RECTYPE"].unique().to_list() == ["P"]
 
 
+@pytest.mark.slow
 def test_all_states_together(folder: Path, run: Run) -> None:
     archives = [ACS / f"csv_p{state}.zip" for state in STATES]
     frame = ingested(run, *archives)

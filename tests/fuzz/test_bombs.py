@@ -233,6 +233,7 @@ BOMBS: tuple[Callable[[Path], Bomb], ...] = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bomb", BOMBS, ids=lambda bomb: bomb.__name__)
 def test_bomb_is_refused(folder: Path, bomb: Callable[[Path], Bomb]) -> None:
     command, code, words = bomb(folder)

@@ -22,6 +22,7 @@ def fuzzer() -> Iterator[Fuzzer]:
         yield found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", range(len(READERS)), ids=[reader.file for reader in READERS])
 def test_reader_takes_or_refuses_every_file(place: int, fuzzer: Fuzzer) -> None:
     @settings(max_examples=INPUTS, deadline=None)

@@ -53,6 +53,7 @@ def test_from_the_first_concentrated_release_on_rhos_add_up(
     assert total == Spent(history.epsilon, history.delta, first + sum(costs, Fraction(0)))
 
 
+@pytest.mark.slow
 @given(st.lists(SUMMED, max_size=5), RHOS, st.builds(Approximate, EPSILONS, DELTAS))
 def test_no_approximate_release_follows_a_concentrated_one(
     before: list[PrivacyCost], rho: Fraction, late: Approximate
@@ -138,6 +139,7 @@ def gaussian_delta(epsilon: mpmath.mpf, rho: mpmath.mpf) -> mpmath.mpf:
     return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(LIMITS, st.fractions(0, 1), st.fractions(0, 1), st.integers(1, 50))
 def test_the_worst_mechanisms_of_a_full_account_lose_no_more_than_its_limit(
@@ -166,6 +168,7 @@ def test_the_worst_mechanisms_of_a_full_account_lose_no_more_than_its_limit(
 # --- what remains -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(LIMITS, st.lists(LOSSES, max_size=4))
 def test_what_remains_is_admitted_and_hardly_more_is(limit: Approximate, losses: list[PrivacyCost]) -> None:

@@ -241,6 +241,7 @@ def test_a_file_that_was_cut_short_is_damaged(size: int) -> None:
         use(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "value",
     [b"x" * 10, 3.5, "9" * 5000, "1e999999999", "1/0", "-1", "nan", "[" * 100_000, "x" * 2**20, "\0", None],

@@ -51,6 +51,7 @@ with Ledger(path) as ledger:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("runs", ["of their own", "the same"])
 def test_ten_processes_race_for_a_budget_that_admits_three(runs: str, tmp_path: Path) -> None:
     path = new_ledger(tmp_path / "x.ledger")
@@ -82,6 +83,7 @@ sys.exit(exit_code(["ledger", "init", str(path), "--dataset", sys.argv[2], "--ep
 """
 
 
+@pytest.mark.slow
 def test_processes_that_make_one_ledger_all_get_their_account(tmp_path: Path) -> None:
     path, start = tmp_path / "x.ledger", tmp_path / "start"
     processes = [started(OPENER, path, name, str(start)) for name in "abcd"]
@@ -158,6 +160,7 @@ with Ledger(path) as ledger:
 """
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_was_told_is_on_disk(tmp_path: Path) -> None:
     path = new_ledger(tmp_path / "x.ledger", Approximate(Fraction(1000), Fraction(0)))
     chance = random.Random(7)

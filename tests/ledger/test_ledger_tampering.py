@@ -39,6 +39,7 @@ def test_an_empty_ledger_is_sound(tmp_path: Path) -> None:
         assert (ledger.verify().entries, ledger.verify(ORIGIN).head) == (0, ORIGIN)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", COLUMNS)
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_change_of_any_column_of_any_entry_is_found_where_it_was_made(

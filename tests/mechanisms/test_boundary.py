@@ -104,6 +104,7 @@ def neighbouring(draw: st.DrawFn, relation: Neighbours) -> tuple[list[Row], list
     return data, [*data[:place], changed, *data[place + 1 :]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(
     ("mechanism", "noise"), [("smooth", "cauchy"), ("paper", "polyplace"), *((name, None) for name in PRIVATE)]

@@ -50,6 +50,7 @@ def test_every_mechanism_s_model_survives_both_formats(model: Model, tmp_path: P
     check_round_trip(model, tmp_path)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(models())
 def test_random_models_survive_both_formats(tmp_path_factory: pytest.TempPathFactory, model: Model) -> None:

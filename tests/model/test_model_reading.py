@@ -217,6 +217,7 @@ def mutations(draw: st.DrawFn) -> Any:
     return document
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(mutations())
 def test_a_changed_document_is_read_or_refused(document: Any) -> None:
@@ -225,6 +226,7 @@ def test_a_changed_document_is_read_or_refused(document: Any) -> None:
         assert from_document(json.loads(to_json(to_document(model))), "model.json") == model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: ".".join(map(str, place)))
 def test_a_value_missing_anywhere_is_refused_or_read(place: Place, tmp_path: Path) -> None:
     path = tmp_path / "model.json"

@@ -180,6 +180,7 @@ def test_any_class_name_is_a_column_name() -> None:
     assert found.row(0)[1:5] == pytest.approx([0.1, 0.2, 0.3, 0.4])
 
 
+@pytest.mark.slow
 def test_a_thousand_classes() -> None:
     """What a query of so many costs grows with them, not with their square."""
     classes = [f"class {number}" for number in range(1000)]

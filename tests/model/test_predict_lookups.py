@@ -109,6 +109,7 @@ def test_every_kind_of_attribute_in_every_type_of_whole_numbers(type_: Any) -> N
     assert found[SKIPPED].n_unique() > 1
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=150, deadline=None)
 def test_any_numeric_attribute_in_any_type_of_whole_numbers(data: st.DataObject) -> None:

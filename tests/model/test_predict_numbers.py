@@ -43,6 +43,7 @@ def check_against_reference(model: Model, rows: Sequence[Mapping[str, Any]]) -> 
     return worst
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(models_and_rows())
 def test_random_models_agree_with_the_definition(case: tuple[Model, list[dict[str, Any]]]) -> None:

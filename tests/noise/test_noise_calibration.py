@@ -106,6 +106,7 @@ def test_the_worst_divergence_is_delta_and_less_noise_exceeds_it(family: NoiseFa
     assert worst_hockey_stick(family, epsilon, 0.99) > delta * 1.002
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     st.sampled_from([Gaussian, ApproximateLaplace]),

@@ -90,6 +90,7 @@ def test_survival_is_the_integral_of_the_density(family: NoiseFamily) -> None:
         assert mass == pytest.approx(float(found[0]), rel=1e-5 if family.name == "polyplace" else 1e-8, abs=1e-15)
 
 
+@pytest.mark.slow
 @every(ONE_UNIFORM)
 @settings(deadline=None, max_examples=50)
 @given(st.floats(1e-12, 1 - 1e-9))
@@ -142,6 +143,7 @@ def test_the_ball_of_students_inverse_holds_what_mpmath_finds(degrees: str, firs
         assert low <= 0 or survival(low) > uniform
 
 
+@pytest.mark.slow
 @every(DRAWN)
 def test_the_sampler_draws_this_distribution_and_no_other(family: NoiseFamily) -> None:
     """Kolmogorov and Smirnov accept the true scale and reject 0.9 and 1.1 times it; signs are a fair coin's."""

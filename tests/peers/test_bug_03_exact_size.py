@@ -117,6 +117,7 @@ def exact_counts(frame: pl.DataFrame) -> set[float]:
     return {frame.height, *frame["income"].value_counts()["count"].to_list()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_bug_03_no_file_holds_an_exact_count(mechanism: str, folder: Path, run: Run) -> None:
     frame = people(ROWS)

@@ -61,6 +61,7 @@ def shape(value: object) -> Any:
     return None if isinstance(value, float | int) and not isinstance(value, bool) else value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_bug_04_a_model_has_the_declared_classes_and_categories(mechanism: str, tmp_path: Path) -> None:
     """The same keys, lengths, domain and guarantee from any rows, as long as the released class counts are the same."""

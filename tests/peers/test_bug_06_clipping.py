@@ -42,6 +42,7 @@ def rows(kind: str) -> tuple[pl.DataFrame, ...]:
     return tuple(frame.with_columns(age=pl.Series(found, dtype=dtype)) for found in (ages, clipped))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FAR)
 def test_bug_06_rows_beyond_the_bounds_count_as_the_bounds(kind: str, tmp_path: Path) -> None:
     raw, clipped = rows(kind)

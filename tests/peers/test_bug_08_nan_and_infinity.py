@@ -61,6 +61,7 @@ def by_hand(meanings: list[int | None]) -> pl.DataFrame:
     return frame.with_columns(age=frame["age"].scatter(places, ages)).drop_nulls()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SPECIAL)
 def test_bug_08_nan_is_missing_and_infinity_is_the_bound(kind: str, tmp_path: Path) -> None:
     dtype, values, meanings = SPECIAL[kind]

@@ -55,6 +55,7 @@ def trained(run: Run, file: Path, *arguments: object) -> Callable[[], str]:
     return train
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", PRIVATE)
 def test_bug_10_no_two_models_of_the_same_rows_are_alike(mechanism: str, people_file: Path, run: Run) -> None:
     """Also where the program that calls has seeded its own generators. (Little epsilon: two counts of much noise come

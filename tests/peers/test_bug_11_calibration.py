@@ -102,6 +102,7 @@ def distance(one: str, two: str) -> float:
 ALL = (*NOISE_FAMILIES, "laplace of counts")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_bug_11_every_sampler_draws_its_own_distribution(name: str) -> None:
     assert p_value(sample_of(name), name) > SURE

@@ -179,6 +179,7 @@ def moments_of(noise: str) -> tuple[NoiseFamily, Any]:
     return family, np.array(drawn)
 
 
+@pytest.mark.slow
 @every_noise()
 def test_bug_12_released_moments_follow_their_family(noise: str) -> None:
     family, drawn = moments_of(noise)

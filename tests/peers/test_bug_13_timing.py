@@ -32,6 +32,7 @@ def test_bug_13_side_channels_are_declared_out_of_scope(page: str) -> None:
     assert "time" in section
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", PRIVATE)
 @pytest.mark.parametrize("suffix", ["json", "parquet"])
 def test_bug_13_train_tells_no_time(

@@ -91,6 +91,7 @@ def test_a_small_session_from_its_rows_to_the_document(installed: None, tmp_path
     assert (document.read_text(), figure.read_bytes()) == (once, drawn)
 
 
+@pytest.mark.slow
 def test_a_stopped_session_goes_on_where_it_was(installed: None, tmp_path: Path) -> None:
     session = ("-m", "benchmarks", "--only", "search", "--rows", 20, "--turns", 1)
     assert "[1/1] search" in python(*session, folder=tmp_path).stderr
@@ -104,6 +105,7 @@ def test_a_stopped_session_goes_on_where_it_was(installed: None, tmp_path: Path)
     assert again.select(described).equals(whole.select(described))
 
 
+@pytest.mark.slow
 def test_a_session_that_is_ended_leaves_its_runs_alone(installed: None, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks", "--only", "search", "--rows", "20", "--data", "rows"]
     environment = os.environ | {"PYTHONPATH": str(processes.ROOT)}
@@ -285,6 +287,7 @@ def test_floats_and_integers_are_the_same_rows(tmp_path: Path) -> None:
             assert np.array_equal(one.counts, other.counts)
 
 
+@pytest.mark.slow
 def test_scikit_learn_writes_the_columns_that_predict_writes(census: Path, tmp_path: Path) -> None:
     pytest.importorskip("sklearn", reason="pip install '.[benchmark]'")
     theirs = ("-m", "benchmarks.contenders.scikit_learn")

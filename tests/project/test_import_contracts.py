@@ -48,6 +48,7 @@ def test_contracts_are_kept() -> None:
     assert " 0 broken" in ended.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "line"),
     [

@@ -22,7 +22,7 @@ DEVELOPMENT = {"pytest", "hypothesis", "mpmath", "ruff", "mypy", "build", "hatch
 VERSION = f"dpnb-columnar {dpnb_columnar.__version__}\n"
 
 # One process builds and installs; other workers would do all of it again.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("packaging")]
+pytestmark = pytest.mark.xdist_group("packaging")
 
 
 def run(*command: str | Path, folder: Path) -> str:

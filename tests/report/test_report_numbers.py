@@ -30,6 +30,7 @@ def told(rows: list[Row]) -> str:
     return "{:.3f} ± {:.3f}".format(*by_hand(rows))
 
 
+@pytest.mark.slow
 def test_accuracy_tables(whole: Page, rows: list[Row]) -> None:
     tables = whole.tables("adult")
     assert list(tables) == ["ε-differential privacy", "(ε, δ), δ = 1/n", "(ε, δ), δ = 1/n²"]

@@ -62,6 +62,7 @@ def column(attribute: Attribute, type_: pl.DataType) -> pl.Series:
     return pl.Series("x", [None, *inside], dtype=type_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_", TYPES.values(), ids=TYPES)
 @settings(max_examples=60, deadline=None)
 @given(attribute=numeric() | categorical())

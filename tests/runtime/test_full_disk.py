@@ -66,6 +66,7 @@ def arguments_of(verb: str, place: Path) -> tuple[list[str], Path]:
     return [str(output) if word.startswith("OUT") else word for word in VERBS[verb]], output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pages", [0, 1])  # none for the lock; none but for the lock
 @pytest.mark.parametrize("overwrite", [False, True])
 @pytest.mark.parametrize("verb", VERBS)
@@ -83,6 +84,7 @@ def test_a_full_disk(verb: str, overwrite: bool, pages: int, disk: Path, run: Ru
     run(*arguments, *(["--overwrite"] if overwrite else []))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.usefixtures("inputs")
 def test_a_read_only_file_system(verb: str, disk: Path, run: Run) -> None:
@@ -92,6 +94,7 @@ def test_a_read_only_file_system(verb: str, disk: Path, run: Run) -> None:
     assert list(disk.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.usefixtures("inputs")
 def test_a_limit_on_the_size_of_files(verb: str, folder: Path) -> None:
@@ -129,6 +132,7 @@ def test_a_folder_that_one_may_not_write_to(run: Run, monkeypatch: pytest.Monkey
         monkeypatch.undo()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pages", [0, 1, 3])
 @pytest.mark.usefixtures("inputs")
 def test_a_full_disk_for_checkpoints(pages: int, disk: Path, folder: Path, run: Run) -> None:

@@ -118,6 +118,7 @@ def many_people(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize("order", ["polars first", "polars later"])
 def test_rows_are_not_written_to_disk(tmp_path: Path, order: str) -> None:
@@ -125,18 +126,21 @@ def test_rows_are_not_written_to_disk(tmp_path: Path, order: str) -> None:
     assert spilled(QUERY, tmp_path, "default", order, "kept") == 0
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize("door", ["train", "aggregate a lazy frame", "predict", "estimator", "diagnose"])
 def test_no_door_of_the_python_interface_lets_polars_spill(door: str, many_people: Path) -> None:
     assert spilled(DOORS, many_people, door, POLARS_OOC_MEMORY_BUDGET_MB="0") == 0
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.parametrize("door", ["aggregate a lazy frame", "predict"])
 def test_the_doors_would_let_polars_spill_without_protection(door: str, many_people: Path) -> None:
     assert spilled(DOORS, many_people, door, "unprotected", POLARS_OOC_MEMORY_BUDGET_MB="0") > 0
 
 
+@pytest.mark.slow
 def test_a_folder_that_the_curator_names_is_used(tmp_path: Path) -> None:
     (tmp_path / "spilled").mkdir()
     assert spilled(QUERY, tmp_path, "kept", POLARS_OOC_SPILL_DIR=str(tmp_path / "spilled")) > 0

@@ -102,6 +102,7 @@ def names_of(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
 @pytest.mark.parametrize("work", WORKS)
 def test_a_signal_ends_a_run_in_whatever_it_is_doing(work: str, number: signal.Signals, tmp_path: Path) -> None:
@@ -114,6 +115,7 @@ def test_a_signal_ends_a_run_in_whatever_it_is_doing(work: str, number: signal.S
     assert names_of(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", ["polars", "duckdb", "deaf"])
 def test_a_second_signal_ends_it_without_waiting(work: str, tmp_path: Path) -> None:
     with started(tmp_path, work) as process:
@@ -125,6 +127,7 @@ def test_a_second_signal_ends_it_without_waiting(work: str, tmp_path: Path) -> N
     assert names_of(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_an_interrupt_that_was_ignored_stays_ignored(tmp_path: Path) -> None:
     """As in what cron and a shell's background start."""
 
@@ -143,6 +146,7 @@ def test_an_interrupt_that_was_ignored_stays_ignored(tmp_path: Path) -> None:
     assert names_of(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_the_cursor_of_a_terminal_is_shown_again(tmp_path: Path) -> None:
     """Progress is drawn in the meantime, and hides it."""
     controller, terminal = pty.openpty()
@@ -173,6 +177,7 @@ def test_a_command_in_this_process_leaves_signals_alone(capsys: pytest.CaptureFi
     assert signal.set_wakeup_fd(-1) == -1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", ["duckdb", "deaf"])
 def test_a_run_that_ends_at_once_writes_its_final_output(work: str, tmp_path: Path) -> None:
     program = PROGRAM.replace(

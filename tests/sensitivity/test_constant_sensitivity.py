@@ -86,6 +86,7 @@ def test_a_deviations_sensitivity_covers_its_rounding_and_hardly_more(size: int,
     assert moved <= moment.sensitivity(size, cells) <= worst + 2 * unit
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(
     st.sampled_from([8, 9, 1000, 10**10, LARGEST_SIZE]),

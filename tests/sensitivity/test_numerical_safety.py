@@ -173,6 +173,7 @@ def sample_of(klass: int, size: int, last: int) -> RunLengthColumn:
 SIZES = [[8, 8, 8, 8], [ROWS, ROWS, ROWS, ROWS], [ROWS + 1, 0, -(10**9), ROWS - 1], [2**53, 2**45, 2**45 + 1, 10**40]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", NOISE_FAMILIES)
 @pytest.mark.parametrize("sizes", SIZES, ids=str)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1), Fraction(1000)], ids=str)
@@ -202,6 +203,7 @@ def test_every_location_is_exact_and_every_scale_encloses_its_bound(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [Fraction(1, 1000), Fraction(1000)], ids=str)
 @pytest.mark.parametrize(
     ("mechanism", "noise"),
@@ -269,12 +271,14 @@ class Answers:
         return answer if grid_bits else Fraction(math.floor(answer))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [name for name, mechanism in MECHANISMS.items() if mechanism.private])
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_one_answer_to_everything_gives_a_usable_model(mechanism: str, answer: str, tmp_path: Path) -> None:
     check_usable(plan_and_release(STATISTICS, Budget(Fraction(1)), mechanism, draw=Answers([answer])), tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [name for name, mechanism in MECHANISMS.items() if mechanism.private])
 @settings(max_examples=25, deadline=None)
 @given(answers=st.lists(st.sampled_from(ANSWERS), min_size=2, max_size=30))

@@ -135,6 +135,7 @@ def true_smooth_sensitivity(values: Values, local: dict[Values, Fraction], beta:
 SMALL = [(5, 4, 0), (5, 4, 1), (6, 3, 1), (6, 3, 2), (7, 3, 1), (7, 3, 2), (4, 5, 1), (7, 2, 3)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "cells", "trim"), SMALL)
 @pytest.mark.parametrize("beta", [0.05, 0.3, 1.0])
 def test_mean_sensitivity_equals_the_definition(size: int, cells: int, trim: int, beta: float) -> None:
@@ -144,6 +145,7 @@ def test_mean_sensitivity_equals_the_definition(size: int, cells: int, trim: int
         assert found == pytest.approx(true_smooth_sensitivity(values, local, beta), rel=1e-9), values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "cells", "trim"), [case for case in SMALL if case[0] - 2 * case[2] >= 2])
 @pytest.mark.parametrize("beta", [0.05, 0.3, 1.0])
 def test_variance_bound_is_valid_and_smooth(size: int, cells: int, trim: int, beta: float) -> None:
@@ -201,6 +203,7 @@ def trimmed_columns(draw: st.DrawFn) -> tuple[Values, int, int]:
     return values, cells, draw(st.integers(0, (len(values) - 2) // 2))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(trimmed_columns(), st.sampled_from([0.003, 0.02, 0.1, 0.5, 2.0]))
 def test_searches_agree_with_the_slow_loops(case: tuple[Values, int, int], beta: float) -> None:
@@ -248,6 +251,7 @@ def every_step_variance_bound(column: RunLengthColumn, trim: int, cells: int, be
     return best / window**2 / (window - 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(tuned_columns())
 def test_the_variance_search_misses_no_step_at_the_tuning_of_a_release(
@@ -258,6 +262,7 @@ def test_the_variance_search_misses_no_step_at_the_tuning_of_a_release(
     assert variance_smooth_bound(column, cut, cells, beta) == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(tuned_columns(), st.data())
 def test_both_are_smooth_at_the_tuning_of_a_release(
@@ -279,6 +284,7 @@ def test_nearly_constant_columns_are_as_smooth_as_any() -> None:
     assert abs(math.log(here / there)) <= 0.003
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(trimmed_columns(), st.data(), st.sampled_from([0.003, 0.1, 1.0]))
 def test_both_are_smooth_beyond_small_domains(case: tuple[Values, int, int], data: st.DataObject, beta: float) -> None:

@@ -140,6 +140,7 @@ def extreme_columns(draw: st.DrawFn) -> tuple[RunLengthColumn, int, int]:
     return runs_of(counts), min(cut, most), cells
 
 
+@pytest.mark.slow
 @both_moments
 @settings(max_examples=150, deadline=None)
 @given(case=extreme_columns(), beta=st.sampled_from(BETAS))
@@ -149,6 +150,7 @@ def test_raised_values_are_never_below_the_exact_bound_and_hardly_above(
     check_enclosed(moment, *case, beta)
 
 
+@pytest.mark.slow
 @both_moments
 @settings(max_examples=250, deadline=None)
 @given(case=extreme_columns(), beta=st.sampled_from(BETAS), data=st.data())
@@ -174,6 +176,7 @@ def columns_about_to_be_far(draw: st.DrawFn) -> tuple[RunLengthColumn, int, int,
     return column, min(draw(st.just(0) | length), max(most, 0)), cells, beta
 
 
+@pytest.mark.slow
 @both_moments
 @settings(max_examples=150, deadline=None)
 @given(case=columns_about_to_be_far())
@@ -204,6 +207,7 @@ CLASSES = {
 SIZES = [8, 9, 10**4, ROWS, LARGEST_SIZE]
 
 
+@pytest.mark.slow
 @both_moments
 @pytest.mark.parametrize("cells", [1, 2**20, 2**32])
 @pytest.mark.parametrize("counts", list(CLASSES.values()), ids=list(CLASSES))
@@ -248,6 +252,7 @@ def test_near_ties_among_many_candidates_lose_nothing(data: st.DataObject, beta:
     check_enclosed(VARIANCE, column, trim, cells, beta)
 
 
+@pytest.mark.slow
 @both_moments
 @pytest.mark.parametrize("beta", [SMALLEST_BETA, Fraction(1, 10**4), Fraction(1)])
 def test_a_grid_of_a_million_cells_all_taken(moment: Moment, beta: Fraction) -> None:

@@ -60,6 +60,7 @@ def cases(draw: st.DrawFn) -> tuple[RunLengthColumn, int, int]:
     return column, min(part, most), cells
 
 
+@pytest.mark.slow
 @searches
 @given(case=cases(), beta=st.sampled_from([1e-6, 1e-3, 0.02, 0.2, 1.0, 30.0, 1e5]))
 @settings(max_examples=400, deadline=None)

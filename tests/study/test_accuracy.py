@@ -52,6 +52,7 @@ def test_adult_cross_validated(adult: Path, mechanism: str, epsilon: str, least:
     assert least <= found <= most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["acs2018", "skin", "acs_income_2018"])
 def test_train_and_evaluate_beat_the_majority_class(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -66,6 +66,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Counting]:
     return install
 
 
+@pytest.mark.slow
 def test_a_whole_run(data: Path, run: Run) -> None:
     ended = run(*QUICK)
     cells = results()
@@ -115,6 +116,7 @@ def test_a_whole_run(data: Path, run: Run) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_processes_side_by_side_find_the_same(data: Path, run: Run) -> None:
     """So does a part of the plan: no seed depends on what was run before."""
     only = ("--study", "evaluation", "--dataset", "tiny", "--mechanism", "smooth", "--mechanism", "none")
@@ -178,6 +180,7 @@ run(["reproduce", "--data", "data", "--quick", "--processes", "2"])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_a_killed_run_leaves_valid_results_and_no_process(number: signal.Signals, data: Path, tmp_path: Path) -> None:
     program = PROGRAM.format(paths=[str(Path(__file__).parents[1])])

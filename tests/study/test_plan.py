@@ -69,6 +69,7 @@ def test_data_without_numbers_takes_no_delta() -> None:
     assert set(found) == {"0"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("plan", [QUICK, FULL], ids=lambda plan: plan.mode)
 def test_every_budget_of_the_plan_can_be_divided(plan: Plan) -> None:
     """By the program's own rules, without any row: no cell is refused when its turn comes."""

@@ -45,6 +45,7 @@ def released(folds: Folds, domain: Domain, mechanism: str, epsilon: str) -> Mode
     return plan_and_release(folds.training(0, domain), budget, mechanism, None, draw)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_predicted_classes_are_those_of_predict(mechanism: str, tmp_path: Path, census: Path) -> None:
     """On a simulated census, and on rows with every kind of attribute; the same prepared rows serve all models."""
@@ -71,6 +72,7 @@ def test_the_first_of_equally_likely_classes_is_predicted() -> None:
     assert by_looking_up(model, coded(rows, domain)) == by_predict(model, rows) == ["yes", "no", "no", "no"]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(models(), st.integers(0, 2**32))
 def test_any_model_predicts_the_same_either_way(model: Model, seed: int) -> None:

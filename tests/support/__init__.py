@@ -1,1 +1,9 @@
-"""What tests of several rooms share."""
+"""What tests of several files share; ``tests`` is on the import path, so it is imported as ``support.people``.
+
+The folders of tests mirror the rooms of the package. Four go across rooms, and ``project/test_rooms.py`` says what for.
+Fixtures are in ``conftest.py``, of the folder that uses them; helpers of one file stay in it.
+
+A test is marked slow if it takes a second or more, or repeats a quick one for many engines, mechanisms or examples.
+Tests of an ``xdist_group`` run in one process, since they share a server or a session of Spark, and are slow as well.
+Tests in several processes are handed out by module, the slow ones first: see ``scheduling.py``.
+"""

@@ -1,0 +1,51 @@
+"""The tests mirror the package: a folder for each of its rooms, and in each some that answer at once."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+PACKAGE = TESTS.parent / "dpnb_columnar"
+
+ROOMS = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+DOORS = {"api"}
+"""Modules on the package's top level with tests of their own; ``sklearn`` is tested with the room ``estimator``."""
+
+ACROSS = {
+    "batch": "unattended runs, by every room that one passes through",
+    "fuzz": "hostile files, for every reader",
+    "peers": "published faults of other programs, looked for in this one",
+    "project": "the project itself: packaging, contracts, documents, benchmarks",
+}
+"""Folders whose tests belong to no single room, and what they are for."""
+
+NOT_QUICK = ("slow", "xdist_group")
+"""Markers without which a test runs with ``-m "not slow"``; all tests of a group are slow."""
+
+
+def test_every_room_has_a_folder_of_tests_and_every_folder_a_room() -> None:
+    folders = {path.name for path in TESTS.iterdir() if any(path.rglob("test_*.py"))}
+    assert folders == ROOMS | DOORS | set(ACROSS)
+
+
+@pytest.mark.parametrize("folder", sorted(ROOMS | DOORS | set(ACROSS)))
+def test_every_room_has_tests_that_answer_at_once(folder: str) -> None:
+    assert any(quick_tests(path) for path in (TESTS / folder).glob("test_*.py"))
+
+
+def quick_tests(path: Path) -> list[str]:
+    """Return the names of a file's tests that no marker makes slow."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    assigned = [node for node in body if isinstance(node, ast.Assign)]
+    if any(is_slow(node.value) for node in assigned if "pytestmark" in map(ast.unparse, node.targets)):
+        return []
+    functions = [node for node in body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    return [node.name for node in functions if not any(map(is_slow, node.decorator_list))]
+
+
+def is_slow(marker: ast.expr) -> bool:
+    """Test whether a marker, or one of a list, makes tests slow."""
+    return any(f"mark.{name}" in ast.unparse(marker) for name in NOT_QUICK)
