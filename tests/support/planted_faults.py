@@ -141,7 +141,7 @@ def beta_too_large(patch: Patch) -> None:
 
 def family_too_light(patch: Patch) -> None:
     """A family that allows for a smoother sensitivity than it has noise for; no column of the audit may show it."""
-    patch.setattr(PolyPlace, "loss", property(lambda noise: Pure(noise.epsilon * Fraction(99, 100))))
+    patch.setattr(PolyPlace, "cost", property(lambda noise: Pure(noise.epsilon * Fraction(99, 100))))
 
 
 def halved_constant(patch: Patch, query: str) -> None:
