@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from support import planted_faults as faults
+from support import planted_noise_faults as noise_faults
 from support.running import Run
 
 from dpnb_columnar.audit import attacks as running
@@ -61,7 +62,7 @@ def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None) -> N
 def test_broken_checks_are_named_and_end_with_1(
     folder: Path, run: Run, reduced: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    faults.default_seed(monkeypatch)
+    noise_faults.default_seed(monkeypatch)
     ended = run(*ARGUMENTS, "--output", "audit.json", expected=1)
     broken = [line for line in ended.out.splitlines() if line.startswith("BROKEN ")]
     assert [line.partition(": ")[0] for line in broken] == ["BROKEN repeated noise"] * 2

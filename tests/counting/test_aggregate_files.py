@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.aggregation_cases import BOTH, ENGINES, LABEL, MIXED, check, declared, labelled, written
+from support.memory import PEAK_MEBIBYTES
 from support.rows_in_python import counts_of, expected_counts
 
 from dpnb_columnar.counting.engines import polars
@@ -135,20 +136,12 @@ def test_a_file_that_vanishes(tmp_path: Path) -> None:
             aggregate(source, domain)
 
 
-MEMORY_SCRIPT = """
-import sys
-from pathlib import Path
+MEMORY_SCRIPT = (
+    PEAK_MEBIBYTES
+    + """
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.rows.parquet import open_parquet
-
-def peak_mebibytes():
-    # Not ru_maxrss on Linux: a child inherits the peak of the process that started it.
-    status = Path("/proc/self/status")
-    if status.exists():
-        return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
-    import resource
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 numeric = {f"n{position}": {"lower": 0, "upper": 100, "step": 1} for position in range(1, 4)}
 categorical = {f"c{position}": {"values": list(range(9))} for position in range(3)}
@@ -158,6 +151,7 @@ for file in sys.argv[1:]:
     local.aggregate(open_parquet([Path(file)], domain), domain)
     sys.stdout.write(f"{peak_mebibytes()}\\n")
 """
+)
 BLOCK_ROWS, FEW_BLOCKS, MANY_BLOCKS = 250_000, 20, 44  # few enough to be quick, enough to fill every buffer
 
 

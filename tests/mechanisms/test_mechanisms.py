@@ -11,18 +11,18 @@ import numpy as np
 import polars as pl
 import pytest
 from support.exact_sensitivity import runs_of
+from support.mechanisms import NEW, NOISE, SPREAD
 from support.people import PEOPLE, people, people_domain, write_people
 from support.releases import plan_and_release
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, Pure
+from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import smooth_moments
-from dpnb_columnar.mechanisms.expected_error import expected_error
-from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
+from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.mechanisms.samples import pooled, sample_size
 from dpnb_columnar.mechanisms.smooth_moments import MomentQuery, exact_answers
 from dpnb_columnar.mechanisms.tuning import trim
@@ -30,22 +30,6 @@ from dpnb_columnar.model.parameters import Normal, Table
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
 from dpnb_columnar.sensitivity import public_size, trimmed_mean, trimmed_variance
 from dpnb_columnar.sensitivity.moments import squares_shift
-
-NEW = ["paper", "trimmed-mean", "global", "global-variance"]
-SPREAD = {
-    "smooth": "variance",
-    "paper": "variance",
-    "trimmed-mean": "mean of squares",
-    "global": "deviation",
-    "global-variance": "variance",
-}
-NOISE = {
-    "smooth": "polyplace",
-    "paper": "cauchy",
-    "trimmed-mean": "polyplace",
-    "global": "laplace",
-    "global-variance": "laplace",
-}
 
 
 @dataclass
@@ -67,53 +51,7 @@ def statistics(tmp_path_factory: pytest.TempPathFactory) -> Statistics:
     return dpnb.aggregate(write_people(tmp_path_factory.mktemp("people") / "people.parquet", people(1000), PEOPLE))
 
 
-# --- composition ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("mechanism", SPREAD)
-def test_the_composition_table_of_a_mechanism(mechanism: str) -> None:
-    """Two numeric attributes at two shares each, one categorical and the class counts at one: sixths."""
-    spread, noise = SPREAD[mechanism], NOISE[mechanism]
-    counts = "cauchy" if mechanism == "paper" else "laplace"
-    shares = plan(people_domain(), Budget(Fraction(6), Neighbours.REPLACE_ONE), mechanism).shares
-    assert [(share.query, share.attribute, share.values, share.noise) for share in shares] == [
-        ("class counts", None, 2, counts),
-        ("mean", "age", 2, noise),
-        (spread, "age", 2, noise),
-        ("mean", "hours", 2, noise),
-        (spread, "hours", 2, noise),
-        ("counts", "sex", 4, "laplace"),
-    ]
-    assert {share.cost for share in shares} == {Pure(Fraction(1))}
-    assert {share.row_cost for share in shares} == {Pure(Fraction(1, 2))}
-
-
-@pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_the_class_counts_come_first(mechanism: str) -> None:
-    assert [share.query for share in plan(people_domain(), Budget(Fraction(1)), mechanism).shares].index(
-        "class counts"
-    ) == 0
-
-
-@pytest.mark.parametrize(
-    ("noise", "counts"),
-    [
-        (None, "cauchy"),
-        ("cauchy", "cauchy"),
-        ("polyplace", "polyplace"),
-        ("gaussian", "cauchy"),
-        ("laplace", "cauchy"),
-        ("arsinh-normal", "cauchy"),
-    ],
-)
-def test_the_papers_class_counts_never_spend_a_delta(noise: str | None, counts: str) -> None:
-    delta = Fraction(0) if noise in (None, "cauchy", "polyplace") else Fraction(1, 10**6)
-    first, *others = plan(people_domain(), Budget(Fraction(1), delta=delta), "paper", noise).shares
-    assert first.noise == counts
-    assert isinstance(first.row_cost, Pure)
-    assert {type(share.row_cost) for share in others if share.query in ("mean", "variance")} == {
-        {"gaussian": Approximate, "laplace": Approximate, "arsinh-normal": Concentrated}.get(noise or "", Pure)
-    }
+# --- noise ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_papers_noise_is_what_it_prints(statistics: Statistics) -> None:
@@ -291,37 +229,6 @@ def test_show_says_what_a_spread_was_drawn_as(mechanism: str, people_file: Path,
     assert told in run("show", "people.model.json").out.splitlines()[-1]
     run("train", people_file, "--overwrite")
     assert "drawn as" not in run("show", "people.model.json").out
-
-
-# --- outlook -------------------------------------------------------------------------------------------------------
-
-
-def test_the_outlook_of_a_constant_sensitivity_is_exact() -> None:
-    """95 % of Laplace noise of scale b stays below -log(0.05) b."""
-    domain, tail = people_domain(), -math.log(0.05)
-    for mechanism, spread in (("global", math.sqrt(99) * 100 / 100), ("global-variance", 99 * 100**2 / 100**2)):
-        counts, mean, other, *_ = (
-            expected_error(domain, share, 100) for share in plan(domain, Budget(Fraction(6)), mechanism).shares
-        )
-        assert counts == pytest.approx(tail)
-        assert mean == pytest.approx(tail * 100 / 100)
-        assert other == pytest.approx(tail * spread)
-
-
-@pytest.mark.parametrize("mechanism", [*NEW, "smooth"])
-def test_the_outlook_is_in_the_attributes_unit(mechanism: str) -> None:
-    """A step of a thousandth where the codes are the same: a thousandth of the error, or its square."""
-
-    def errors(step: str, upper: str) -> list[float]:
-        document = {"label": PEOPLE["label"], "attributes": {"x": {"lower": 0, "upper": upper, "step": step}}}
-        domain: Domain = read_domain("units", document, "test")
-        return [expected_error(domain, share, 10**5) for share in plan(domain, Budget(Fraction(1)), mechanism).shares]
-
-    for cells in (200, 10**6):
-        _, mean, spread = errors("1", str(cells))
-        _, small_mean, small_spread = errors("0.001", str(Fraction(cells, 1000)))
-        assert mean / small_mean == pytest.approx(1000)
-        assert spread / small_spread == pytest.approx(1000 if mechanism == "global" else 10**6)
 
 
 # --- what mechanisms share -----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.memory import PEAK_MEBIBYTES
 
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.catalogue import packaged_entries
@@ -22,24 +23,17 @@ from dpnb_columnar.simulate.lookup_tables import Draws, Lookup, interval_indices
 ROWS = 150_000
 SEED = 1940
 
-MEMORY_SCRIPT = """
-import sys
-from pathlib import Path
+MEMORY_SCRIPT = (
+    PEAK_MEBIBYTES
+    + """
 from dpnb_columnar.simulate import simulate_census
-
-def peak_mebibytes():
-    # Not ru_maxrss on Linux: a child inherits the peak of the process that started it.
-    status = Path("/proc/self/status")
-    if status.exists():
-        return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
-    import resource
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 folder = Path(sys.argv[1])
 for rows in (200_000, 2_000_000):
     simulate_census(folder / f"{rows}.parquet", rows=rows, seed=1)
     sys.stdout.write(f"{peak_mebibytes()}\\n")
 """
+)
 
 
 def simulated(folder: Path, rows: int, seed: int = SEED) -> Path:

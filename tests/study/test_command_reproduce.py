@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 from support import mini_plan
+from support.mini_plan import QUICK, metadata_of, results
 from support.running import Run
 
 from dpnb_columnar import __version__
-from dpnb_columnar.study import plan as plans
 from dpnb_columnar.study import reproduction as running
 from dpnb_columnar.study import reproduction_page
 from dpnb_columnar.study.accuracy import Located, Row, run_unit
 from dpnb_columnar.study.plan import Unit
 from dpnb_columnar.study.results import CELL, RUNTIME_SCHEMA, SCHEMA
 
-QUICK = ("reproduce", "--data", "data", "--quick", "--processes", 1)
 MEASURED = ("rows", "correct", "accuracy", "mean_error", "variance_error")
-
-
-@pytest.fixture
-def data(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The mini plan stands for the quick one, and the working directory holds its data."""
-    monkeypatch.setattr(plans, "QUICK", mini_plan.PLAN)
-    monkeypatch.setattr(plans, "FULL", replace(mini_plan.PLAN, mode="full"))
-    return mini_plan.write_data(folder)
-
-
-def results(name: str = "results.parquet") -> pl.DataFrame:
-    return pl.read_parquet(name)
 
 
 class Counting:
@@ -98,7 +83,7 @@ def test_a_whole_run(data: Path, run: Run) -> None:
         here = plain.filter(pl.col("mechanism") == name)
         means = [here.filter(pl.col("epsilon").eq_missing(epsilon))["accuracy"].mean() for epsilon in epsilons]
         assert " / ".join(f"{mean:.3f}" for mean in means) in table
-    metadata = pl.read_parquet_metadata("results.parquet")
+    metadata = pl.read_parquetmetadata_of("results.parquet")
     assert (metadata["mode"], metadata["iterations"], metadata["folds"]) == ("quick", "2", "2")
     assert metadata["dpnb-columnar"] == __version__
     assert metadata["rows.tiny"] == "400"
@@ -153,7 +138,7 @@ def test_single_cells_that_are_missing_are_run_alone(data: Path, run: Run, count
     run(*QUICK, *only)
     whole = results()
     kept = whole.filter(~((pl.col("mechanism") == "smooth") & (pl.col("bounds") == 10) & (pl.col("fold") == 1)))
-    kept.write_parquet("results.parquet", metadata=_metadata("results.parquet"))
+    kept.write_parquet("results.parquet", metadata=metadata_of("results.parquet"))
     again = counting()
     run(*QUICK, *only)
     assert again.cells.total() == 2
@@ -171,6 +156,7 @@ import sys
 from pathlib import Path
 sys.path[:0] = {paths!r}
 from support import mini_plan
+from support.mini_plan import QUICK, metadata_of, results
 from dataclasses import replace
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.study import plan, reproduction as running
@@ -222,99 +208,10 @@ def _alive(pid: int) -> bool:
         return False
 
 
-# Results that do not mix.
-
-
-def _metadata(file: str) -> dict[str, str]:
-    return {key: value for key, value in pl.read_parquet_metadata(file).items() if not key.startswith("ARROW")}
-
-
-@pytest.fixture
-def done(data: Path, run: Run) -> Path:
-    run(*QUICK, "--study", "bounds", "--mechanism", "none")
-    return Path("results.parquet")
-
-
-def test_results_of_the_other_mode_are_refused(done: Path, run: Run) -> None:
-    content = done.read_bytes()
-    told = run("reproduce", "--data", "data", "--study", "bounds", expected=73).err
-    assert "was made with mode quick, this run has full" in told
-    assert "--overwrite" in told
-    assert done.read_bytes() == content
-
-
-@pytest.mark.parametrize("key", ["dpnb-columnar", "numpy", "domain.tiny", "rows.tiny", "folds"])
-def test_results_made_with_something_else_are_refused(key: str, done: Path, run: Run) -> None:
-    results().write_parquet("results.parquet", metadata={**_metadata("results.parquet"), key: "other"})
-    assert f"was made with {key} other" in run(*QUICK, "--study", "bounds", expected=73).err
-
-
-def test_results_of_data_that_is_not_there_any_more_are_kept(done: Path, run: Run) -> None:
-    Path("data/tiny.parquet").unlink()
-    before = results()
-    run(*QUICK, "--study", "evaluation", "--mechanism", "none")
-    assert results().filter(pl.col("study") == "bounds").equals(before)
-    assert "domain.tiny" in _metadata("results.parquet")
-
-
-@pytest.mark.parametrize("content", [b"", b"mine", None], ids=["empty", "text", "another table"])
-def test_a_file_that_holds_no_results_is_refused(content: bytes | None, data: Path, run: Run) -> None:
-    if content is None:
-        pl.DataFrame({"x": [1]}).write_parquet("results.parquet")
-    else:
-        Path("results.parquet").write_bytes(content)
-    before = Path("results.parquet").read_bytes()
-    assert "is no file of results" in run(*QUICK, "--study", "bounds", expected=73).err
-    assert Path("results.parquet").read_bytes() == before
-
-
 def test_overwrite_begins_afresh(done: Path, run: Run, counting: Callable[..., Counting]) -> None:
     again = counting()
     run(*QUICK, "--study", "bounds", "--mechanism", "none", "--overwrite")
     assert again.cells.total() == len(results()) == 8
-
-
-# What is missing, and what is wrong.
-
-
-def test_nothing_to_run_on(data: Path, run: Run) -> None:
-    Path("data/tiny.parquet").unlink()
-    told = run(*QUICK, "--study", "bounds", expected=66).err
-    assert "tiny: left out" in told
-    assert "data: holds none of the data sets" in told
-    assert not Path("results.parquet").exists()
-
-
-def test_a_folder_that_is_not_there(data: Path, run: Run) -> None:
-    assert "nowhere: no such folder" in run("reproduce", "--data", "nowhere", "--quick", expected=66).err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code"),
-    [
-        (["--study", "x"], 64),
-        (["--dataset", "x"], 64),
-        (["--mechanism", "x"], 64),
-        (["--processes", "0"], 64),
-        (["--output", "results.csv"], 64),
-        (["--output", "data"], 64),
-        (["--report", "report.pdf"], 64),
-        (["--output", "there/results.parquet"], 73),
-        (["--report", "there/report.html"], 73),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
-)
-def test_wrong_usage_is_refused_before_any_work(
-    arguments: list[str], code: int, data: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(running, "locate", lambda *_: pytest.fail("work was done"))
-    run(*QUICK, *arguments, expected=code)
-
-
-def test_a_damaged_raw_file_is_refused(data: Path, run: Run) -> None:
-    (data / "mushroom").mkdir()
-    (data / "mushroom" / "agaricus-lepiota.data").write_text("p,x\n")
-    assert "SHA-256" in run(*QUICK, "--study", "evaluation", expected=65).err
 
 
 def test_the_report_is_written_of_results_that_are_complete(
@@ -355,16 +252,3 @@ def test_simulated_data_is_made_once(data: Path, run: Run) -> None:
     first = made.stat().st_mtime_ns
     run(*QUICK, "--dataset", "numeric-correlated", "--mechanism", "none", "--overwrite")
     assert made.stat().st_mtime_ns == first
-
-
-def test_children_take_no_interrupt_and_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dpnb_columnar.runtime import workers
-
-    monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        workers.set_up()
-        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-        assert os.environ.pop("POLARS_MAX_THREADS") == "1"
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""Names of the mechanisms, for tests that run each of them."""
+"""Names of the mechanisms, for tests that run each of them, and what sets those with moments apart."""
 
 from __future__ import annotations
 
@@ -6,4 +6,20 @@ from dpnb_columnar.mechanisms.plan import MECHANISMS
 
 PRIVATE = [name for name, mechanism in MECHANISMS.items() if mechanism.private]
 
-__all__ = ["MECHANISMS", "PRIVATE"]
+NEW = ["paper", "trimmed-mean", "global", "global-variance"]
+SPREAD = {
+    "smooth": "variance",
+    "paper": "variance",
+    "trimmed-mean": "mean of squares",
+    "global": "deviation",
+    "global-variance": "variance",
+}
+NOISE = {
+    "smooth": "polyplace",
+    "paper": "cauchy",
+    "trimmed-mean": "polyplace",
+    "global": "laplace",
+    "global-variance": "laplace",
+}
+
+__all__ = ["MECHANISMS", "NEW", "NOISE", "PRIVATE", "SPREAD"]

@@ -47,6 +47,9 @@ PLAN = Plan(
 
 CELLS = 72 + 16 + 8
 
+QUICK = ("reproduce", "--data", "data", "--quick", "--processes", 1)
+"""The command line of a run in the folder of ``write_data``, where the plan stands for the quick one."""
+
 
 def tiny_rows(rows: int = 400, seed: int = 3) -> pl.DataFrame:
     """Rows of ``tiny``: some have a null region, and every twentieth does not fit the domain."""
@@ -74,3 +77,13 @@ def write_data(folder: Path) -> Path:
     data.mkdir()
     tiny_rows().write_parquet(data / "tiny.parquet")
     return data
+
+
+def results(name: str = "results.parquet") -> pl.DataFrame:
+    """Read what a run wrote into the working directory."""
+    return pl.read_parquet(name)
+
+
+def metadata_of(file: str) -> dict[str, str]:
+    """Read the key-value metadata of a Parquet file, without that of Arrow."""
+    return {key: value for key, value in pl.read_parquet_metadata(file).items() if not key.startswith("ARROW")}
