@@ -83,7 +83,7 @@ def test_a_whole_run(data: Path, run: Run) -> None:
         here = plain.filter(pl.col("mechanism") == name)
         means = [here.filter(pl.col("epsilon").eq_missing(epsilon))["accuracy"].mean() for epsilon in epsilons]
         assert " / ".join(f"{mean:.3f}" for mean in means) in table
-    metadata = pl.read_parquetmetadata_of("results.parquet")
+    metadata = pl.read_parquet_metadata("results.parquet")
     assert (metadata["mode"], metadata["iterations"], metadata["folds"]) == ("quick", "2", "2")
     assert metadata["dpnb-columnar"] == __version__
     assert metadata["rows.tiny"] == "400"
