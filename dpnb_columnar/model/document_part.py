@@ -57,6 +57,8 @@ class Part:
         """Read an object."""
         if not isinstance(self.value, Mapping):
             raise self.invalid(f"expected an object, found {excerpt(self.value)}")
+        if not all(isinstance(key, str) for key in self.value):
+            raise self.invalid("expected text keys")
         return self.value
 
     def entries(self) -> dict[str, Part]:
