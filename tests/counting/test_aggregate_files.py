@@ -152,12 +152,12 @@ for file in sys.argv[1:]:
     sys.stdout.write(f"{peak_mebibytes()}\\n")
 """
 )
-BLOCK_ROWS, FEW_BLOCKS, MANY_BLOCKS = 250_000, 44, 88  # few enough to be quick, enough to fill every buffer
+BLOCK_ROWS, FEW_BLOCKS, MANY_BLOCKS = 250_000, 30, 60  # few enough to be quick, enough to fill every buffer
 
 
 @pytest.mark.slow
 def test_memory_does_not_follow_rows(tmp_path: Path) -> None:
-    """11 million rows more, of 56 bytes: held in memory they would be 590 MiB."""
+    """7.5 million rows more, of 56 bytes: held in memory they would be 400 MiB."""
     random = np.random.default_rng(1)
     columns = {f"n{position}": random.uniform(0, 100, BLOCK_ROWS) for position in range(4)}
     columns |= {f"c{position}": random.integers(0, 9, BLOCK_ROWS) for position in range(3)}
