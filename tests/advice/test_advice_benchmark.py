@@ -48,6 +48,7 @@ def test_cells_that_count_are_averaged(results: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_advice_is_compared_for_known_data_sets(results: Path) -> None:
     (found,) = advice.compare(advice.measured(results), {each.name: each for each in (ADULT, MUSHROOM, SEEDS)})
     assert (found.dataset, found.epsilon, found.winner) == ("seeds", 1.0, "histogram")

@@ -28,6 +28,7 @@ def outcomes(found: Advice, mechanism: str) -> tuple[Outcome, Outcome]:
     return prospect.tight, prospect.wide
 
 
+@pytest.mark.slow
 def test_same_arguments_same_advice() -> None:
     first = advice("0.3")
     advise.cache_clear()

@@ -124,6 +124,7 @@ def test_forgotten_clipping_is_found_from_the_rows_on(monkeypatch: pytest.Monkey
     assert epsilon_bounds.MODEL in found
 
 
+@pytest.mark.slow
 def test_the_corrected_double_is_left_alone(universe: Universe, monkeypatch: pytest.MonkeyPatch) -> None:
     faults.label_change_counted(monkeypatch)
     assert found_in(under(DOUBLE, REPLACE), universe, error=RARE) == {}

@@ -58,6 +58,7 @@ def test_neighbours_differ_in_one_row(universe: Universe, relation: Neighbours) 
             assert (difference.sum(), np.abs(difference).sum()) == (0, 2)
 
 
+@pytest.mark.slow
 def test_every_forced_size_names_every_class(universe: Universe) -> None:
     for group in groups(universe, Neighbours.ADD_REMOVE, 1, (5,), 5):
         assert len(group.sizes) == 5

@@ -75,6 +75,7 @@ def test_broken_checks_are_named_and_end_with_1(
     assert document["configurations"][0]["findings"][0]["check"] == "repeated noise"
 
 
+@pytest.mark.slow
 def test_faults_before_the_release_are_broken_too(
     folder: Path, run: Run, reduced: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

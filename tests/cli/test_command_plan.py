@@ -105,6 +105,7 @@ def test_advice_tells_every_private_mechanism_and_recommends_one(people_file: Pa
     assert "the real ones were not read" in text
 
 
+@pytest.mark.slow
 def test_advice_is_for_declared_rows_or_for_the_first_size(people_file: Path, run: Run) -> None:
     assert ": 20000 (--rows in each class), " in run("plan", people_file).out
     assert ": 6000 (--rows in each class), " in run("plan", people_file, "--rows", 3000, "--rows", 100).out

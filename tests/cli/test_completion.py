@@ -53,6 +53,7 @@ def test_show_completion_prints_a_script() -> None:
     assert SCRIPTS["bash"] in ended.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "offered"),
     [

@@ -82,6 +82,7 @@ def test_more_attributes_than_one_pass_takes(tmp_path: Path) -> None:
     assert total(check(tmp_path, labelled(**columns), {"label": LABEL, "attributes": attributes}, group=10)) > 0
 
 
+@pytest.mark.slow
 def test_many_values(tmp_path: Path) -> None:
     values = [f"value {position}" for position in range(10_000)]
     check(

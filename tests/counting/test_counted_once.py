@@ -122,6 +122,7 @@ def test_a_frame_is_not_added_to_itself() -> None:
         statistics + shard(slice(0, 60))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_sums_know_all_they_are_made_of(data: st.DataObject) -> None:

@@ -47,6 +47,7 @@ def test_grids_at_the_limits_of_a_places_type(tmp_path: Path, cells: int) -> Non
     check(tmp_path, labelled(x=values), {"label": LABEL, "attributes": {"x": bounds}})
 
 
+@pytest.mark.slow
 def test_very_many_attributes(tmp_path: Path) -> None:
     names = [f"x{number}" for number in range(1000)]
     pq.write_table(labelled(**{name: pa.array([1] * 8, pa.int8()) for name in names}), tmp_path / "x.parquet")

@@ -42,6 +42,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[
 Published = Callable[[str], tuple[Prepared, pl.DataFrame]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_rows_and_classes(prepared: Published, name: str) -> None:
     done, frame = prepared(name)

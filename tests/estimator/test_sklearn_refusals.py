@@ -139,6 +139,7 @@ except ImportError as error:
     assert "pip install 'dpnb-columnar[sklearn]'" in ended.stdout, ended.stderr
 
 
+@pytest.mark.slow
 def test_no_other_module_imports_scikit_learn() -> None:
     importing = []
     for path in PACKAGE.rglob("*.py"):

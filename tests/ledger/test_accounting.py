@@ -30,6 +30,7 @@ def spent(*losses: PrivacyCost) -> Spent:
 # --- totals -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.lists(SUMMED, max_size=10))
 def test_epsilons_and_deltas_of_many_releases_add_up_exactly(losses: list[PrivacyCost]) -> None:
     epsilon = sum((loss.epsilon for loss in losses), Fraction(0))  # type: ignore[union-attr]
@@ -84,6 +85,7 @@ def test_rhos_must_imply_what_the_first_phase_has_left(
     assert admits(limit, history.plus(Concentrated(rho))) is expected
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(LIMITS)
 def test_one_release_may_take_the_whole_limit_whatever_its_kind(limit: Approximate) -> None:
@@ -120,6 +122,7 @@ def test_many_concentrated_releases_cost_less_than_the_sum_of_what_each_implies(
     assert releases > 50
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(LIMITS, st.lists(LOSSES, max_size=6))
 def test_what_was_within_a_limit_stays_so_without_the_last_release(

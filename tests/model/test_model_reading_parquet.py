@@ -104,6 +104,7 @@ def test_numbers_of_another_type_are_refused(parquet: Path, type_: pa.DataType) 
     parquet_refused(parquet, "is not a possible value")
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_damaged_parquet_model_is_refused_or_read(

@@ -92,6 +92,7 @@ def test_far_outliers_of_a_pooled_variance_keep_twelve_digits() -> None:
     assert check_against_reference(model, rows) <= 1e-12
 
 
+@pytest.mark.slow
 def test_many_classes() -> None:
     classes = [f"class {index}" for index in range(60)]
     domain = declared({"age": AGE, "sex": SEX}, classes)

@@ -155,6 +155,7 @@ def test_for_a_small_rho_one_percent_less_noise_exceeds_it(family: NoiseFamily) 
     assert worst_renyi(family, float(family.rho), 0.99) > 1.01
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(
     st.sampled_from([ArsinhNormal, UniformLogNormal]),

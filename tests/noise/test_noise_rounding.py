@@ -102,6 +102,7 @@ def magnitude(family: NoiseFamily, first: mpmath.mpf, second: mpmath.mpf) -> mpm
     return closed[family.name]()
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(
     st.sampled_from(CASES),

@@ -54,6 +54,7 @@ def models(counts: list[Statistics], mechanism: str, answer: int) -> list[dict[s
     return [to_document(plan_and_release(one, Budget(Fraction(1)), mechanism, draw=Forced(answer))) for one in counts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("answer", [-3, 0, 9, 40, 250])
 def test_bug_03_a_model_depends_on_rows_through_its_draws_alone(

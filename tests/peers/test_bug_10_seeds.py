@@ -78,6 +78,7 @@ for name in ("first.json", "second.json"):
 """
 
 
+@pytest.mark.slow
 def test_bug_10_nothing_in_the_environment_sets_a_seed(folder: Path) -> None:
     """In a new process, with every variable and file that somebody might try."""
     write_people(folder / "people.parquet", people(30))

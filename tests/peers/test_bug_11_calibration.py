@@ -108,6 +108,7 @@ def test_bug_11_every_sampler_draws_its_own_distribution(name: str) -> None:
     assert p_value(sample_of(name), name) > SURE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_bug_11_and_that_of_no_other_family(name: str) -> None:
     others = [other for other in ALL if distance(name, other) > TELLING]

@@ -188,6 +188,7 @@ def test_bug_12_released_moments_follow_their_family(noise: str) -> None:
     assert stats.binomtest(int(np.sum(drawn > 0)), len(drawn)).pvalue > SURE
 
 
+@pytest.mark.slow
 @every_noise()
 def test_bug_12_the_same_tests_find_moments_that_are_moved(noise: str) -> None:
     family, drawn = moments_of(noise)

@@ -125,6 +125,7 @@ def transcript(document: Path) -> Iterator[tuple[list[str], list[str]]]:
             yield shlex.split(command), lines
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("document", [ROOT / "README.md", ROOT / "docs" / "index.md"], ids=lambda path: path.name)
 def test_transcripts_are_what_the_commands_print(document: Path, run: Run) -> None:
@@ -137,6 +138,7 @@ def test_transcripts_are_what_the_commands_print(document: Path, run: Run) -> No
             printed = printed[printed.index(line) + 1 :]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", ["domain.md", "choosing.md"])
 def test_commands_of_the_page_run(name: str, run: Run) -> None:

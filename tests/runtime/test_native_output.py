@@ -67,6 +67,7 @@ def panic(door: str, folder: Path, **environment: str) -> str:
     return ended.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", ["train", "aggregate", "predict", "estimator"])
 def test_a_panic_of_polars_prints_nothing(door: str, tmp_path: Path) -> None:
     assert panic(door, tmp_path) == "before\nafter\n"

@@ -146,6 +146,7 @@ def test_a_folder_that_the_curator_names_is_used(tmp_path: Path) -> None:
     assert spilled(QUERY, tmp_path, "kept", POLARS_OOC_SPILL_DIR=str(tmp_path / "spilled")) > 0
 
 
+@pytest.mark.slow
 @linux
 def test_a_size_that_the_caller_has_set_is_left_alone(tmp_path: Path) -> None:
     assert spilled(QUERY, tmp_path, "default", "kept", POLARS_OOC_SPILL_MIN_BYTES="1") > 0

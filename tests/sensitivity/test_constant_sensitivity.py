@@ -134,6 +134,7 @@ def test_the_unit_of_squares_is_the_smallest_that_fits(cells: int) -> None:
     assert shift == 0 or rounded(cells, shift - 1) > LARGEST_CODE
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.sampled_from(EDGES), st.data())
 def test_squares_are_exact_and_keep_every_row_and_their_order(cells: int, data: st.DataObject) -> None:

@@ -9,6 +9,10 @@ FIRST = "spark"
 """The longest group: whoever begins it last would let all others wait."""
 
 
+WHOLE = ("tests/report/",)
+"""Folders that go to one process, since all of their modules look at one page that takes seconds to draw."""
+
+
 class ScheduleByModule(LoadGroupScheduling):
     """Hand out ``xdist_group`` groups and, in place of single tests, modules.
 
@@ -21,9 +25,11 @@ class ScheduleByModule(LoadGroupScheduling):
 
 
 def unit_of(nodeid: str) -> str:
-    """Return the group or else the module of a test, as xdist names it."""
+    """Return the group of a test as xdist names it, or else its module, or the folder that goes as a whole."""
     group = nodeid.rfind("@")
-    return nodeid[group + 1 :] if group > nodeid.rfind("]") else nodeid.partition("::")[0]
+    if group > nodeid.rfind("]"):
+        return nodeid[group + 1 :]
+    return next((folder for folder in WHOLE if nodeid.startswith(folder)), nodeid.partition("::")[0])
 
 
 def longest_first(items: list[pytest.Item]) -> None:
