@@ -22,6 +22,8 @@ REDUCED = Effort(
 )
 RARE = 1e-6
 """Error of an audit that is to find nothing: a false alarm in a million runs."""
+LIKELY = 0.05
+"""Error of an audit that is to find a fault: what else it finds does not matter, and chance must not hide the fault."""
 
 SMOOTH = Configuration("smooth", "polyplace", Budget(Fraction(1)))
 GLOBAL = Configuration("global", None, Budget(Fraction(1)))
@@ -46,7 +48,7 @@ def under(configuration: Configuration, relation: Neighbours) -> Configuration:
 
 
 def found_in(
-    configuration: Configuration, universe: Universe, effort: Effort = REDUCED, error: float = 0.001
+    configuration: Configuration, universe: Universe, effort: Effort = REDUCED, error: float = LIKELY
 ) -> dict[str, Finding]:
     outcome = attack_one(configuration, (universe,), effort, error)
     return {finding.check: finding for finding in outcome.findings}
