@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -37,7 +38,7 @@ def test_the_query_scores_as_predict_does(model_file: Path, people_file: Path, r
 def test_without_keys_every_column_comes_along_in_a_view(model_file: Path, run: Run) -> None:
     ended = run("sql", "score", model_file, "--dialect", "sqlite", "--view", "scored", "--output", "view.sql")
     assert ended.out == "wrote view.sql\n"
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         people(5).write_csv("people.csv")
         connection.execute("CREATE TABLE people (age, hours, sex, income)")
         connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", people(5).rows())

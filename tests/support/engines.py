@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import weakref
 from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
@@ -64,6 +65,7 @@ class SQLite:
 
     def __init__(self) -> None:
         self.connection = sqlite3.connect(":memory:")
+        weakref.finalize(self, self.connection.close)  # from Python 3.13 on, one that is left open is warned of
 
     def load(self, table: pa.Table) -> None:
         columns = ", ".join(f"{_quoted(field.name)} {_sqlite_type(field.type)}" for field in table.schema)
