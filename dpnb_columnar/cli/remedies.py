@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from shlex import quote
 
 from dpnb_columnar.counting.diagnostics import LABEL, ColumnDiagnosis, Diagnosis
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing
+from dpnb_columnar.domain import Attribute, Domain, Missing
 
 SMALL_ROW_GROUP = 10_000
 LARGE_ROW_GROUP = 10_000_000
@@ -78,7 +78,7 @@ def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, edit: str)
             f"--values {quote(f'{name}=A,B,...')} (all of them), or --merge {quote(f'{name}=MAP.csv')}"
         )
     if column.missing == column.dropped and column.only > MANY * rows:
-        drops = isinstance(attribute, Categorical) and attribute.missing is Missing.DROP
+        drops = attribute.missing is Missing.ROW
         keep = f"--missing {quote(f'{name}=category')}, or " if drops else ""
         yield (
             f"{name}: its missing values alone drop {column.only / rows:.1%} of the rows; to keep them: {edit} "

@@ -110,16 +110,25 @@ def print_domain_table(domain: Declaration) -> None:
     print_table(["attribute", "kind", "values", "missing"], [_row(attribute) for attribute in domain.attributes])
 
 
+TREATMENTS = {
+    None: "left out",
+    Missing.SKIP: "left out, counted",
+    Missing.CATEGORY: "a category",
+    Missing.ROW: "drops the row",
+}
+"""What becomes of a row without a value, in a few words."""
+
+
 def _row(attribute: Attribute) -> list[str]:
+    fate = TREATMENTS[attribute.missing]
     if isinstance(attribute, Categorical):
-        fate = "a category" if attribute.missing is Missing.CATEGORY else "drops the row"
         values = _values(attribute.values, attribute.groups)
         return [attribute.name, "categorical", values, fate + _meaning_missing(attribute.missing_values)]
     transform = "" if attribute.transform is Transform.IDENTITY else f", {attribute.transform}"
     lower, upper, step = map(number_text, (attribute.lower, attribute.upper, attribute.step))
     bounds = f"{lower} to {upper}, step {step}{transform}"
     missing_values = tuple(map(number_text, attribute.missing_values))
-    return [attribute.name, "numeric", bounds, "drops the row" + _meaning_missing(missing_values)]
+    return [attribute.name, "numeric", bounds, fate + _meaning_missing(missing_values)]
 
 
 def _values(values: tuple[str, ...], groups: tuple[Group, ...]) -> str:

@@ -68,9 +68,9 @@ def case(branches: Iterable[Branch], otherwise: exp.Expr | None = None) -> exp.C
     return exp.Case(ifs=[exp.If(this=when, true=then) for when, then in branches], default=otherwise)
 
 
-def lookup(value: exp.Expr, branches: Iterable[Branch]) -> exp.Case:
-    """Write ``CASE value WHEN constant THEN result ... END``; null where the value equals none of the constants."""
-    return exp.Case(this=value, ifs=[exp.If(this=when, true=then) for when, then in branches])
+def lookup(value: exp.Expr, branches: Iterable[Branch], otherwise: exp.Expr | None = None) -> exp.Case:
+    """Write ``CASE value WHEN constant THEN result ... ELSE otherwise END``; null where nothing else is given."""
+    return exp.Case(this=value, ifs=[exp.If(this=when, true=then) for when, then in branches], default=otherwise)
 
 
 def among(value: exp.Expr, constants: Sequence[exp.Expr]) -> exp.In:

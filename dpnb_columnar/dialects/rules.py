@@ -27,7 +27,6 @@ from dpnb_columnar.dialects.nodes import (
     case,
     double,
     integer,
-    is_null,
     lookup,
     minus,
     number_or_null,
@@ -85,16 +84,11 @@ def grid_code(attribute: Numeric, value: exp.Expr) -> exp.Expr:
 
 
 def category_code(attribute: Categorical, kind: Kind | None) -> exp.Expr:
-    """Find the position of the row's category, ``len(values)`` for missing as a category; null where it has none."""
+    """Find the position of the row's category; null, or the last code, where it is missing as ``row_rules`` says."""
     value = _key(attribute.name, kind)
     known = _texts(attribute.members) if kind is None else category_keys(attribute, kind)
-    code = lookup(value, [(_constant(key, kind), integer(position)) for key, position in known.items()])
-    if attribute.missing is Missing.DROP:  # missing values are never among the declared ones, so they have no code
-        return code
-    missing: exp.Expr = is_null(value.copy())
-    if absent := _constants(attribute.missing_values, kind):
-        missing = exp.or_(missing, among(value.copy(), absent))
-    return case([(missing, integer(len(attribute.values)))], code)
+    missing = integer(len(attribute.values)) if attribute.missing is Missing.CATEGORY else None
+    return lookup(value, [(_constant(key, kind), integer(position)) for key, position in known.items()], missing)
 
 
 def class_code(label: Label, kinds: Kinds) -> exp.Expr:

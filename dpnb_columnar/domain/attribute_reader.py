@@ -27,7 +27,7 @@ LARGEST_EXACT_INTEGER = 2**53
 LARGEST_BOUND = 10**100
 """Squares of larger bounds would overflow where variances are turned into floats."""
 
-NUMERIC_KEYS = ("lower", "upper", "step", "transform", "missing_values")
+NUMERIC_KEYS = ("lower", "upper", "step", "transform", "missing", "missing_values")
 CATEGORICAL_KEYS = ("values", "groups", "missing", "missing_values")
 
 
@@ -63,7 +63,7 @@ class AttributeReader(FieldReader):
             return None
         lower, upper = (self.number(table, key, place) for key in ("lower", "upper"))
         transform = self.choice(table, "transform", Transform, Transform.IDENTITY, place)
-        missing_values = self.numbers(table, "missing_values", place)
+        missing, missing_values = self.missing(table, place), self.numbers(table, "missing_values", place)
         if lower is not None and upper is not None and lower >= upper:
             problem = f"lower ({number_text(lower)}) must be below upper ({number_text(upper)})"
             self.fault(f"{place}.lower", f"{problem}; are the bounds reversed?")
@@ -73,7 +73,7 @@ class AttributeReader(FieldReader):
         step = self.number(table, "step", place) if "step" in table else None
         if lower is None or upper is None or step is None:
             return None
-        attribute = Numeric(name, lower, upper, step, transform, missing_values)
+        attribute = Numeric(name, lower, upper, step, transform, missing_values, missing)
         if fault := grid_fault(attribute, place):
             self.faults.append(fault)
             return None
@@ -86,9 +86,17 @@ class AttributeReader(FieldReader):
             return None
         values = self.texts(table.get("values"), f"{place}.values", "at least one value", least=1)
         missing_values = self.missing_values(table, values, place, "listed in values")
-        missing = self.choice(table, "missing", Missing, Missing.DROP, place)
+        missing = self.missing(table, place)
         groups = self.groups(table, values, missing_values, place)
         return Categorical(name, values, missing, missing_values, groups)
+
+    def missing(self, table: Mapping[str, Any], place: str) -> Missing | None:
+        """Read how a row without a value is treated; None where that is not declared, or faulty."""
+        if "missing" not in table:
+            return None
+        if table["missing"] == "drop":  # the word of earlier releases
+            return Missing.ROW
+        return self.choice(table, "missing", Missing, Missing.ROW, place)
 
     def missing_values(
         self, table: Mapping[str, Any], values: Sequence[str], place: str, otherwise: str

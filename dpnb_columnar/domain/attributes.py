@@ -34,10 +34,19 @@ class Transform(StrEnum):
 
 
 class Missing(StrEnum):
-    """Treatment of a row whose categorical attribute is missing."""
+    """Declared treatment of a row without a value of an attribute.
 
-    DROP = "drop"
+    Where none is declared, the row leaves this attribute out, and the sample of a numeric attribute has the public size
+    of the class, so that this is for attributes that few rows lack (docs/privacy.md, section 1).
+    """
+
+    SKIP = "skip"
+    """The row leaves this attribute out, and per class the number of rows that have it is released: the public size of
+    a numeric attribute's sample."""
     CATEGORY = "category"
+    """To be missing is a category of its own."""
+    ROW = "row"
+    """The whole row is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +84,8 @@ class Numeric:
         lower, upper: Declared bounds, in the column's unit; values outside are clamped.
         step: Grid width, in the column's unit; ``(upper - lower) / step`` is a whole number of at most 2**32.
         transform: Public map applied to the gridded value.
-        missing_values: Values that mean "missing", as documented by the codebook; such a row is dropped.
+        missing_values: Values that mean "missing", as documented by the codebook.
+        missing: Treatment of a row without a value; None where none is declared.
     """
 
     name: str
@@ -84,6 +94,7 @@ class Numeric:
     step: Fraction
     transform: Transform = Transform.IDENTITY
     missing_values: tuple[Fraction, ...] = ()
+    missing: Missing | None = None
 
     @cached_property
     def cells(self) -> int:
@@ -145,7 +156,8 @@ class Categorical:
         name: Column name.
         values: Categories as text, in declared order; the position is the code. Whole numbers and booleans in
             the data are matched by their text (``7``, ``true``).
-        missing: Whether a missing value drops the row or is a category of its own, coded ``len(values)``.
+        missing: Treatment of a row without a value, or with one that is in no category; None where none is declared.
+            As a category of its own it is coded ``len(values)``.
         missing_values: Values of the data that mean "missing".
         groups: Categories that stand for other values than their own name, in the order of ``values``. A category
             without a group stands for itself.
@@ -153,7 +165,7 @@ class Categorical:
 
     name: str
     values: tuple[str, ...]
-    missing: Missing = Missing.DROP
+    missing: Missing | None = None
     missing_values: tuple[str, ...] = ()
     groups: tuple[Group, ...] = ()
 
@@ -201,7 +213,7 @@ class Label:
     def categories(self) -> Categorical:
         """Classes of a label that is a column, as categories of that column."""
         assert self.column is not None
-        return Categorical(self.column, self.classes, Missing.DROP, self.missing_values, self.groups)
+        return Categorical(self.column, self.classes, None, self.missing_values, self.groups)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -240,6 +252,11 @@ class Domain:
     def categorical(self) -> tuple[Categorical, ...]:
         """Categorical attributes, in order."""
         return tuple(attribute for attribute in self.attributes if isinstance(attribute, Categorical))
+
+    @property
+    def row_dropping(self) -> tuple[Attribute, ...]:
+        """Attributes without a value of which a row does not count at all, in order."""
+        return tuple(attribute for attribute in self.attributes if attribute.missing is Missing.ROW)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -15,7 +15,6 @@ from dpnb_columnar.domain.attributes import (
     Attribute,
     Domain,
     Label,
-    Missing,
     Numeric,
     Transform,
     UnlabelledDomain,
@@ -208,11 +207,13 @@ def attribute_document(attribute: Attribute, *, defaults: bool = True) -> dict[s
             document["transform"] = attribute.transform.value
         if attribute.missing_values:
             document["missing_values"] = list(missing_texts(attribute))
+        if attribute.missing is not None:
+            document["missing"] = attribute.missing.value
         return document
     document = {"values": list(attribute.values)}
     if attribute.groups:
         document["groups"] = {group.name: compressed(group.members) for group in attribute.groups}
-    if attribute.missing is not Missing.DROP:
+    if attribute.missing is not None:
         document["missing"] = attribute.missing.value
     if attribute.missing_values:
         document["missing_values"] = list(attribute.missing_values)

@@ -14,7 +14,7 @@ from dpnb_columnar.errors import Fault, UsageError
 
 Body = dict[str, Any]
 
-REDECLARED = {"values": ("missing", "missing_values"), "bounds": ("step", "transform", "missing_values")}
+REDECLARED = {"values": ("missing", "missing_values"), "bounds": ("step", "transform", "missing", "missing_values")}
 """Keys kept by an option that may turn a numeric column into a categorical one, or the other way round."""
 
 
@@ -28,7 +28,7 @@ class Edits:
         step: Grid widths.
         transform: ``identity`` or ``log1p``.
         missing_values: Values that mean "missing"; the label's, for a column it is read from.
-        missing: ``drop`` or ``category``.
+        missing: ``skip``, ``category`` or ``row`` (``Missing``).
         merge: Group of each code (``groups.read_merge_map``).
         rest: Group of the codes that such a map does not name; None if they keep their categories.
     """

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, missing_texts
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, missing_texts
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.errors import ConfigurationError, MissingInputError, excerpt
 
@@ -129,9 +129,8 @@ def merge_codes(attribute: Attribute, groups: Mapping[str, str], rest: str | Non
     members: dict[str, list[str]] = {}
     for code, category in merged.items():
         members.setdefault(category, []).append(code)
-    missing = attribute.missing if isinstance(attribute, Categorical) else Missing.DROP
     merged_groups = tuple(Group(name, in_order(codes)) for name, codes in members.items() if codes != [name])
-    return Categorical(attribute.name, tuple(members), missing, missing_texts(attribute), merged_groups)
+    return Categorical(attribute.name, tuple(members), attribute.missing, missing_texts(attribute), merged_groups)
 
 
 def _categories_by_code(attribute: Attribute) -> dict[str, str]:

@@ -62,29 +62,23 @@ def key(name: str, kind: Kind) -> pl.Expr:
 
 
 def category_key(attribute: Categorical, kind: Kind) -> pl.Expr:
-    """Return the key of a categorical attribute, null where its value is missing."""
+    """Return the key of a categorical attribute, null where there is no value or one that means "missing"."""
     return _without(key(attribute.name, kind), attribute.missing_values, kind)
 
 
-def category_fits(attribute: Categorical, kind: Kind) -> pl.Expr:
-    """Test whether the row's category is in the domain (never null)."""
-    value = category_key(attribute, kind)
-    known = value.is_in(list(category_keys(attribute, kind))).fill_null(False)
-    return known | value.is_null() if attribute.missing is Missing.CATEGORY else known
-
-
 def category_code(attribute: Categorical, kind: Kind) -> pl.Expr:
-    """Return the position of the row's category in the domain as a 32-bit integer, null where it is in no category."""
+    """Return the position of the row's category in the domain as a 32-bit integer.
+
+    A value that is in no category is missing: null, or the last code where to be missing is a category.
+    """
     known = category_keys(attribute, kind)
-    value = category_key(attribute, kind)
+    value = key(attribute.name, kind)
     if kind is Kind.DATE:  # by its number of days: Polars has no text for one beyond its calendar
         value = value.cast(pl.Int32)
     # By way of an Enum: replace_strict would make Polars hold all rows at once.
     place = value.cast(pl.String).cast(pl.Enum(list(map(_text_in_polars, known))), strict=False).to_physical()
     code = pl.lit(pl.Series(list(known.values()), dtype=pl.Int32)).gather(place)
-    if attribute.missing is Missing.CATEGORY:
-        return pl.when(value.is_null()).then(len(attribute.values)).otherwise(code)
-    return code
+    return code.fill_null(len(attribute.values)) if attribute.missing is Missing.CATEGORY else code
 
 
 def class_code(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
@@ -104,16 +98,16 @@ def label_missing(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
 
 
 def row_fits(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
-    """Test whether a row counts: it has a class, and every attribute has a value in the domain (never null)."""
-    conditions = [attribute_fits(attribute, kinds[attribute.name]) for attribute in domain.attributes]
+    """Test whether a row counts: it has a class, and every attribute that drops rows has a value (never null)."""
+    conditions = [attribute_fits(attribute, kinds[attribute.name]) for attribute in domain.row_dropping]
     return in_halves([class_code(domain, kinds).is_not_null(), *conditions], and_)
 
 
 def attribute_fits(attribute: Attribute, kind: Kind) -> pl.Expr:
-    """Test whether an attribute has a value in the domain (never null)."""
+    """Test whether a row has a value of an attribute in the domain (never null)."""
     if isinstance(attribute, Numeric):
         return number(attribute.name, kind, attribute.missing_values).is_not_null()
-    return category_fits(attribute, kind)
+    return key(attribute.name, kind).is_in(list(category_keys(attribute, kind))).fill_null(False)
 
 
 def condition_holds(node: Node, kinds: Mapping[str, Kind], missing_values: Sequence[str] = ()) -> pl.Expr:

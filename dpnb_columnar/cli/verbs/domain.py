@@ -94,7 +94,12 @@ def edit(
     values: Annotated[list[str] | None, _repeated("Categories.", "COLUMN=A,B,...")] = None,
     missing_values: Annotated[list[str] | None, _repeated('Codes that mean "missing".', "COLUMN=A,B,...")] = None,
     missing: Annotated[
-        list[str] | None, _repeated("Missing drops the row, or is a category.", "COLUMN=drop|category")
+        list[str] | None,
+        _repeated(
+            "How a row without a value is treated: it leaves the attribute out and those that have it are counted, "
+            "it is a category of its own, or the row is dropped.",
+            "COLUMN=skip|category|row",
+        ),
     ] = None,
     merge: Annotated[
         list[str] | None,

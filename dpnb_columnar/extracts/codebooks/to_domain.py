@@ -110,7 +110,7 @@ def categorical_attribute(variable: Variable) -> Categorical | str:
         if len(values) + len(unknown) > LARGEST_DECLARATION:
             return f"it has more than {LARGEST_DECLARATION} codes"
     missing_values = tuple(code for code in unknown if code not in values)
-    missing = Missing.CATEGORY if missing_values or blank else Missing.DROP
+    missing = Missing.CATEGORY if missing_values or blank else None
     attribute = Categorical(variable.name, tuple(values), missing, missing_values)
     if not values or attribute.size < 2:
         return "it has one value only"
