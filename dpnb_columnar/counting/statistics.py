@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.counting.file_parts import digest_blocks
-from dpnb_columnar.domain import Categorical, Domain, Numeric, digest
+from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, digest
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.sensitivity import RunLengthColumn
 from dpnb_columnar.sensitivity.column import LARGEST_SIZE
@@ -49,8 +49,9 @@ class Statistics:
     Attributes:
         domain: The domain whose cells are counted.
         class_counts: Shape (classes,), int64.
-        columns: Per numeric attribute, one sorted run-length column per class, in grid codes.
-        tables: Per categorical attribute, shape (classes, categories), int64.
+        columns: Per numeric attribute, one sorted run-length column per class, in grid codes: the values of those rows
+            that have one.
+        tables: Per categorical attribute, shape (classes, categories), int64: those rows that are in a category.
         parts: Digests of the files or counts that these were made from; empty where these are not known.
             Not compared: equal counts are equal statistics.
         summands: Digests of the counts of the statistics that were added up to these; empty if none were.
@@ -125,8 +126,8 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
         parts: Digests of the rows that were counted.
 
     Raises:
-        ValueError: if a cell lies outside the domain, a count is below zero, or an attribute's counts do not add up to
-            the class counts. The message holds no count.
+        ValueError: if a cell lies outside the domain, a count is below zero, or an attribute's counts add up to more
+            than the class counts, or to fewer where every row that counts has a value. The message holds no count.
     """
     by_attribute: dict[str | None, list[Cells]] = {None: []} | {attribute.name: [] for attribute in domain.attributes}
     for cell in cells:
@@ -145,7 +146,10 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
         else:
             columns[name] = _columns(name, by_attribute[name], size, attribute.cells)
             totals = np.array([column.size for column in columns[name]])
-        if not np.array_equal(totals, class_counts):
+        complete = attribute.missing is Missing.ROW or (
+            isinstance(attribute, Categorical) and attribute.missing is Missing.CATEGORY
+        )
+        if np.any(totals > class_counts) or (complete and np.any(totals < class_counts)):
             raise ValueError(f"counts of attribute {name!r} do not add up to the class counts")
     return Statistics(domain, class_counts, columns, tables, parts)
 
