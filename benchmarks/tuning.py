@@ -25,7 +25,7 @@ from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.study.coded_rows import code_rows
 from dpnb_columnar.study.cross_validation import Fold, accuracies, split
-from dpnb_columnar.study.data_sets import widened
+from dpnb_columnar.study.data_sets import complete_rows, widened
 
 RELEASED_NORMAL = postprocessing.normal
 RELEASED_PROBABILITIES: Callable[..., tuple[tuple[float, ...], ...]] = postprocessing.probabilities
@@ -131,7 +131,7 @@ def main() -> None:
 
 def folds(path: Path, seeds: int, factor: int) -> list[list[Fold]]:
     """Split the rows into ten folds at random, with bounds declared ``factor`` times as wide."""
-    domain: Domain = find_domain([path]).domain
+    domain: Domain = complete_rows(find_domain([path]).domain)
     rows, declared = code_rows([path], domain), domain if factor == 1 else widened(domain, factor)
     return [split(rows, domain, 10, seed).under(declared) for seed in range(seeds)]
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from dpnb_columnar.datasets import prepare
 from dpnb_columnar.datasets.prepare import located
-from dpnb_columnar.domain import Attribute, Domain, Numeric, digest, document_of, read_domain
+from dpnb_columnar.domain import Attribute, Domain, Missing, Numeric, digest, document_of, read_domain
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.metadata import domain_from_metadata
@@ -161,6 +161,15 @@ def _carries(file: Path, domain: Domain) -> bool:
         return False
     carried = domain_from_metadata(read_metadata(file), str(file))
     return carried is not None and digest(carried) == digest(domain)
+
+
+def complete_rows(domain: Domain) -> Domain:
+    """Drop rows that lack a value of any attribute, as the paper does, but for values whose absence is a category."""
+    attributes = tuple(
+        attribute if attribute.missing is Missing.CATEGORY else replace(attribute, missing=Missing.ROW)
+        for attribute in domain.attributes
+    )
+    return replace(domain, attributes=attributes)
 
 
 def widened(domain: Domain, factor: int) -> Domain:

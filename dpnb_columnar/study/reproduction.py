@@ -13,7 +13,7 @@ import polars as pl
 from dpnb_columnar.errors import MissingInputError
 from dpnb_columnar.runtime.workers import run_in_processes
 from dpnb_columnar.study.accuracy import Located, Row, run_unit
-from dpnb_columnar.study.data_sets import DataSet
+from dpnb_columnar.study.data_sets import DataSet, complete_rows
 from dpnb_columnar.study.plan import Plan, Unit
 from dpnb_columnar.study.results import ResultsFile, results_file, runtime_file
 from dpnb_columnar.study.timing import measure, timings
@@ -102,7 +102,8 @@ def locate(datasets: Iterable[DataSet], data: Path, work: Path) -> tuple[list[Lo
         if file is None:
             absent.append(Absent(dataset.name, dataset.origin.remedy(dataset.name, data)))
         else:
-            located.append(Located(dataset.name, file, dataset.origin.domain(dataset.name), dataset.rows))
+            domain = complete_rows(dataset.origin.domain(dataset.name))
+            located.append(Located(dataset.name, file, domain, dataset.rows))
     return located, absent
 
 

@@ -55,8 +55,10 @@ def test_rules_for_missing_values_are_declared() -> None:
     stalk_root = CATALOGUE["mushroom"].domain["stalk-root"]
     assert isinstance(stalk_root, Categorical)
     assert (stalk_root.missing, stalk_root.missing_values, stalk_root.size) == (Missing.CATEGORY, ("?",), 7)
-    unknown = [a.name for a in CATALOGUE["adult"].domain.categorical if a.missing_values == ("?",)]
-    assert unknown == ["workclass", "occupation", "native-country"]
+    adult, acs = CATALOGUE["adult"].domain, CATALOGUE["acs2018"].domain
+    assert {attribute.missing_values for attribute in adult.row_dropping} == {("?",)}
+    assert [attribute.name for attribute in adult.row_dropping] == ["workclass", "occupation", "native-country"]
+    assert [attribute.name for attribute in acs.row_dropping] == ["WKHP", "COW", "SCHL", "ESR", "WKW"]
     age = CATALOGUE["ipums1940"].domain["AGE"]
     assert isinstance(age, Numeric)
     assert age.missing_values == (Fraction(999),)

@@ -12,7 +12,7 @@ from support.codebook_cases import variable
 from dpnb_columnar.extracts.codebooks import facts
 from dpnb_columnar.extracts.codebooks.codebook import Measure
 
-COLLECTIONS = {"usa.ipums.org", "cps.ipums.org", "census.gov"}
+COLLECTIONS = {"usa.ipums.org", "cps.ipums.org", "international.ipums.org", "census.gov"}
 FOLDER = Path(facts.__file__).parent
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from support.codebook_cases import codebook, codebooks, codes, labelled, variable
 
-from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
+from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extracts.codebooks import numeric_attribute
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
@@ -164,7 +164,10 @@ def test_lists_that_spell_numbers_are_amounts() -> None:
     ages = tuple(Code(f"{age:03}", str(age)) for age in range(1, 91))
     others = (Code("000", "Under 1 year"), Code("098", "98+"), Code("997", "NIU"), Code("999", "Missing"))
     age = made(variable("AGE", width=3, codes=(*others[:1], *ages, *others[1:])))
-    assert age == Numeric("AGE", Fraction(0), Fraction(98), Fraction(1), missing_values=(Fraction(997), Fraction(999)))
+    codes_missing = (Fraction(997), Fraction(999))
+    assert age == Numeric(
+        "AGE", Fraction(0), Fraction(98), Fraction(1), missing_values=codes_missing, missing=Missing.CATEGORY
+    )
     children = (
         Code("0", "0 children present"),
         Code("1", "1 child present"),
@@ -189,25 +192,68 @@ def test_lists_of_names_and_short_lists_are_categories() -> None:
 def test_ranges_bound_amounts() -> None:
     blank, hours, most = Code("", "N/A"), Code("1", "hours", "98"), Code("99", "99 or more hours")
     worked = made(amount("WORKED", 2, 0, blank, hours, most), CENSUS)
-    assert worked == Numeric("WORKED", Fraction(1), Fraction(99), Fraction(1))
+    assert worked == Numeric("WORKED", Fraction(1), Fraction(99), Fraction(1), missing=Missing.CATEGORY)
     income = made(
         amount("INCOME", 7, 0, Code("-19997", "PrivacyCost", "-1"), Code("0", "None"), Code("1", "$1 to", "4209995"))
     )
     assert bounds(income) == (-19997, 4209995, 1)
 
 
+def test_amounts_that_were_not_asked_of_all_have_a_category_for_the_others() -> None:
+    for listed in (Code("", "N/A (less than 16 years old)"), Code("9999", "NIU")):
+        made_of = made(amount("HOURS", 4, 0, listed))
+        assert isinstance(made_of, Numeric)
+        assert made_of.missing is Missing.CATEGORY
+    for listed in ((), (Code("9999", "Unknown"),), (Code("0000", "None"),)):
+        made_of = made(amount("HOURS", 4, 0, *listed))
+        assert isinstance(made_of, Numeric)
+        assert made_of.missing is None, listed
+    age = made(amount("AGE", 3), USA)
+    assert age == Numeric("AGE", Fraction(0), Fraction(135), Fraction(1), missing_values=(Fraction(999),))
+
+
 def test_public_facts_about_amounts() -> None:
-    for collection, width in ((USA, 7), (CPS, 8), (USA, 6)):
-        nines = 10**width - 1
+    for collection, width in ((USA, 7), (CPS, 8), (CPS, 9), (USA, 6)):
+        nines = Fraction(10**width - 1)
         wage = made(amount("INCWAGE", width), collection)
-        assert wage == Numeric("INCWAGE", Fraction(0), Fraction(nines), Fraction(1), missing_values=(nines, nines - 1))  # type: ignore[arg-type]
-        total = made(amount("INCTOT", width), collection)
-        assert bounds(total) == (-(nines // 10), nines, 1)
+        assert wage == Numeric(
+            *("INCWAGE", Fraction(0), Fraction(200_000), Fraction(1)),
+            missing_values=(nines, nines - 1),
+            missing=Missing.CATEGORY,
+        )
+        assert bounds(made(amount("INCTOT", width), collection)) == (-19_998, 200_000, 1)
     assert made(amount("INCWAGE", 7)) == Numeric("INCWAGE", Fraction(0), Fraction(9999999), Fraction(1))
     hours = made(amount("AHRSWORKT", 3, 0, Code("999", "NIU")), CPS)
     assert bounds(hours) == (0, 198, 1)
     assert isinstance(hours, Numeric)
     assert Fraction(999) in hours.missing_values
+
+
+def test_bounds_of_facts_reach_no_further_than_the_width() -> None:
+    assert bounds(made(amount("INCWAGE", 4), USA)) == (0, 9999, 1)
+    assert bounds(made(amount("INCTOT", 4), USA)) == (-999, 9999, 1)
+    assert bounds(made(amount("HOURWAGE", 4, 2), CPS)) == (0, Fraction("99.99"), Fraction("0.01"))
+    assert bounds(made(amount("EARNWEEK", 8, 2), CPS)) == (0, 2885, Fraction("0.01"))
+
+
+def test_logarithms_are_for_amounts_that_nobody_has_none_of() -> None:
+    value = made(amount("VALUEH", 7), USA)
+    assert value == Numeric(
+        *("VALUEH", Fraction(1), Fraction(9_999_999), Fraction(1), Transform.LOG1P),
+        missing_values=(Fraction(0), Fraction(9_999_999), Fraction(9_999_998)),
+        missing=Missing.CATEGORY,
+    )
+    rent = made(amount("RNTP", 5, 0, Code("", "N/A"), Code("1", "$1 to $99999", "99999")), CENSUS)
+    assert rent == Numeric(
+        *("RNTP", Fraction(1), Fraction(99_999), Fraction(1), Transform.LOG1P), missing=Missing.CATEGORY
+    )
+    abroad = made(amount("INCTOT", 7), "international.ipums.org")
+    assert isinstance(abroad, Numeric)
+    assert (abroad.lower, abroad.upper, abroad.transform) == (0, 9_999_999, Transform.LOG1P)
+    for name in ("INCTOT", "INCWAGE", "INCSS"):
+        income = made(amount(name, 7), USA)
+        assert isinstance(income, Numeric)
+        assert income.transform is Transform.IDENTITY
 
 
 @pytest.mark.parametrize(

@@ -13,20 +13,20 @@ from support import mini_plan
 
 from dpnb_columnar.counting.engines.local import aggregate
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.domain import Domain, Numeric, read_domain
+from dpnb_columnar.domain import Domain, Missing, Numeric, read_domain
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import row_fits
 from dpnb_columnar.study.coded_rows import code_rows
 from dpnb_columnar.study.cross_validation import split
-from dpnb_columnar.study.data_sets import widened
+from dpnb_columnar.study.data_sets import complete_rows, widened
 
 FOLDS = 3
 
 
 def tiny_domain() -> Domain:
     document = tomllib.loads(mini_plan.CATALOGUE, parse_float=Decimal)["tiny"]
-    return read_domain("tiny", document, "test", beside=("source", "files"))
+    return complete_rows(read_domain("tiny", document, "test", beside=("source", "files")))
 
 
 @pytest.fixture
@@ -45,6 +45,16 @@ def counted(rows: pl.DataFrame, domain: Domain, folder: Path) -> Statistics:
 def fitting(file: Path, domain: Domain) -> pl.DataFrame:
     """The rows that fit, in the order of the file."""
     return pl.read_parquet(file).filter(row_fits(domain, open_parquet([file], domain).kinds))
+
+
+def test_complete_rows_alone_are_kept_but_for_declared_categories(tiny: Path) -> None:
+    domain = tiny_domain()
+    assert {name for name in domain.columns if name != "income" and domain[name].missing is not Missing.ROW} == {
+        "region"
+    }
+    rows = fitting(tiny, domain)
+    assert not rows.drop("region").null_count().sum_horizontal().item()
+    assert rows["region"].null_count()
 
 
 @pytest.mark.parametrize("factor", [1, 10, 10**6])

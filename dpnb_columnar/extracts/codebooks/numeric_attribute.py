@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from dpnb_columnar.domain.attribute_reader import grid_fault
-from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Numeric
+from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Missing, Numeric
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.extracts.codebooks.codebook import Code, Form, Variable
@@ -48,9 +48,11 @@ def numeric_attribute(variable: Variable, fact: AmountFact) -> Numeric | str:
     * Where codes are ranges, or spell their numbers, the bounds are the lowest and the highest of them that are
       amounts. Elsewhere they follow from the width: 0 to as many nines as it has, and down to as many nines as fit
       behind a minus sign if amounts can be negative, by the fact or by a negative code that is an amount.
-    * Bounds of the fact take precedence over either.
+    * Bounds of the fact take precedence over those of codes, and over those of the width where they are narrower.
     * Codes that mean "not in universe" or "unknown" are missing values. A code with a decimal point is the amount
       itself; one without is written as in the data, implied decimals included.
+    * Where a code means "not in universe", or a blank is listed, to be missing is a category of its own: it describes
+      children and people without work. Where nobody knows a few amounts, the row leaves this attribute out.
 
     Returns:
         The attribute, or the reason why there is none.
@@ -67,21 +69,26 @@ def numeric_attribute(variable: Variable, fact: AmountFact) -> Numeric | str:
     if any(code.last for code in values) or spells_numbers(variable):
         lower, upper = lowest if lower is None else lower, highest if upper is None else upper
     elif nines is not None:
-        upper = nines if upper is None else upper
-        negative = fact.negative or (lowest is not None and lowest < 0)
-        behind_sign = Fraction(int(nines / unit) // 10) * unit
-        lower = (-behind_sign if negative else Fraction(0)) if lower is None else lower
+        upper = nines if upper is None else min(upper, nines)
+        negative = any(bound is not None and bound < 0 for bound in (fact.lower, lowest))
+        least = -Fraction(int(nines / unit) // 10) * unit if negative else Fraction(0)
+        lower = least if lower is None else max(lower, least)
     if lower is None or upper is None:
         return "its width gives no bounds"
-    missing = [*fact.missing_values]
+    missing = [*fact.missing_values, *fact.unknown_values]
+    not_asked = bool(fact.missing_values or fact.missing_at_top or len(codes) < len(variable.codes))
     for code in codes:
-        if meaning_of(code) is not Meaning.VALUE:
+        meaning = meaning_of(code)
+        not_asked |= meaning is Meaning.NOT_IN_UNIVERSE
+        if meaning is not Meaning.VALUE:
             if len(missing) + _size(code, unit) > LARGEST_DECLARATION:
                 return f"more than {LARGEST_DECLARATION} of its codes mean that the value is missing"
             missing += _members(code, unit)
     if nines is not None:
         missing += [nines - unit * position for position in range(fact.missing_at_top)]
-    return _checked(Numeric(variable.name, lower, upper, unit, missing_values=tuple(dict.fromkeys(missing))))
+    treatment = Missing.CATEGORY if not_asked else None
+    missing_values = tuple(dict.fromkeys(missing))
+    return _checked(Numeric(variable.name, lower, upper, unit, fact.transform, missing_values, treatment))
 
 
 def _checked(attribute: Numeric) -> Numeric | str:

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dpnb_columnar.domain.attributes import Transform
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.extracts.codebooks.codebook import Variable
 
@@ -52,19 +53,21 @@ class AmountFact:
     Attributes:
         collections: Collections the facts hold for.
         names: Patterns of the names of variables they hold for.
-        negative: Whether the amount can be below zero.
         lower, upper: Bounds; None where those of the codebook hold.
-        missing_values: Codes that mean "not in universe" or "missing".
+        transform: Public map applied before moments are taken.
+        missing_values: Codes that mean "not in universe", perhaps "missing" as well.
         missing_at_top: How many of the highest codes of the variable's width mean that.
+        unknown_values: Codes that mean that nobody knows.
     """
 
     collections: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    negative: bool = False
     lower: Fraction | None = None
     upper: Fraction | None = None
+    transform: Transform = Transform.IDENTITY
     missing_values: tuple[Fraction, ...] = ()
     missing_at_top: int = 0
+    unknown_values: tuple[Fraction, ...] = ()
 
 
 def technical_reason(variable: Variable, collection: str) -> str | None:
@@ -123,8 +126,10 @@ def _amount_facts() -> tuple[AmountFact, ...]:
 
 
 def _as_numbers(fact: dict[str, Any]) -> dict[str, Any]:
+    """Read the numbers of a fact exactly, and its transform."""
     bounds: dict[str, Any] = {key: exact_number(fact[key]) for key in ("lower", "upper") if key in fact}
-    return {**_as_tuples(fact), **bounds, "missing_values": tuple(map(exact_number, fact.get("missing_values", ())))}
+    lists = {key: tuple(map(exact_number, fact.get(key, ()))) for key in ("missing_values", "unknown_values")}
+    return {**_as_tuples(fact), **bounds, **lists, "transform": Transform(fact.get("transform", Transform.IDENTITY))}
 
 
 def _as_tuples(table: dict[str, Any]) -> dict[str, Any]:
