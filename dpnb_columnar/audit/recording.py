@@ -14,7 +14,7 @@ from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import Normal
+from dpnb_columnar.model.parameters import Histogram, Normal, Presence, Table
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
 from dpnb_columnar.sensitivity import RunLengthColumn
 
@@ -125,6 +125,8 @@ def _numbers(model: Model) -> Iterator[tuple[str, float]]:
         yield f"prior of class {klass} *", prior
     for parameters in model.attributes:
         name = parameters.attribute
+        if not isinstance(parameters, Table) and parameters.presence is not None:
+            yield from _cells(f"presence of {name}", parameters.presence)
         if isinstance(parameters, Normal):
             for part, drawn_numbers in (("released_mean", parameters.released_mean), parameters.released_spread):
                 for klass, number in enumerate(drawn_numbers):
@@ -133,10 +135,14 @@ def _numbers(model: Model) -> Iterator[tuple[str, float]]:
                 for klass, number in enumerate(getattr(parameters, part)):
                     yield f"{part} of {name}, class {klass} *", number
             continue
-        for klass, (counts, shares) in enumerate(zip(parameters.released, parameters.probability, strict=True)):
-            for cell, (count, share) in enumerate(zip(counts, shares, strict=True)):
-                yield f"count of {name} {cell}, class {klass}", count
-                yield f"probability of {name} {cell}, class {klass} *", share
+        yield from _cells(name, parameters)
+
+
+def _cells(name: str, cells: Table | Histogram | Presence) -> Iterator[tuple[str, float]]:
+    for klass, (counts, shares) in enumerate(zip(cells.released, cells.probability, strict=True)):
+        for cell, (count, share) in enumerate(zip(counts, shares, strict=True)):
+            yield f"count of {name} {cell}, class {klass}", count
+            yield f"probability of {name} {cell}, class {klass} *", share
 
 
 @contextmanager

@@ -19,8 +19,8 @@ class Request:
     """A query that a mechanism will answer, before its share is known.
 
     Attributes:
-        query: What is released: ``class counts``, ``counts``, ``mean``, ``variance``, ``deviation`` or ``mean of
-            squares``.
+        query: What is released: ``class counts``, ``values present``, ``counts``, ``mean``, ``variance``,
+            ``deviation`` or ``mean of squares``.
         attribute: The attribute that is queried; None for the class counts.
         values: Number of released numbers.
         composition: Why all of them may share one cost (parallel composition).

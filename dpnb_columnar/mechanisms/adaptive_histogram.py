@@ -21,8 +21,9 @@ from dpnb_columnar.mechanisms.queries import (
     class_counts_request,
     counts_request,
     noisy_table,
+    presence_requests,
 )
-from dpnb_columnar.mechanisms.samples import on_scale, pooled, sample_size
+from dpnb_columnar.mechanisms.samples import on_scale, pooled, pooled_size
 from dpnb_columnar.mechanisms.smooth_moments import ExactAnswer, MomentQuery, exact_answers, moment_noise
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.mechanisms.tuning import MOST_BINS, trim, trimmed_normal_variance
@@ -49,10 +50,10 @@ class AdaptiveHistogram(PrivateCounts):
     weights = Weights(Fraction(2), Fraction(1), Fraction(1, 4))
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
-        """List the class counts, two moments and a table per numeric attribute, a table per categorical attribute."""
+        """List the class counts, values present, two moments and a table per numeric attribute, a table per other."""
         kind = smooth_family(noise).kind
         placing = weights.numeric * PLACING / len(QUERIES)
-        requests = [class_counts_request(domain, weights)]
+        requests = [class_counts_request(domain, weights), *presence_requests(domain, weights)]
         for attribute in domain.numeric:
             most = min(attribute.scale.cells + 1, MOST_BINS + MOST_OUTER_BINS)
             requests += [Request(query, attribute.name, 1, ONE_SAMPLE, noise, placing, kind) for query in QUERIES]
@@ -72,23 +73,18 @@ class AdaptiveHistogram(PrivateCounts):
 
 def _moment_queries(context: QueryContext) -> Iterator[MomentQuery]:
     """List mean and variance of every numeric attribute, all classes together, in the order of their draws."""
-    size = _size(context)
     for attribute in context.statistics.domain.numeric:
+        size = pooled_size(context, attribute)
         column = pooled([on_scale(attribute, column) for column in context.statistics.columns[attribute.name]])
         for query in QUERIES:
             yield MomentQuery(query, column, size, size, attribute.scale.cells, context.shares[query, attribute.name])
-
-
-def _size(context: QueryContext) -> int:
-    """Return the public size of the sample of all classes together."""
-    return sample_size(sum(max(size, 0) for size in context.sizes))
 
 
 def _place_and_count(context: QueryContext, attribute: Numeric, answers: Iterator[ExactAnswer]) -> Histogram:
     """Place the bins of one attribute, then count them."""
     cells = attribute.scale.cells
     mean, variance = (next(answers).noisy(context.draw) for _ in QUERIES)
-    size, noise = _size(context), moment_noise(context.shares[QUERIES[-1], attribute.name])
+    size, noise = pooled_size(context, attribute), moment_noise(context.shares[QUERIES[-1], attribute.name])
     spread = float(min(max(variance, Fraction(0)), Fraction(cells**2))) / trimmed_normal_variance(
         trim(size, noise) / size
     )

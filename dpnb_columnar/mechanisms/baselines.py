@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from dpnb_columnar.budget import Request, Share, Weights
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.domain import Categorical, Domain
+from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.mechanisms import postprocessing
 from dpnb_columnar.mechanisms.mechanism import QueryContext
-from dpnb_columnar.mechanisms.postprocessing import truncated_table
-from dpnb_columnar.mechanisms.queries import PrivateCounts, class_counts_request
+from dpnb_columnar.mechanisms.postprocessing import truncated_presence, truncated_table
+from dpnb_columnar.mechanisms.queries import PrivateCounts, class_counts_request, presence_counts
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
@@ -69,5 +70,9 @@ class Plain:
             middle = Fraction(attribute.scale.cells, 2)
             means = [trimmed_mean(column, 0) if column.size else middle for column in columns]
             variances = [trimmed_variance(column, 0) if column.size else Fraction(0) for column in columns]
-            parameters.append(postprocessing.normal(attribute, means, variances, [1.0] * len(columns), context.sizes))
+            sizes = [column.size for column in columns]
+            normal = postprocessing.normal(attribute, means, variances, [1.0] * len(columns), sizes)
+            if attribute.missing is Missing.CATEGORY:
+                normal = replace(normal, presence=truncated_presence(presence_counts(statistics, attribute)))
+            parameters.append(normal)
         return parameters

@@ -24,8 +24,10 @@ from dpnb_columnar.mechanisms.queries import (
     class_counts_request,
     constant_noise,
     noisy_table,
+    presence,
+    presence_requests,
 )
-from dpnb_columnar.mechanisms.samples import class_sizes, on_scale
+from dpnb_columnar.mechanisms.samples import on_scale, sample_sizes
 from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
 from dpnb_columnar.mechanisms.tuning import pooled_rows
 from dpnb_columnar.model.parameters import AttributeParameters, Normal
@@ -71,7 +73,7 @@ class Untrimmed(PrivateCounts, ABC):
     spread: str
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
-        """List the class counts, two moments per numeric attribute, one table per categorical attribute."""
+        """List the class counts, values present, two moments per numeric attribute, a table per categorical one."""
         queries = ("mean", self.spread)
         numeric = [
             Request(
@@ -85,23 +87,25 @@ class Untrimmed(PrivateCounts, ABC):
             for attribute in domain.numeric
             for query in queries
         ]
-        return [class_counts_request(domain, weights), *numeric, *categorical_requests(domain, weights.categorical)]
+        tables = categorical_requests(domain, weights.categorical)
+        return [class_counts_request(domain, weights), *presence_requests(domain, weights), *numeric, *tables]
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         """Draw a normal distribution per numeric attribute and class, and a table per categorical attribute."""
-        sizes = class_sizes(context)
         return [
             noisy_table(context, attribute)
             if isinstance(attribute, Categorical)
-            else self.normal(
-                attribute,
-                _noisy_moments(context, attribute, "mean", sizes),
-                _noisy_moments(context, attribute, self.spread, sizes),
-                sizes,
-                pooled_rows(context.shares[self.spread, attribute.name].row_cost),
-            )
+            else self._noisy_normal(context, attribute)
             for attribute in context.statistics.domain.attributes
         ]
+
+    def _noisy_normal(self, context: QueryContext, attribute: Numeric) -> Normal:
+        """Draw the noise of one attribute, and make its parameters."""
+        sizes = sample_sizes(context, attribute)
+        means, spreads = (_noisy_moments(context, attribute, query, sizes) for query in ("mean", self.spread))
+        weight = pooled_rows(context.shares[self.spread, attribute.name].row_cost)
+        parameters = self.normal(attribute, means, spreads, sizes, weight)
+        return replace(parameters, presence=presence(context, attribute))
 
     @abstractmethod
     def normal(

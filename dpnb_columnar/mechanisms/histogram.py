@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -24,8 +25,10 @@ from dpnb_columnar.mechanisms.queries import (
     counts_request,
     noisy_counts,
     noisy_table,
+    presence,
+    presence_requests,
 )
-from dpnb_columnar.mechanisms.samples import on_scale
+from dpnb_columnar.mechanisms.samples import on_scale, positive_sum, released_sizes
 from dpnb_columnar.mechanisms.tuning import MOST_BINS, histogram_bins, prior_count, rate
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
 
@@ -110,12 +113,13 @@ class BinCounts(PrivateCounts):
     weights = Weights(Fraction(2), Fraction(1), Fraction(1, 4))
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
-        """List the class counts and one table per attribute."""
+        """List the class counts, one table per attribute, and the counts of missing values that are a category."""
         numeric = [
             counts_request(attribute.name, domain, min(attribute.scale.cells + 1, MOST_BINS), weights.numeric)
             for attribute in domain.numeric
         ]
-        return [class_counts_request(domain, weights), *numeric, *categorical_requests(domain, weights.categorical)]
+        counts = [class_counts_request(domain, weights), *presence_requests(domain, weights, samples=False)]
+        return [*counts, *numeric, *categorical_requests(domain, weights.categorical)]
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         """Draw a histogram per numeric attribute, and a table per categorical attribute."""
@@ -129,7 +133,7 @@ class BinCounts(PrivateCounts):
 
 def bins(context: QueryContext, attribute: Numeric) -> int:
     """Choose as many bins as the attribute's share can count precisely."""
-    return histogram_bins(sum(max(size, 0) for size in context.sizes), _epsilon(context, attribute))
+    return histogram_bins(positive_sum(released_sizes(context, attribute)), _epsilon(context, attribute))
 
 
 def noisy_histogram(context: QueryContext, attribute: Numeric, edges: Sequence[int]) -> Histogram:
@@ -143,7 +147,8 @@ def noisy_histogram(context: QueryContext, attribute: Numeric, edges: Sequence[i
         np.add.at(counts, places, scaled.counts)
         released.append(noisy_counts(counts, share, context.draw))
     prior = prior_count(_epsilon(context, attribute))
-    return postprocessing.histogram(attribute, edges, released, context.sizes, prior)
+    parameters = postprocessing.histogram(attribute, edges, released, released_sizes(context, attribute), prior)
+    return replace(parameters, presence=presence(context, attribute))
 
 
 def _epsilon(context: QueryContext, attribute: Numeric) -> Fraction:

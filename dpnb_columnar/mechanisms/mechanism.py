@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,12 +22,14 @@ class QueryContext:
     Attributes:
         statistics: Exact counts. Confidential.
         sizes: Released class counts, public.
+        presence: Per numeric attribute with a query ``values present``, and per class, its released counts. Public.
         shares: Shares of the budget by query and attribute. Public.
         draw: Sampler of all noise.
     """
 
     statistics: Statistics
     sizes: tuple[int, ...]
+    presence: Mapping[str, Sequence[Sequence[int]]]
     shares: Mapping[tuple[str, str | None], Share]
     draw: Sampler
 

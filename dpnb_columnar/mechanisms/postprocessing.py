@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpnb_columnar.domain import Categorical, Numeric
-from dpnb_columnar.model.parameters import LARGEST_COUNT, ClassCounts, Histogram, Normal, Table
+from dpnb_columnar.model.parameters import LARGEST_COUNT, ClassCounts, Histogram, Normal, Presence, Table
 
 Counts = Sequence[Sequence[int]]
 """Per class, one whole number per cell."""
@@ -37,6 +37,12 @@ def histogram(
     """Make bin probabilities within each class; see ``probabilities``."""
     counts = _rows_within_largest(released)
     return Histogram(attribute.name, tuple(edges), counts, probabilities(counts, sizes, prior))
+
+
+def presence(released: Counts, sizes: Sequence[int], prior: Fraction) -> Presence:
+    """Make the probabilities of a value and of none within each class; see ``probabilities``."""
+    counts = _rows_within_largest(released)
+    return Presence(counts, probabilities(counts, sizes, prior))
 
 
 def probabilities(counts: Counts, sizes: Sequence[int], prior: Fraction) -> tuple[tuple[float, ...], ...]:
@@ -81,7 +87,7 @@ def normal(
         means: Released mean per class, in codes of the attribute's scale.
         variances: Released variance per class, in squared codes.
         corrections: Per class, the part of a normal variance that is left after trimming, in (0, 1].
-        sizes: Released class counts.
+        sizes: Public sizes of the samples.
         pooled_rows: Rows that the average counts for, 0 or more.
         floor: Variance of rounding, in squared codes; that of the grid or more.
     """
@@ -151,6 +157,12 @@ def truncated_table(attribute: Categorical, released: Counts) -> Table:
     """
     rows = [class_counts(row) for row in released]
     return Table(attribute.name, tuple(row.released for row in rows), tuple(row.probability for row in rows))
+
+
+def truncated_presence(released: Counts) -> Presence:
+    """Make the probabilities of a value and of none within each class as priors are made."""
+    rows = [class_counts(row) for row in released]
+    return Presence(tuple(row.released for row in rows), tuple(row.probability for row in rows))
 
 
 def truncated_normal(attribute: Numeric, means: Sequence[Fraction], variances: Sequence[Fraction]) -> Normal:

@@ -5,22 +5,26 @@ Released counts are exact counts with noise, rounded to whole numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from dpnb_columnar.budget import Pure, Request, Share, Weights
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.domain import Categorical, Domain
+from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.mechanisms import postprocessing
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise
 from dpnb_columnar.mechanisms.tuning import prior_count, rate
-from dpnb_columnar.model.parameters import ClassCounts, Table
+from dpnb_columnar.model.parameters import ClassCounts, Presence, Table
 from dpnb_columnar.noise import Laplace, NoiseFamily, Sampler
 
 COUNTS = "counts"
 """Query for the contingency table of an attribute with the classes."""
+
+PRESENCE = "values present"
+"""Query for the numbers of rows that have a value of a numeric attribute and, where to be missing is a category, of
+those that have none."""
 
 SENSITIVITY = Fraction(1)
 """One row changes one cell of a table by 1. Every cell that the domain declares is released, zero counts included, so
@@ -96,3 +100,53 @@ def table_counts(context: QueryContext, attribute: Categorical) -> list[list[int
     """Draw the counts of a contingency table, per class: every cell, empty or not."""
     share = context.shares[COUNTS, attribute.name]
     return [noisy_counts(row, share, context.draw) for row in context.statistics.tables[attribute.name]]
+
+
+def presence_requests(domain: Domain, weights: Weights, *, samples: bool = True) -> list[Request]:
+    """Make the query for how many values numeric attributes have, per attribute that declares it.
+
+    Args:
+        domain: The declared domain.
+        weights: Division of the budget.
+        samples: Whether the mechanism uses samples of public size: an attribute that rows without a value merely skip
+            needs the number of its values for nothing else.
+    """
+    columns = {Missing.CATEGORY: 2} | ({Missing.SKIP: 1} if samples else {})
+    return [
+        Request(
+            PRESENCE, each.name, len(domain.classes) * columns[each.missing], PARALLEL_CELLS, LAPLACE, weights.counts
+        )
+        for each in domain.numeric
+        if each.missing in columns
+    ]
+
+
+def presence_counts(statistics: Statistics, attribute: Numeric) -> list[list[int]]:
+    """Count, per class, the rows with a value and, where to be missing is a category, those without. Confidential."""
+    columns = statistics.columns[attribute.name]
+    counts = [
+        [column.size, int(rows) - column.size] for column, rows in zip(columns, statistics.class_counts, strict=True)
+    ]
+    return counts if attribute.missing is Missing.CATEGORY else [[present] for present, _ in counts]
+
+
+def noisy_presence(
+    statistics: Statistics, shares: Iterable[Share], draw: Sampler
+) -> dict[str, Sequence[Sequence[int]]]:
+    """Draw the counts of every query ``values present``, by attribute and class, before any other query about one."""
+    queried = {share.attribute: share for share in shares if share.query == PRESENCE}
+    return {
+        attribute.name: [
+            noisy_counts(row, queried[attribute.name], draw) for row in presence_counts(statistics, attribute)
+        ]
+        for attribute in statistics.domain.numeric
+        if attribute.name in queried
+    }
+
+
+def presence(context: QueryContext, attribute: Numeric) -> Presence | None:
+    """Make the probabilities of having a value; None where there is no query about it."""
+    if attribute.name not in context.presence:
+        return None
+    prior = prior_count(Fraction(rate(context.shares[PRESENCE, attribute.name].row_cost)))
+    return postprocessing.presence(context.presence[attribute.name], context.sizes, prior)

@@ -16,7 +16,7 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
 from dpnb_columnar.mechanisms.plan import ReleasePlan
-from dpnb_columnar.mechanisms.queries import COUNTS
+from dpnb_columnar.mechanisms.queries import COUNTS, noisy_presence
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
@@ -44,7 +44,8 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     draw = ExactSampler(SystemBits()) if draw is None else draw
     shares = {(share.query, share.attribute): share for share in plan.shares}
     classes = plan.mechanism.classes(statistics, shares[CLASS_COUNTS, None], draw)
-    attributes = plan.mechanism.attributes(QueryContext(statistics, classes.released, shares, draw))
+    presence = noisy_presence(statistics, plan.shares, draw)
+    attributes = plan.mechanism.attributes(QueryContext(statistics, classes.released, presence, shares, draw))
     guarantee = _guarantee(plan, attributes, seeded=not draw.private)
     return Model(statistics.domain, guarantee, classes, tuple(attributes), dict(software()))
 

@@ -19,9 +19,26 @@ def sample_size(released: int) -> int:
     return min(max(released, SMALLEST_SAMPLE), LARGEST_SIZE)
 
 
-def class_sizes(context: QueryContext) -> list[int]:
-    """Return the public sample size of every class."""
-    return list(map(sample_size, context.sizes))
+def released_sizes(context: QueryContext, attribute: Numeric) -> list[int]:
+    """Return the released number of values per class; where it was not asked for, the released class counts."""
+    if attribute.name in context.presence:
+        return [present for present, *_ in context.presence[attribute.name]]
+    return list(context.sizes)
+
+
+def sample_sizes(context: QueryContext, attribute: Numeric) -> list[int]:
+    """Return the public size of an attribute's sample in every class."""
+    return list(map(sample_size, released_sizes(context, attribute)))
+
+
+def pooled_size(context: QueryContext, attribute: Numeric) -> int:
+    """Return the public size of an attribute's sample of all classes together."""
+    return sample_size(positive_sum(released_sizes(context, attribute)))
+
+
+def positive_sum(counts: Sequence[int]) -> int:
+    """Add up the released counts that are positive."""
+    return sum(max(count, 0) for count in counts)
 
 
 def on_scale(attribute: Numeric, column: RunLengthColumn) -> RunLengthColumn:
@@ -34,7 +51,7 @@ def on_scale(attribute: Numeric, column: RunLengthColumn) -> RunLengthColumn:
 
 
 def pooled(columns: Sequence[RunLengthColumn]) -> RunLengthColumn:
-    """Merge the columns of all classes, for a sample of the size ``sample_size(sum(context.sizes))``.
+    """Merge the columns of all classes, for a sample of ``pooled_size``.
 
     One row more or less is one value more or less of the merged column, a replaced row at most one replaced value
     (docs/privacy.md, Lemma 2.6). Confidential in, confidential out.

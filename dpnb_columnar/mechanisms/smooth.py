@@ -14,19 +14,21 @@ from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.mechanisms import postprocessing
 from dpnb_columnar.mechanisms.mechanism import QueryContext
-from dpnb_columnar.mechanisms.postprocessing import reported, truncated_normal, truncated_table
+from dpnb_columnar.mechanisms.postprocessing import reported, truncated_normal, truncated_presence, truncated_table
 from dpnb_columnar.mechanisms.queries import (
     PrivateCounts,
     categorical_requests,
     class_counts_request,
     noisy_table,
+    presence,
+    presence_requests,
     table_counts,
 )
-from dpnb_columnar.mechanisms.samples import class_sizes, on_scale
+from dpnb_columnar.mechanisms.samples import on_scale, sample_sizes
 from dpnb_columnar.mechanisms.smooth_moments import ExactAnswer, MomentQuery, exact_answers, moment_noise
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.mechanisms.tuning import pooled_rows, trim, trimmed_normal_variance
-from dpnb_columnar.model.parameters import AttributeParameters, Normal, Table
+from dpnb_columnar.model.parameters import AttributeParameters, Normal, Presence, Table
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.sensitivity.moments import squares_shift
 
@@ -46,7 +48,7 @@ class Smooth(PrivateCounts):
     queries: tuple[str, str] = ("mean", "variance")
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
-        """List the class counts, two moments per numeric attribute, one table per categorical attribute."""
+        """List the class counts, values present, two moments per numeric attribute, a table per categorical one."""
         numeric = [
             Request(
                 query,
@@ -61,7 +63,8 @@ class Smooth(PrivateCounts):
             for query in self.queries
         ]
         tables = categorical_requests(domain, weights.categorical)
-        return [self.class_counts(domain, weights, noise), *numeric, *tables]
+        presence = presence_requests(domain, weights)
+        return [self.class_counts(domain, weights, noise), *presence, *numeric, *tables]
 
     def class_counts(self, domain: Domain, weights: Weights, noise: str) -> Request:
         """Make the query for the class counts."""
@@ -69,18 +72,21 @@ class Smooth(PrivateCounts):
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         """Draw a normal distribution per numeric attribute and class, and a table per categorical attribute."""
-        sizes = class_sizes(context)
-        answers = iter(exact_answers(list(self._moment_queries(context, sizes))))
+        answers = iter(exact_answers(list(self._moment_queries(context))))
         return [
             self.table(context, attribute)
             if isinstance(attribute, Categorical)
-            else self._noisy_normal(context, attribute, sizes, answers)
+            else self._noisy_normal(context, attribute, answers)
             for attribute in context.statistics.domain.attributes
         ]
 
     def table(self, context: QueryContext, attribute: Categorical) -> Table:
         """Draw the contingency table of a categorical attribute."""
         return noisy_table(context, attribute)
+
+    def presence(self, context: QueryContext, attribute: Numeric) -> Presence | None:
+        """Make the probabilities of having a value of a numeric attribute; None where there is no query about it."""
+        return presence(context, attribute)
 
     def normal(
         self,
@@ -102,22 +108,23 @@ class Smooth(PrivateCounts):
         weight = pooled_rows(noise.cost)
         return postprocessing.normal(attribute, means, spreads, corrections(sizes, noise), sizes, weight)
 
-    def _moment_queries(self, context: QueryContext, sizes: list[int]) -> Iterator[MomentQuery]:
+    def _moment_queries(self, context: QueryContext) -> Iterator[MomentQuery]:
         """List every moment in the order of its draw: by attribute, query and class."""
         for attribute in context.statistics.domain.numeric:
             columns = [on_scale(attribute, column) for column in context.statistics.columns[attribute.name]]
+            sizes = sample_sizes(context, attribute)
             for query in self.queries:
                 share = context.shares[query, attribute.name]
                 for column, size in zip(columns, sizes, strict=True):
                     yield MomentQuery(query, column, size, min(sizes), attribute.scale.cells, share)
 
-    def _noisy_normal(
-        self, context: QueryContext, attribute: Numeric, sizes: list[int], answers: Iterator[ExactAnswer]
-    ) -> Normal:
+    def _noisy_normal(self, context: QueryContext, attribute: Numeric, answers: Iterator[ExactAnswer]) -> Normal:
         """Draw the noise of one attribute, and make its parameters."""
+        sizes = sample_sizes(context, attribute)
         means, spreads = ([next(answers).noisy(context.draw) for _ in sizes] for _ in self.queries)
         noise = moment_noise(context.shares[self.queries[-1], attribute.name])
-        return self.normal(attribute, means, spreads, noise, sizes)
+        parameters = self.normal(attribute, means, spreads, noise, sizes)
+        return replace(parameters, presence=self.presence(context, attribute))
 
 
 def corrections(sizes: list[int], noise: NoiseFamily) -> list[float]:
@@ -151,6 +158,11 @@ class Paper(Smooth):
     def table(self, context: QueryContext, attribute: Categorical) -> Table:
         """Draw the contingency table, counts below zero truncated to zero."""
         return truncated_table(attribute, table_counts(context, attribute))
+
+    def presence(self, context: QueryContext, attribute: Numeric) -> Presence | None:
+        """Make the probabilities of having a value, counts below zero truncated to zero."""
+        counts = context.presence.get(attribute.name)
+        return None if counts is None else truncated_presence(counts)
 
     def normal(
         self,

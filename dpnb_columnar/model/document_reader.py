@@ -10,12 +10,12 @@ from itertools import pairwise
 from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Share, total
 from dpnb_columnar.budget.conversion import implies, within
 from dpnb_columnar.budget.costs import numbers
-from dpnb_columnar.domain import Attribute, Categorical, Numeric, read_domain
+from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, read_domain
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError, excerpt
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.model_document import FORMAT, VERSION
+from dpnb_columnar.model.model_document import FORMAT, READ_VERSIONS
 from dpnb_columnar.model.parameters import (
     SPREADS,
     AttributeParameters,
@@ -23,6 +23,7 @@ from dpnb_columnar.model.parameters import (
     Histogram,
     NaiveBayes,
     Normal,
+    Presence,
     Table,
 )
 
@@ -58,9 +59,10 @@ def _model(document: Part, source: str) -> NaiveBayes:
     kind, version = document.entry("format").value, document.entry("version").value
     if kind != FORMAT:
         raise DataError(f"{source}: not a model: expected format {FORMAT!r}, found {excerpt(kind)}")
-    if type(version) is not int or version != VERSION:
+    if type(version) is not int or version not in READ_VERSIONS:
         raise DataError(
-            f"{source}: model version {excerpt(version)} is not known to this program (it reads version {VERSION}); "
+            f"{source}: model version {excerpt(version)} is not known to this program (it reads versions "
+            f"{' and '.join(map(str, READ_VERSIONS))}); "
             "read it with the release of dpnb-columnar that wrote it, or a later one"
         )
     declaration = {key: entry for key, entry in document["domain"].mapping().items() if key != "name"}
@@ -95,7 +97,8 @@ def _parameters(body: Part, attribute: Attribute | None, classes: int) -> Attrib
             return _normal(body, attribute, classes)
         case "histogram", Numeric():
             edges = _edges(body["edges"], attribute.scale.cells)
-            return Histogram(attribute.name, edges, *_cells(body, classes, len(edges) - 1))
+            cells = _cells(body, classes, len(edges) - 1)
+            return Histogram(attribute.name, edges, *cells, _presence(body, attribute, classes))
         case "table", Categorical():
             return Table(attribute.name, *_cells(body, classes, attribute.size))
     raise kind.invalid(f"{excerpt(kind.value)} does not suit this attribute")
@@ -112,7 +115,20 @@ def _normal(body: Part, attribute: Numeric, classes: int) -> Normal:
         **{name: body[name].numbers(classes) if name == spread else None for name in SPREADS},
         mean=body["mean"].numbers(classes, scale.origin, scale.end),
         deviation=body["deviation"].numbers(classes, scale.step * SMALLEST_DEVIATION, scale.end - scale.origin),
+        presence=_presence(body, attribute, classes),
     )
+
+
+def _presence(body: Part, attribute: Numeric, classes: int) -> Presence | None:
+    """How many rows have a value: of every attribute where to be missing is a category, of some that rows skip."""
+    if attribute.missing is Missing.CATEGORY:
+        return Presence(*_cells(body["presence"], classes, 2))
+    part = body.entry("presence")
+    if part.value is None:
+        return None
+    if attribute.missing is not Missing.SKIP:
+        raise part.invalid("does not suit an attribute that does not declare missing values so")
+    return Presence(*_cells(part, classes, 1))
 
 
 def _cells(body: Part, classes: int, size: int) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[float, ...], ...]]:

@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Protocol, Self, TypeVar
 
 from dpnb_columnar.domain import Numeric, Transform
-from dpnb_columnar.model.parameters import Histogram, Normal, Table
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 
@@ -37,7 +37,7 @@ Values = TypeVar("Values", bound=Arithmetic)
 
 
 def normal_terms(attribute: Numeric, parameters: Normal, value: Values) -> list[Values]:
-    """Compute the truncated normal log-likelihoods, relative to the class of the widest distribution, w.
+    """Compute the log-likelihoods of a value, truncated normal, relative to the class of the widest distribution, w.
 
     With z = (value - mean)/deviation, that is (z_w^2 - z^2)/2 plus constants. In the far tails of every class z^2 is
     huge, and so is its rounding error; but there the widest class is the likeliest, and only classes nearly as wide
@@ -54,8 +54,10 @@ def normal_terms(attribute: Numeric, parameters: Normal, value: Values) -> list[
     """
     scale = attribute.scale
     constants = [
-        log_normalisation(mean, deviation, scale.origin, scale.end)
-        for mean, deviation in zip(parameters.mean, parameters.deviation, strict=True)
+        log_normalisation(mean, deviation, scale.origin, scale.end) + present
+        for mean, deviation, present in zip(
+            parameters.mean, parameters.deviation, present_terms(parameters), strict=True
+        )
     ]
     means = [0.0 if abs(mean) < negligible(attribute) else mean for mean in parameters.mean]
     widest = max(range(len(means)), key=parameters.deviation.__getitem__)
@@ -78,14 +80,30 @@ def cell_terms(parameters: Table | Histogram) -> list[list[float]]:
     Returns:
         Per class, one number per category or bin.
     """
-    if isinstance(parameters, Histogram):
-        widths = [high - low for low, high in pairwise(parameters.edges)]
-    else:
-        widths = [1] * len(parameters.probability[0])
+    if isinstance(parameters, Table):
+        return [list(map(math.log, row)) for row in parameters.probability]
+    widths = [high - low for low, high in pairwise(parameters.edges)]
     return [
-        [math.log(cell) - math.log(width) for cell, width in zip(row, widths, strict=True)]
-        for row in parameters.probability
+        [math.log(cell) - math.log(width) + present for cell, width in zip(row, widths, strict=True)]
+        for row, present in zip(parameters.probability, present_terms(parameters), strict=True)
     ]
+
+
+def present_terms(parameters: Normal | Histogram) -> list[float]:
+    """Compute the log-probability of having a value within each class; 0 where a row without one is left out."""
+    if parameters.presence is None:
+        return [0.0] * len(parameters.mean if isinstance(parameters, Normal) else parameters.probability)
+    return [math.log(present) for present, *_ in parameters.presence.probability]
+
+
+def missing_terms(parameters: AttributeParameters) -> list[float] | None:
+    """Compute the log-probability of having no value within each class; None where that leaves the attribute out.
+
+    Of a categorical attribute a missing value is one of its cells, where it is not left out.
+    """
+    if isinstance(parameters, Table) or parameters.presence is None or len(parameters.presence.probability[0]) == 1:
+        return None
+    return [math.log(missing) for _, missing in parameters.presence.probability]
 
 
 def log_normalisation(mean: float, deviation: float, lower: float, upper: float) -> float:

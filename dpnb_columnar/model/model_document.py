@@ -19,12 +19,16 @@ from dpnb_columnar.model.parameters import (
     Histogram,
     NaiveBayes,
     Normal,
+    Presence,
     Table,
 )
 
 FORMAT = "dpnb_columnar model"
-VERSION = 1
+VERSION = 2
 """Incremented whenever the meaning of a document changes; a program reads the versions it knows and no other."""
+
+READ_VERSIONS = (1, VERSION)
+"""Version 1 had no numeric attribute that declares what a missing value means; else it is the same."""
 
 KINDS: Mapping[str, type[Normal] | type[Table] | type[Histogram]] = {
     "normal": Normal,
@@ -64,14 +68,16 @@ def _indented(value: Any, indent: str) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _plain(parameters: ClassCounts | AttributeParameters) -> dict[str, Any]:
+def _plain(parameters: ClassCounts | AttributeParameters | Presence) -> dict[str, Any]:
     """Fields of a parameter record as JSON values."""
     values = {field.name: getattr(parameters, field.name) for field in fields(parameters)}
-    return {name: _list(value) for name, value in values.items() if name != "attribute" and value is not None}
+    return {name: _listed(value) for name, value in values.items() if name != "attribute" and value is not None}
 
 
-def _list(value: Any) -> Any:
-    return [_list(item) for item in value] if isinstance(value, tuple) else value
+def _listed(value: Any) -> Any:
+    if isinstance(value, Presence):
+        return _plain(value)
+    return [_listed(item) for item in value] if isinstance(value, tuple) else value
 
 
 def _parameters_document(parameters: AttributeParameters) -> dict[str, Any]:
@@ -108,6 +114,10 @@ def _loss_document(loss: PrivacyCost, prefix: str) -> dict[str, str]:
     return {prefix + name: number_text(number) for name, number in numbers(loss).items()}
 
 
+PRESENCE_CELLS = ("present", "missing")
+"""Cells of the parameters that say how many rows have a value of a numeric attribute."""
+
+
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """One parameter within a document: what it is a parameter of, and the two lists that hold its numbers.
@@ -116,8 +126,8 @@ class Leaf:
         attribute: Attribute name; None for the probabilities of the classes.
         klass: Class name.
         cell: Category, or bin as ``first..last`` in codes of the scale; None for a category of missing values, and for
-            parameters that have no cells.
-        parameter: ``probability``, ``mean`` or ``deviation``.
+            parameters that have no cells. Of ``presence``, ``present`` or ``missing``.
+        parameter: ``probability``, ``mean``, ``deviation`` or ``presence``.
         released: List and field name of the number as it was drawn (one of ``SPREADS``, for a deviation).
         values: List of the parameters made of them.
         position: Index in both lists.
@@ -142,6 +152,10 @@ def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
         yield Leaf(None, klass, None, "probability", body["released"], body["probability"], position, True)
     for name, body in document["attributes"].items():
         cells = _cell_names(document["domain"]["attributes"][name], body)
+        presence = body.get("presence", {"released": [], "probability": []})
+        for klass, released, values in zip(classes, presence["released"], presence["probability"], strict=False):
+            for index, part in enumerate(PRESENCE_CELLS[: len(released)]):
+                yield Leaf(name, klass, part, "presence", released, values, index, True)
         for position, klass in enumerate(classes):
             if body["kind"] == "normal":
                 yield Leaf(name, klass, None, "mean", body["released_mean"], body["mean"], position, False)

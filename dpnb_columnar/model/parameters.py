@@ -36,6 +36,21 @@ class ClassCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Presence:
+    """How many rows have a value of a numeric attribute, for one that declares what a missing value means.
+
+    Attributes:
+        released: Per class, the noisy number of rows with a value as it was drawn; then, where to be missing is a
+            category, that of the rows without one. May be negative.
+        probability: Per class, the probability of each: positive, adding up to 1. Where rows without a value leave the
+            attribute out, the likelihood is that of the rows which have one, and the probability is 1.
+    """
+
+    released: tuple[tuple[int, ...], ...]
+    probability: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Normal:
     """A numeric attribute as one truncated normal distribution per class, on the attribute's scale.
 
@@ -50,6 +65,7 @@ class Normal:
             negative. None unless the spread was drawn so.
         released_square: Per class, the noisy mean of the squared distances from the scale's origin as it was drawn, in
             the scale's unit squared; may be negative. None unless the spread was drawn so.
+        presence: How many rows have a value; None where that was not asked.
     """
 
     attribute: str
@@ -59,6 +75,7 @@ class Normal:
     deviation: tuple[float, ...]
     released_deviation: tuple[float, ...] | None = None
     released_square: tuple[float, ...] | None = None
+    presence: Presence | None = None
 
     @property
     def released_spread(self) -> tuple[str, tuple[float, ...]]:
@@ -91,12 +108,14 @@ class Histogram:
         edges: Bin b holds the scale's codes ``edges[b] <= code < edges[b + 1]``; from 0 to the last code plus 1.
         released: Per class, the noisy count of every bin as it was drawn.
         probability: Per class, the probability of every bin: positive, adding up to 1 within a class.
+        presence: How many rows have a value; None where that was not asked.
     """
 
     attribute: str
     edges: tuple[int, ...]
     released: tuple[tuple[int, ...], ...]
     probability: tuple[tuple[float, ...], ...]
+    presence: Presence | None = None
 
 
 AttributeParameters = Normal | Table | Histogram

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
-from dpnb_columnar.model.likelihood import bin_starts, cell_terms, normal_terms
+from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal
 from dpnb_columnar.rows.cell_codes import INTEGER_RANGES, distinguished_range
 from dpnb_columnar.rows.column_kinds import Kind
@@ -43,11 +43,19 @@ def prepared_value(attribute: Attribute, parameters: AttributeParameters, kind: 
 
 
 def terms(attribute: Attribute, parameters: AttributeParameters, value: pl.Expr) -> list[pl.Expr]:
-    """Compute the prepared value's log-likelihood within each class, up to a number common to all; null where it is."""
+    """Compute the prepared value's log-likelihood within each class, up to a number common to all.
+
+    Where the value is null, the terms are those of a missing value, or null if it leaves the attribute out.
+    """
     if isinstance(parameters, Normal):
         assert isinstance(attribute, Numeric)
-        return normal_terms(attribute, parameters, value)
-    return [pl.lit(pl.Series(row)).gather(value) for row in cell_terms(parameters)]
+        present = normal_terms(attribute, parameters, value)
+    else:
+        present = [pl.lit(pl.Series(row)).gather(value) for row in cell_terms(parameters)]
+    missing = missing_terms(parameters)
+    if missing is None:
+        return present
+    return [term.fill_null(without) for term, without in zip(present, missing, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +76,7 @@ class ComputedTerms:
 
     def left_out(self, value: pl.Expr) -> pl.Expr:
         """Say whether the attribute is left out of the row (never null)."""
-        return value.is_null()
+        return value.is_null() if missing_terms(self.parameters) is None else pl.lit(False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +122,10 @@ def attribute_terms(attribute: Attribute, parameters: AttributeParameters, kind:
     if isinstance(parameters, Normal):
         return ComputedTerms(attribute, parameters, value)
     size = len(parameters.probability[0])
-    codes = pl.DataFrame({VALUE: range(size)})
+    codes = pl.DataFrame({VALUE: [*range(size), None]})
     tables = codes.select(_numbered(terms(attribute, parameters, pl.col(VALUE))))
-    return _tabulated(value.fill_null(size), tables, 0, size - 1)
+    last = size - 1 if missing_terms(parameters) is None else size
+    return _tabulated(value.fill_null(size), tables, 0, last)
 
 
 def _tabulated_by_value(
@@ -137,7 +146,7 @@ def _tabulated_by_value(
     prepared = prepared_value(attribute, parameters, kind).alias(VALUE)
     known = values.alias(attribute.name).to_frame().select(prepared)
     tables = known.select(_numbered(terms(attribute, parameters, pl.col(VALUE))))
-    place, fits = place.fill_null(size), known[VALUE].is_not_null()
+    place, fits = place.fill_null(size), tables.to_series().is_not_null()
     if fits.any() and fits.arg_true()[-1] - fits.arg_true()[0] < fits.sum():
         return _tabulated(place, tables, fits.arg_true()[0], fits.arg_true()[-1])
     # What is left out has places between the others: it is sent to a place of its own, behind them all.

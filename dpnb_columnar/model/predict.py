@@ -30,7 +30,8 @@ def probability_column(name: str) -> str:
 def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = ()) -> pl.LazyFrame:
     """Predict the class and the class probabilities of every row, in the order of the rows.
 
-    A null or NaN attribute, and a category outside the domain, is left out of that row's likelihood and counted.
+    A null or NaN attribute, and a category outside the domain, is left out of that row's likelihood and counted, unless
+    to be missing is a category of the attribute.
     Numbers outside the declared bounds count as the nearest bound.
 
     Args:

@@ -31,7 +31,7 @@ from dpnb_columnar.dialects.steps import Step, rows_of_table
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.likelihood import bin_starts, cell_terms, negligible, normal_terms
+from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, negligible, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
 from dpnb_columnar.rows.database_address import Dialect
@@ -180,8 +180,9 @@ def _joint(model: NaiveBayes) -> Iterator[exp.Expr]:
     for place, parameters in enumerate(model.attributes):
         attribute = model.domain[parameters.attribute]
         classes = terms(attribute, parameters, _step_column(f"value_{place}"))
-        for summand, term in zip(summands, classes, strict=True):
-            summand.append(exp.Coalesce(this=term, expressions=[double(0)]))
+        missing = missing_terms(parameters) or [0.0] * len(summands)
+        for summand, term, without in zip(summands, classes, missing, strict=True):
+            summand.append(exp.Coalesce(this=term, expressions=[double(without)]))
     for summand in summands:
         yield _sum(summand)
 
@@ -210,7 +211,8 @@ def _results(model: NaiveBayes, names: Sequence[str]) -> list[exp.Alias]:
     ]
     left_out: list[exp.Expr] = [
         case([(is_null(_step_column(f"value_{place}")), integer(1))], integer(0))
-        for place in range(len(model.attributes))
+        for place, parameters in enumerate(model.attributes)
+        if missing_terms(parameters) is None
     ]
     return [
         named(case(branches), predicted),

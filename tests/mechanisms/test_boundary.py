@@ -28,25 +28,35 @@ DOMAIN = read_domain(
     {
         "label": {"column": "y", "classes": ["a", "b", "c"]},
         "attributes": {
-            "x": {"lower": 0, "upper": 6, "step": 1},
-            "money": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p"},
-            "k": {"values": ["p", "q"], "missing": "category"},
+            "x": {"lower": 0, "upper": 6, "step": 1, "missing": "category"},
+            "money": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p", "missing": "skip"},
+            "k": {"values": ["p", "q"], "missing": "skip"},
+            "size": {"lower": 0, "upper": 6, "step": 1},
         },
     },
     "test",
 )
-Row = tuple[int, int, int, int]
-rows = st.tuples(st.integers(0, 2), st.integers(0, 6), st.sampled_from([0, 1, 7, 50]), st.integers(0, 2))
+MISSING = -1
+Row = tuple[int, int, int, int, int]
+rows = st.tuples(
+    st.integers(0, 2),
+    st.integers(MISSING, 6),
+    st.sampled_from([MISSING, 0, 1, 7, 50]),
+    st.integers(MISSING, 1),
+    st.integers(MISSING, 6),
+)
 PUBLIC_SIZES = [8, 12, 300, 920]
 
 
 def statistics(data: list[Row], domain: Domain = DOMAIN) -> Statistics:
-    """Statistics of rows given as (class, codes in declared order)."""
-    table = np.array(data, dtype=np.int64).reshape(len(data), 4)
+    """Statistics of rows given as (class, codes in declared order); a value may be missing."""
+    table = np.array(data, dtype=np.int64).reshape(len(data), 5)
     ones = np.ones(len(data), dtype=np.int64)
-    names = [None, *(attribute.name for attribute in domain.attributes)]
-    codes = [np.zeros_like(ones), *(table[:, position] for position in (1, 2, 3))]
-    return assemble(domain, [Cells(name, table[:, 0], code, ones) for name, code in zip(names, codes, strict=True)])
+    cells = [Cells(None, table[:, 0], np.zeros_like(ones), ones)]
+    for position, attribute in enumerate(domain.attributes, 1):
+        there = table[:, position] != MISSING
+        cells.append(Cells(attribute.name, table[there, 0], table[there, position], ones[there]))
+    return assemble(domain, cells)
 
 
 @dataclass(frozen=True)
@@ -134,7 +144,7 @@ def test_the_composition_table_adds_up_and_is_what_is_drawn(
 ) -> None:
     budget = Budget(Fraction("0.3"), relation, weights)
     planned = plan(DOMAIN, budget, mechanism).shares
-    model, used = released([(0, 1, 2, 0)] * 9, budget, mechanism)
+    model, used = released([(0, 1, 2, 0, 5)] * 9, budget, mechanism)
     shares = model.guarantee.composition
     assert total(shares) == total(planned) == Pure(Fraction(3, 10))
     for share, before in zip(shares, planned, strict=True):
@@ -164,7 +174,7 @@ def test_every_declared_cell_is_released_for_no_rows_at_all() -> None:
 
 
 def test_the_systems_generator_is_the_default_and_differs_each_time() -> None:
-    data = statistics([(0, 1, 2, 0)] * 50)
+    data = statistics([(0, 1, 2, 0, 5)] * 50)
     first, second = (plan_and_release(data, Budget(Fraction(1))) for _ in range(2))
     assert first.guarantee.private
     assert first.attributes != second.attributes
@@ -178,8 +188,8 @@ def test_released_values_approach_the_statistics_as_epsilon_grows() -> None:
     size = 40_000
     klass = generator.integers(0, 3, size)
     x = np.clip(np.round(generator.normal(2 + klass, 0.8)), 0, 6).astype(int)
-    money, k = generator.integers(0, 51, size), generator.integers(0, 3, size)
-    data = statistics([tuple(map(int, row)) for row in zip(klass, x, money, k, strict=True)])  # type: ignore[misc]
+    money, k = generator.integers(0, 51, size), generator.integers(0, 2, size)
+    data = statistics([tuple(map(int, row)) for row in zip(klass, x, money, k, x, strict=True)])  # type: ignore[misc]
     model = plan_and_release(data, Budget(Fraction(1000)), draw=ExactSampler(SeededBits(1)))
     plain = plan_and_release(data, Budget(Fraction(1)), "none")
     for private, exact in zip(model.attributes, plain.attributes, strict=True):
@@ -192,7 +202,7 @@ def test_released_values_approach_the_statistics_as_epsilon_grows() -> None:
 
 
 def test_a_model_without_privacy_says_so() -> None:
-    model = plan_and_release(statistics([(0, 1, 2, 0)] * 9), Budget(Fraction(1)), "none")
+    model = plan_and_release(statistics([(0, 1, 2, 0, 5)] * 9), Budget(Fraction(1)), "none")
     assert model.guarantee.epsilon is None
     assert not model.guarantee.private
     assert model.guarantee.composition == ()

@@ -94,6 +94,14 @@ def test_the_json_form_is_the_golden_file() -> None:
     assert load_model(GOLDEN / "model.json") == golden_model()
 
 
+def test_a_model_of_version_1_is_read_and_written_as_one_of_today(tmp_path: Path) -> None:
+    """Version 1 had no numeric attribute that declares what a missing value means."""
+    old, today = load_model(GOLDEN / "model_version_1.json"), golden_model()
+    attributes = today.domain.attributes[:4]
+    assert old == replace(today, domain=replace(today.domain, attributes=attributes), attributes=today.attributes[:4])
+    check_round_trip(old, tmp_path)
+
+
 SCHEMA = [("attribute", "string"), ("class", "string"), ("cell", "string"), ("parameter", "string")]
 SCHEMA += [("released", "double"), ("value", "double")]
 
@@ -120,6 +128,7 @@ def test_a_parquet_model_has_one_row_per_parameter(model: Model, tmp_path: Path)
     table = pq.read_table(path)
     classes = len(model.domain.classes)
     sizes = [2 if isinstance(one, Normal) else len(one.probability[0]) for one in model.attributes]
+    sizes += [len(one.presence.released[0]) for one in model.attributes if not isinstance(one, Table) and one.presence]
     assert table.num_rows == classes * (1 + sum(sizes))
     assert [(field.name, str(field.type)) for field in table.schema] == SCHEMA
     assert table.num_rows == len({tuple(row.values())[:4] for row in table.to_pylist()})

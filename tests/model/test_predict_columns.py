@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from support.model_cases import declared, model_of, normal_of, table_of
+from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 from support.scored_rows import AGE, MIXED, ROW, SEX, probabilities_of, scored
 
 from dpnb_columnar.errors import DataError
@@ -45,8 +46,31 @@ def test_missing_as_a_category_uses_its_own_probability() -> None:
         declared({"job": {"values": ["x"], "missing": "category"}}), [table_of("job", [0.8, 0.2], [0.4, 0.6])]
     )
     found = scored(model, [{"job": None}, {"job": "stranger"}])
-    assert found[SKIPPED].to_list() == [0, 1]
-    assert probabilities_of(model, found)[0] == pytest.approx([0.25, 0.75], abs=1e-15)
+    assert found[SKIPPED].to_list() == [0, 0]
+    for row in probabilities_of(model, found):
+        assert row == pytest.approx([0.25, 0.75], abs=1e-15)
+
+
+@pytest.mark.parametrize("type_", [pl.Float64, pl.Int8, pl.Int64], ids=str)
+@pytest.mark.parametrize("values", ["normal", "histogram"])
+def test_a_missing_number_uses_the_probability_of_missing_ones(values: str, type_: Any) -> None:
+    """P(missing) within the classes is 0.2 and 0.6, P(present) 0.8 and 0.4, and a value tells nothing itself."""
+    alike = normal_of("age", [30, 30], [9, 9]) if values == "normal" else histogram_of("age", [0, 101], [1.0], [1.0])
+    parameters = replace(alike, presence=presence_of([0.8, 0.2], [0.4, 0.6]))
+    model = model_of(declared({"age": AGE | {"missing": "category", "missing_values": [99]}}), [parameters])
+    found = scored(model, pl.DataFrame({"age": pl.Series([None, 99, 30, -1], dtype=type_)}))
+    assert found[SKIPPED].to_list() == [0, 0, 0, 0]
+    for row, expected in zip(probabilities_of(model, found), [[1 / 4, 3 / 4]] * 2 + [[2 / 3, 1 / 3]] * 2, strict=True):
+        assert row == pytest.approx(expected, abs=1e-15)
+
+
+def test_a_number_that_rows_skip_is_left_out_of_them() -> None:
+    parameters = replace(normal_of("age", [30, 50], [9, 9]), presence=presence_of([1.0], [1.0]))
+    model = model_of(declared({"age": AGE | {"missing": "skip"}}), [parameters])
+    plain = model_of(declared({"age": AGE}), [replace(parameters, presence=None)])
+    rows = pl.DataFrame({"age": [None, 30.0, 50.0]})
+    assert scored(model, rows).equals(scored(plain, rows))
+    assert scored(model, rows)[SKIPPED].to_list() == [1, 0, 0]
 
 
 # Types of columns.
@@ -84,9 +108,9 @@ def test_text_of_any_type(type_: Any) -> None:
 @pytest.mark.parametrize("values", [[1, 2, 9], [1.0, 2.0, 2.5], ["1", "2", "02"]], ids=["whole", "float", "text"])
 def test_whole_number_categories_of_any_type(values: list[Any]) -> None:
     found = scored(MIXED, pl.DataFrame([ROW] * 3).with_columns(pl.Series("job", values)))
-    assert found[SKIPPED].to_list() == [0, 0, 1]
-    expected = scored(MIXED, pl.DataFrame([ROW | {"job": 1}, ROW | {"job": 2}]))
-    assert found[:2].equals(expected)
+    assert found[SKIPPED].to_list() == [0, 0, 0]
+    expected = scored(MIXED, pl.DataFrame([ROW | {"job": 1}, ROW | {"job": 2}, ROW | {"job": None}]))
+    assert found.equals(expected)
 
 
 def test_decimals_match_by_all_their_places() -> None:

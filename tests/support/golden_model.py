@@ -13,7 +13,7 @@ from dpnb_columnar.errors import Error
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_document import to_document
-from dpnb_columnar.model.parameters import ClassCounts, Histogram, Normal, Table
+from dpnb_columnar.model.parameters import ClassCounts, Histogram, Normal, Presence, Table
 from support.model_cases import declared
 
 
@@ -25,6 +25,8 @@ def golden_model() -> Model:
             "wage": {"lower": 0, "upper": 1000, "step": 1, "transform": "log1p"},
             "hours": {"lower": 1, "upper": 99, "step": 7},
             'job "x"': {"values": ["clerk", "été", "中"], "missing": "category", "missing_values": ["?"]},
+            "pension": {"lower": 0, "upper": 900, "step": 1, "missing": "category"},
+            "rent": {"lower": 0, "upper": 9, "step": 1, "missing": "skip"},
         },
         ["no", "yes"],
     )
@@ -57,6 +59,15 @@ def golden_model() -> Model:
             Normal("wage", (5.5, 6.1), (1e-300, 1.7976931348623157e308), (5.5, 6.1), (0.1, 6.5)),
             Histogram("hours", (0, 5, 15), ((10, -2), (0, 9007199254740992)), ((0.5, 0.5), (1e-16, 1.0))),
             Table('job "x"', ((3, 0, 1, -1), (0, 0, 0, 0)), ((0.5, 0.125, 0.25, 0.125), (0.25, 0.25, 0.25, 0.25))),
+            Normal(
+                "pension",
+                (350.5, 400.0),
+                (2500.0, 1e4),
+                (350.5, 400.0),
+                (50.0, 100.0),
+                presence=Presence(((300, 900), (0, -3)), ((0.25, 0.75), (0.5, 0.5))),
+            ),
+            Histogram("rent", (0, 10), ((700,), (5,)), ((1.0,), (1.0,)), Presence(((712,), (2,)), ((1.0,), (1.0,)))),
         ),
         {"dpnb-columnar": "0.0.1", "numpy": "2.0"},
     )

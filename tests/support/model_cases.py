@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, Pure, Request, compose, total
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Numeric, read_domain
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, read_domain
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Histogram, Normal, Table
+from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Histogram, Normal, Presence, Table
 
 UNPROTECTED = Guarantee("none", None, None, None, None, (), False)
 LARGEST_COUNT = 2**53
@@ -63,6 +63,11 @@ def histogram_of(attribute: str, edges: Sequence[int], *probability: Sequence[fl
     )
 
 
+def presence_of(*probability: Sequence[float]) -> Presence:
+    """Probabilities of having a value, and of having none, whose released counts nobody looks at."""
+    return Presence(tuple((0,) * len(row) for row in probability), tuple(map(tuple, probability)))
+
+
 @st.composite
 def probabilities(draw: st.DrawFn, size: int) -> tuple[float, ...]:
     """Positive numbers that add up to 1, some of them extremely small."""
@@ -91,6 +96,8 @@ def numeric_declarations(draw: st.DrawFn) -> dict[str, Any]:
         document["transform"] = "log1p"
     if draw(st.booleans()):
         document["missing_values"] = [999999, "-0.5"]
+    if missing := draw(st.sampled_from([None, *Missing])):
+        document["missing"] = missing.value
     return document
 
 
@@ -99,8 +106,8 @@ def categorical_declarations(draw: st.DrawFn) -> dict[str, Any]:
     """A categorical attribute with odd values."""
     values = draw(st.lists(names, min_size=1, max_size=5, unique=True))
     document: dict[str, Any] = {"values": values}
-    if draw(st.booleans()):
-        document["missing"] = "category"
+    if missing := draw(st.sampled_from([None, *Missing])):
+        document["missing"] = missing.value
     return document
 
 
@@ -116,16 +123,19 @@ def parameters_for(draw: st.DrawFn, attribute: Attribute, classes: int) -> Attri
         released = rows(st.tuples(*[counts] * size))
         return Table(attribute.name, released, rows(probabilities(size)))
     scale = attribute.scale
+    presence = None
+    if cells := {Missing.CATEGORY: 2, Missing.SKIP: draw(st.integers(0, 1))}.get(attribute.missing):
+        presence = Presence(rows(st.tuples(*[counts] * cells)), rows(probabilities(cells)))
     if draw(st.booleans()):
         inner = draw(st.sets(st.integers(1, scale.cells), max_size=4))
         edges = (0, *sorted(inner), scale.cells + 1)
         released = rows(st.tuples(*[counts] * (len(edges) - 1)))
-        return Histogram(attribute.name, edges, released, rows(probabilities(len(edges) - 1)))
+        return Histogram(attribute.name, edges, released, rows(probabilities(len(edges) - 1)), presence)
     means = rows(st.one_of(st.sampled_from([scale.origin, scale.end]), st.floats(scale.origin, scale.end)))
     width = scale.end - scale.origin
     ordinary = st.floats(max(width / 1000, scale.step / 4), width)
     deviations = rows(st.one_of(ordinary, ordinary, st.sampled_from([scale.step / 4, width])))
-    return Normal(attribute.name, rows(finite), rows(finite), means, deviations)
+    return Normal(attribute.name, rows(finite), rows(finite), means, deviations, presence=presence)
 
 
 @st.composite

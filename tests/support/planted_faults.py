@@ -237,9 +237,11 @@ def size_of_the_rows(patch: Patch) -> None:
     """Sample size and trim follow the exact number of rows of a class."""
     for mechanisms in (smooth, global_moments):
         patch.setattr(
-            mechanisms, "class_sizes", lambda context: [max(int(n), 8) for n in context.statistics.class_counts]
+            mechanisms, "sample_sizes", lambda context, _: [max(int(n), 8) for n in context.statistics.class_counts]
         )
-    patch.setattr(adaptive_histogram, "_size", lambda context: max(int(context.statistics.class_counts.sum()), 8))
+    patch.setattr(
+        adaptive_histogram, "pooled_size", lambda context, _: max(int(context.statistics.class_counts.sum()), 8)
+    )
 
 
 def clipping_forgotten(patch: Patch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import mpmath
 
-from dpnb_columnar.domain import Attribute, Categorical, Numeric
+from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
 from support.model_cases import is_log
@@ -45,7 +45,7 @@ def reference(model: Model, row: Mapping[str, Any]) -> Reference:
         for parameters in model.attributes:
             attribute = model.domain[parameters.attribute]
             value = _value(attribute, row[parameters.attribute])
-            if value is None:
+            if value is None and attribute.missing is not Missing.CATEGORY:
                 skipped += 1
                 continue
             found = [_log_likelihood(attribute, parameters, value, klass) for klass in range(len(joint))]
@@ -68,14 +68,13 @@ def reference(model: Model, row: Mapping[str, Any]) -> Reference:
 def _value(attribute: Attribute, value: Any) -> Any:
     """The value on the attribute's scale (an exact number), the category's code, or None."""
     if isinstance(attribute, Categorical):
-        missing = value is None or (isinstance(value, float) and math.isnan(value)) or value in attribute.missing_values
-        if missing:
-            return len(attribute.values) if attribute.missing.value == "category" else None
-        if isinstance(value, float) and value == int(value):
+        if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool):
             value = "true" if value else "false"
-        return attribute.values.index(str(value)) if str(value) in attribute.values else None
+        if str(value) in attribute.values:
+            return attribute.values.index(str(value))
+        return len(attribute.values) if attribute.missing is Missing.CATEGORY else None
     if value is None or math.isnan(value):
         return None
     number = float(value) if isinstance(value, Decimal | bool | int) else value
@@ -89,6 +88,16 @@ def _log_likelihood(attribute: Attribute, parameters: AttributeParameters, value
     if isinstance(parameters, Table):
         return mpmath.log(mpmath.mpf(parameters.probability[klass][value]))
     assert isinstance(attribute, Numeric)
+    if attribute.missing is not Missing.CATEGORY:
+        return _log_density(attribute, parameters, value, klass)
+    assert parameters.presence is not None
+    present, missing = map(mpmath.mpf, parameters.presence.probability[klass])
+    if value is None:
+        return mpmath.log(missing)
+    return mpmath.log(present) + _log_density(attribute, parameters, value, klass)
+
+
+def _log_density(attribute: Numeric, parameters: Normal | Histogram, value: Any, klass: int) -> Any:
     if isinstance(parameters, Histogram):
         position = bin_of(attribute, parameters.edges, value)
         width = parameters.edges[position + 1] - parameters.edges[position]
@@ -118,6 +127,17 @@ def bin_of(attribute: Numeric, edges: Sequence[int], value: float) -> int:
 
 def _rounding(attribute: Attribute, parameters: AttributeParameters, value: Any) -> list[float]:
     """Per class, a bound on the rounding error of its term."""
+    if isinstance(parameters, Table) or parameters.presence is None:
+        return _value_rounding(attribute, parameters, value)
+    presence = [4 * ROUNDING * abs(math.log(min(row))) for row in parameters.presence.probability]
+    if value is None:
+        return presence
+    errors = _value_rounding(attribute, parameters, value)
+    return [one + other for one, other in zip(presence, errors, strict=True)]
+
+
+def _value_rounding(attribute: Attribute, parameters: AttributeParameters, value: Any) -> list[float]:
+    """The same for the part of a value that is present."""
     if not isinstance(parameters, Normal):
         probabilities = parameters.probability
         cells = [row[value] if isinstance(parameters, Table) else min(row) for row in probabilities]
