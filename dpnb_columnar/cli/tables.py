@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Share, total
-from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.budget.costs import PrivacyCost, numbers
 from dpnb_columnar.cli.console import print_line, print_table
 from dpnb_columnar.domain import Attribute, Categorical, Declaration, Domain, Group, Missing, Transform
 from dpnb_columnar.domain.groups import RANGE
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
     from dpnb_columnar.advice.recommendation import Advice
     from dpnb_columnar.advice.rehearsal import Outcome
+    from dpnb_columnar.mechanisms.plan import ReleasePlan
 
 FIGURES = ("mean error", "variance error", "ratio error", "accuracy lost")
 ALSO_NAMED = 2
@@ -53,6 +55,32 @@ def print_composition(shares: Sequence[Share], header: Sequence[str], cells: Seq
     )
     spent = [f"{name} {number_text(number)}" for name, number in numbers(total(shares)).items()]
     print_line(f"  sum of the shares: {', '.join(spent)}")
+
+
+EFFECTS = {
+    None: "leaves it out of the row (undeclared, for attributes that few rows lack)",
+    Missing.SKIP: "leaves it out of the row",
+    Missing.CATEGORY: "is a category of its own",
+    Missing.ROW: "drops the whole row",
+}
+"""What a missing value does, by its declared treatment."""
+
+
+def print_missing(plan: ReleasePlan) -> None:
+    """Print one line per treatment of missing values: the attributes that have it, what it does, and its cost."""
+    from dpnb_columnar.mechanisms.queries import PRESENCE
+
+    for treatment, effect in EFFECTS.items():
+        names = [attribute.name for attribute in plan.domain.attributes if attribute.missing is treatment]
+        parts = [_part(s.cost, plan.total) for s in plan.shares if s.query == PRESENCE and s.attribute in names]
+        if names:
+            cost = f"{sum(parts):.1%} of the budget, to count the values present" if parts else "free"
+            print_line(f"a missing value of {named(names)} {effect}: {cost}")
+
+
+def _part(cost: PrivacyCost, whole: PrivacyCost) -> float:
+    """Divide a share by the sum of all, by their epsilons or their rhos."""
+    return float(next(iter(numbers(cost).values())) / next(iter(numbers(whole).values())))
 
 
 def print_advice(advice: Advice, origin: str) -> None:

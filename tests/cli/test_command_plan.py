@@ -5,9 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from pathlib import Path
 
+import polars as pl
 import pytest
 from support.mechanisms import PRIVATE
-from support.people import DECLARATION, spoil_rows
+from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
 from dpnb_columnar.budget import Pure
@@ -42,6 +43,30 @@ def test_what_is_planned_is_what_is_released(mechanism: str, people_file: Path, 
     most = [int(row[-6]) for row in rows]
     assert all(share.values <= there for share, there in zip(released, most, strict=True))
     assert ("the most there may be" in text) == ("histogram" in mechanism)
+
+
+def test_what_a_missing_value_does_and_what_that_costs(folder: Path, run: Run) -> None:
+    """One line per treatment: each query has a tenth of the budget here."""
+    age, hours, sex = PEOPLE["attributes"].values()
+    attributes = {
+        "age": age | {"missing": "category"},
+        "hours": hours | {"missing": "skip"},
+        "sex": sex | {"missing": "category"},
+        "flag": {"values": ["y", "n"], "missing": "row"},
+        "rent": {"values": ["y", "n"]},
+    }
+    path = folder / "people.parquet"
+    frame = people(100).with_columns(flag=pl.lit("y"), rent=pl.lit("n"))
+    write_people(path, frame, PEOPLE | {"attributes": attributes})
+    lines = run("plan", path, "--no-advice").out.splitlines()[-4:]
+    assert lines == [
+        "a missing value of rent leaves it out of the row (undeclared, for attributes that few rows lack): free",
+        "a missing value of hours leaves it out of the row: 10.0% of the budget, to count the values present",
+        "a missing value of age, sex is a category of its own: 10.0% of the budget, to count the values present",
+        "a missing value of flag drops the whole row: free",
+    ]
+    histogram = run("plan", path, "--no-advice", "--mechanism", "histogram").out
+    assert "a missing value of hours leaves it out of the row: free\n" in histogram
 
 
 def test_no_row_is_opened(people_file: Path, run: Run) -> None:

@@ -66,7 +66,7 @@ def command(
       dpnb-columnar plan census.parquet --declared-rows 250000
     """
     from dpnb_columnar.advice.recommendation import advise
-    from dpnb_columnar.cli.tables import print_advice
+    from dpnb_columnar.cli.tables import print_advice, print_missing
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.mechanisms.expected_error import expected_error
     from dpnb_columnar.mechanisms.plan import plan
@@ -96,6 +96,7 @@ def command(
         print_line(
             "a histogram has as many bins as its released rows are good for: its values are the most there may be"
         )
+    print_missing(planned)
     if no_advice:
         return
     print_line()
