@@ -40,7 +40,7 @@ class Neighbours(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The division of the budget among a numeric attribute, a categorical one, and counts of classes or of values."""
+    """The division of the budget among a numeric attribute, a categorical attribute and the class counts."""
 
     numeric: Fraction
     categorical: Fraction

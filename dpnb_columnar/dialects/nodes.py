@@ -54,7 +54,10 @@ def as_double(value: exp.Expr) -> exp.Cast:
 
 
 def number_or_null(value: exp.Expr) -> exp.TryCast:
-    """Cast a value to a 64-bit float; null where it is a text that spells no number."""
+    """Read a value as a 64-bit float; null where it is a text that is no number by ``domain.numbers``.
+
+    ``rendering`` writes the test of the text for each database.
+    """
     return exp.TryCast(this=value, to=exp.DType.DOUBLE.into_expr(), safe=True)
 
 

@@ -13,16 +13,20 @@ import sqlglot
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
-    among,
     as_double,
-    as_text,
-    case,
     identifier,
     integer,
-    is_null,
     over,
     text,
     times,
+)
+from dpnb_columnar.dialects.spelled_numbers import (
+    number_of_bigquery,
+    number_of_duckdb,
+    number_of_postgres,
+    number_of_snowflake,
+    number_of_spark,
+    number_of_sqlite,
 )
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.database_address import Dialect
@@ -32,12 +36,6 @@ Rewrite = Callable[[exp.Expr], exp.Expr]
 
 LARGEST_SHIFT = 62
 """Two to this power is the largest that a 64-bit integer holds."""
-
-NUMBER_TYPES = ("double precision", "real", "numeric", "bigint", "integer", "smallint")
-"""PostgreSQL's names for the types whose values are all numbers."""
-
-SPELLED_NUMBER = "^ *[-+]?([0-9]{1,200}[.]?[0-9]{0,50}|[.][0-9]{1,50})([eE][-+]?[0-9]{1,2})? *$"
-"""Text of a number that a 64-bit float holds, as PostgreSQL matches it."""
 
 UNQUOTED = re.compile(r"[\w$-]+")
 DEFAULT_PARTS = ("this", "db", "catalog")
@@ -144,38 +142,6 @@ def _nan_never(node: exp.Expr) -> exp.Expr:
     return exp.false() if isinstance(node, exp.IsNan) else node
 
 
-def _number_by_pattern(node: exp.Expr) -> exp.Expr:
-    """Cast what is a number of a float's range, or spells one.
-
-    PostgreSQL has no cast that gives null, and fails at a number that no float holds.
-    """
-    if not isinstance(node, exp.TryCast):
-        return node
-    type_ = as_text(exp.Anonymous(this="PG_TYPEOF", expressions=[node.this.copy()]))
-    spelled = exp.RegexpLike(this=as_text(node.this.copy()), expression=text(SPELLED_NUMBER))
-    return case([(exp.or_(among(type_, list(map(text, NUMBER_TYPES))), spelled), as_double(node.this))])
-
-
-def _number_by_text(node: exp.Expr) -> exp.Expr:
-    """Try the cast of the text: Snowflake tries casts of nothing else."""
-    if not isinstance(node, exp.TryCast):
-        return node
-    tried = exp.TryCast(this=as_text(node.this.copy()), to=node.to.copy(), requires_string=True)
-    return case([(exp.not_(is_null(tried)), as_double(node.this))])
-
-
-def _number_by_order(node: exp.Expr) -> exp.Expr:
-    """Cast what is at most infinity, 9e999.
-
-    SQLite casts every text, one that spells no number to zero; but beside a number it compares such a text as text,
-    which is larger than all numbers.
-    """
-    if not isinstance(node, exp.TryCast):
-        return node
-    infinity = as_double(exp.Literal.number("9e999"))
-    return case([(exp.LTE(this=node.this.copy(), expression=infinity), as_double(node.this))])
-
-
 def _exact_double(node: exp.Expr) -> exp.Expr:
     """Write a float as a whole number times a power of two: SQLite does not read every decimal to the nearest float."""
     if not isinstance(node, exp.Cast) or not node.is_type(exp.DType.DOUBLE) or not node.this.is_string:
@@ -226,10 +192,10 @@ def _no_variables(node: exp.Expr) -> exp.Expr:
 
 
 REWRITES: Mapping[Dialect, Sequence[Rewrite]] = {
-    Dialect.DUCKDB: [_nan_by_type, _steps_apart],
-    Dialect.POSTGRES: [_nan_by_order, _number_by_pattern, _steps_apart],
-    Dialect.SPARK: [_nan_by_order, _no_variables],
-    Dialect.BIGQUERY: [_nan_by_order],
-    Dialect.SNOWFLAKE: [_nan_by_order, _number_by_text],
-    Dialect.SQLITE: [_nan_never, _number_by_order, _exact_double, _floor_by_cast, _steps_apart, _limit_for_offset],
+    Dialect.DUCKDB: [_nan_by_type, number_of_duckdb, _steps_apart],
+    Dialect.POSTGRES: [_nan_by_order, number_of_postgres, _steps_apart],
+    Dialect.SPARK: [_nan_by_order, number_of_spark, _no_variables],
+    Dialect.BIGQUERY: [_nan_by_order, number_of_bigquery],
+    Dialect.SNOWFLAKE: [_nan_by_order, number_of_snowflake],
+    Dialect.SQLITE: [_nan_never, number_of_sqlite, _exact_double, _floor_by_cast, _steps_apart, _limit_for_offset],
 }

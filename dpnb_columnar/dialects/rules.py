@@ -1,11 +1,10 @@
 """The rules of a row (docs/privacy.md, section 1) as SQL: numbers, grid codes, category codes and the class.
 
-The rules of ``dpnb_columnar/rows/row_rules.py`` and ``sql/aggregate.sql``, in what every database understands.
-What a column holds may be unknown (its kind None). Then numbers are read by a cast to 64-bit floats, where a text that
-spells no number is missing: a query that failed at such a text would reveal that there is one. Categories are read by
-their text, where a declared whole number is ``7`` or, as some databases write floats, ``7.0``. A NaN is then an unknown
-category rather than a missing one, and a boolean is no number where the database casts none to a number (PostgreSQL,
-BigQuery).
+The rules of ``dpnb_columnar/rows/row_rules.py`` and ``sql/aggregate.sql``, in what every database understands. A text
+that is no number is missing, never an error: a query that failed at such a text would reveal that there is one.
+What a column holds may be unknown (its kind None). Then it is read as text, and as a number where it is one. A NaN is
+then an unknown category rather than a missing one, and a boolean is no number where the database casts none to a number
+(PostgreSQL, BigQuery).
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from functools import partial
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
+    Branch,
     among,
     as_double,
     as_text,
@@ -27,6 +27,7 @@ from dpnb_columnar.dialects.nodes import (
     case,
     double,
     integer,
+    is_null,
     lookup,
     minus,
     number_or_null,
@@ -35,11 +36,9 @@ from dpnb_columnar.dialects.nodes import (
     source_column,
     text,
 )
-from dpnb_columnar.domain import Attribute, Categorical, Label, Missing, Numeric
-from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, comparisons, in_halves
-from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.column_kinds import Key, Kind, category_keys, value_keys
-from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.domain import Categorical, Label, Missing, Numeric
+from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
+from dpnb_columnar.rows.column_kinds import Key, Kind, category_keys, number_keys, value_keys
 from dpnb_columnar.rows.row_rules import missing_numbers
 
 Kinds = Mapping[str, Kind | None]
@@ -60,8 +59,10 @@ def number(name: str, kind: Kind | None, missing_values: Sequence[Fraction] = ()
     column = source_column(name)
     if kind is Kind.BOOLEAN:
         return _without(case([(column, double(1)), (exp.Not(this=column.copy()), double(0))]), None, missing_values)
-    # Decimals by their text: DuckDB's direct cast is off by one unit in the last place beyond 2^53.
-    value = number_or_null(column) if kind is None else as_double(as_text(column) if kind is Kind.DECIMAL else column)
+    if kind in (Kind.TEXT, None):
+        value: exp.Expr = number_or_null(as_text(column) if kind else column)
+    else:  # decimals by their text: DuckDB's direct cast is off by one unit in the last place beyond 2^53
+        value = as_double(as_text(column) if kind is Kind.DECIMAL else column)
     return _without(value, exp.IsNan(this=value.copy()) if kind in (Kind.FLOAT, None) else None, missing_values)
 
 
@@ -85,10 +86,15 @@ def grid_code(attribute: Numeric, value: exp.Expr) -> exp.Expr:
 
 def category_code(attribute: Categorical, kind: Kind | None) -> exp.Expr:
     """Find the position of the row's category; null, or the last code, where it is missing as ``row_rules`` says."""
-    value = _key(attribute.name, kind)
-    known = _texts(attribute.members) if kind is None else category_keys(attribute, kind)
-    missing = integer(len(attribute.values)) if attribute.missing is Missing.CATEGORY else None
-    return lookup(value, [(_constant(key, kind), integer(position)) for key, position in known.items()], missing)
+    branches: list[Branch]
+    otherwise: exp.Expr | None = integer(len(attribute.values)) if attribute.missing is Missing.CATEGORY else None
+    # The declared texts first, since most texts are: only the others are read as numbers.
+    if kind in (Kind.TEXT, None) and (numbers := number_keys(attribute.members)):
+        branches = [(double(key), integer(position)) for key, position in numbers.items()]
+        otherwise = lookup(number(attribute.name, kind), branches, otherwise)
+    known = category_keys(attribute, kind or Kind.TEXT)
+    branches = [(_constant(key, kind), integer(position)) for key, position in known.items()]
+    return lookup(_key(attribute.name, kind), branches, otherwise)
 
 
 def class_code(label: Label, kinds: Kinds) -> exp.Expr:
@@ -97,28 +103,6 @@ def class_code(label: Label, kinds: Kinds) -> exp.Expr:
         return category_code(label.categories, kinds.get(label.categories.name))
     holds = _condition(label.condition.root, kinds, label.missing_values)
     return case([(holds, integer(1)), (exp.not_(holds.copy(), copy=False), integer(0))])
-
-
-def check_texts(attributes: Sequence[Attribute], label: Label | None, kinds: Kinds, dialect: Dialect) -> None:
-    """Refuse decimals that are compared as text where the database writes them in another way.
-
-    Raises:
-        UsageError: if there is such a column; with the remedy.
-    """
-    if dialect is not Dialect.BIGQUERY:
-        return
-    compared = [attribute.name for attribute in attributes if isinstance(attribute, Categorical)]
-    if label is not None and label.condition is None:
-        compared += label.columns
-    elif label is not None and label.condition is not None:
-        tests = comparisons(label.condition.root)
-        compared += [test.column for test in tests if isinstance(test.constant, str)]
-    for name in compared:
-        if kinds.get(name) is Kind.DECIMAL:
-            raise UsageError(
-                f"column {name!r}: decimals are compared as text here, and BigQuery leaves their closing zeros out; "
-                "cast the column to text with all decimal places, in the data and in a view of BigQuery's table"
-            )
 
 
 def _condition(node: Node, kinds: Kinds, missing_values: Sequence[str]) -> exp.Expr:
@@ -136,11 +120,20 @@ def _comparison(node: Comparison, kind: Kind | None, missing_values: Sequence[st
     if not isinstance(node.constant, str):
         value = number(node.column, kind, missing_numbers(missing_values))
         return COMPARISONS[node.operator](this=value, expression=double(float(node.constant)))
-    value = _key(node.column, kind)
-    if missing := _constants(missing_values, kind):
-        value = case([(among(value, missing), exp.null())], value.copy())
-    equal = among(value, _constants([node.constant], kind))
+    equal = _among(node.column, kind, [node.constant])
+    if _constants(missing_values, kind):
+        equal = case([(exp.not_(_among(node.column, kind, missing_values), copy=False), equal)])
     return equal if node.operator == "=" else exp.not_(equal, copy=False)
+
+
+def _among(name: str, kind: Kind | None, values: Sequence[str]) -> exp.Expr:
+    """Test whether a row has one of some declared values; null where it has no value."""
+    test: exp.Expr = among(_key(name, kind), _constants(values, kind))
+    if kind not in (Kind.TEXT, None) or not (numbers := number_keys(dict.fromkeys(values, 0))):
+        return test
+    value = number(name, kind)
+    spelled = exp.and_(exp.not_(is_null(value)), among(value.copy(), list(map(double, numbers))))
+    return exp.Paren(this=exp.or_(test, spelled))
 
 
 def _without(value: exp.Expr, absent: exp.Expr | None, missing_values: Sequence[Fraction]) -> exp.Expr:
@@ -153,37 +146,15 @@ def _without(value: exp.Expr, absent: exp.Expr | None, missing_values: Sequence[
 
 def _key(name: str, kind: Kind | None) -> exp.Expr:
     """The column in the form of its kind's keys; null where null or NaN."""
-    column = source_column(name)
-    if kind is Kind.FLOAT:  # whole numbers match by value, and a declared one is never beyond what floats tell apart
+    if kind in (Kind.FLOAT, Kind.DECIMAL):
         return number(name, kind)
-    if kind is Kind.DECIMAL:  # always with a digit before the point
-        written = as_text(column)
-        after_sign = exp.Substring(this=written.copy(), start=integer(2))
-        return case(
-            [
-                (exp.Like(this=written.copy(), expression=text(".%")), exp.DPipe(this=text("0"), expression=written)),
-                (
-                    exp.Like(this=written.copy(), expression=text("-.%")),
-                    exp.DPipe(this=text("-0"), expression=after_sign),
-                ),
-            ],
-            written.copy(),
-        )
+    column = source_column(name)
     return as_text(column) if kind in (Kind.TEXT, None) else column
 
 
 def _constants(values: Sequence[str], kind: Kind | None) -> list[exp.Expr]:
     """The declared values as constants of a column of this kind; those that it cannot hold are left out."""
-    positions = {value: position for position, value in enumerate(values)}
-    return [_constant(key, kind) for key in (_texts(positions) if kind is None else value_keys(values, kind))]
-
-
-def _texts(codes: Mapping[str, int]) -> dict[Key, int]:
-    """The texts under which values appear in a column of unknown kind, each with its value's code."""
-    texts: dict[Key, int] = dict(codes.items())
-    for whole in value_keys(list(codes), Kind.INTEGER):
-        texts.setdefault(f"{whole}.0", codes[str(whole)])
-    return texts
+    return [_constant(key, kind) for key in value_keys(values, kind or Kind.TEXT)]
 
 
 def _constant(key: Key, kind: Kind | None) -> exp.Expr:
@@ -191,6 +162,6 @@ def _constant(key: Key, kind: Kind | None) -> exp.Expr:
         return exp.Boolean(this=key)
     if isinstance(key, date):
         return exp.cast(text(key.isoformat()), exp.DType.DATE)
-    if isinstance(key, int):
-        return double(key) if kind is Kind.FLOAT else integer(key)
+    if isinstance(key, int | float):
+        return double(key) if kind in (Kind.FLOAT, Kind.DECIMAL) else integer(int(key))
     return text(key)

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import SOURCE, case, identifier, integer, is_null, lookup, named, own_column, text
 from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
-from dpnb_columnar.dialects.rules import Kinds, category_code, check_texts, class_code, grid_code, number
+from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, grid_code, number
 from dpnb_columnar.domain import Domain, Numeric, digest
 from dpnb_columnar.rows.database_address import Dialect
 
@@ -32,9 +32,8 @@ def statistics_query(domain: Domain, kinds: Kinds, table: str | None, dialect: D
         dialect: The database.
 
     Raises:
-        UsageError: if the name is not the name of a table, or a column holds what the database does not write exactly.
+        UsageError: if the name is not the name of a table.
     """
-    check_texts(domain.attributes, domain.label, kinds, dialect)
     table_of_rows = table_or_default(table, domain.name, dialect)
     query = (_exploded if dialect is Dialect.SPARK else _united)(domain, kinds, table_of_rows)
     return header(_remarks(domain, dialect)) + render(query, dialect)

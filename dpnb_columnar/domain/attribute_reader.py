@@ -18,7 +18,7 @@ from dpnb_columnar.domain.attributes import (
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, FieldReader
 from dpnb_columnar.domain.groups import expanded, in_order
 from dpnb_columnar.domain.names import listed, quoted
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.numbers import declared_number, number_text
 from dpnb_columnar.errors import Fault, excerpt
 
 LARGEST_EXACT_INTEGER = 2**53
@@ -88,7 +88,21 @@ class AttributeReader(FieldReader):
         missing_values = self.missing_values(table, values, place, "listed in values")
         missing = self.missing(table, place)
         groups = self.groups(table, values, missing_values, place)
-        return Categorical(name, values, missing, missing_values, groups)
+        attribute = Categorical(name, values, missing, missing_values, groups)
+        self.check_numbers(attribute, place)
+        return attribute
+
+    def check_numbers(self, attribute: Categorical, place: str) -> None:
+        """Note declared values that are the same number but not of the same category: numbers match by value."""
+        owners: dict[float, tuple[str, int | None]] = {}
+        for value, code in {**dict.fromkeys(attribute.missing_values), **attribute.members}.items():
+            number = declared_number(value)
+            if number is None:
+                continue
+            other, owner = owners.setdefault(number, (value, code))
+            if owner != code:
+                problem = f"{excerpt(other)} and {excerpt(value)} are one number, and numbers match by value"
+                self.fault(place, f"{problem}; keep one, or put both into one of groups")
 
     def missing(self, table: Mapping[str, Any], place: str) -> Missing | None:
         """Read how a row without a value is treated; None where that is not declared, or faulty."""

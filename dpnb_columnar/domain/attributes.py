@@ -154,8 +154,8 @@ class Categorical:
 
     Attributes:
         name: Column name.
-        values: Categories as text, in declared order; the position is the code. Whole numbers and booleans in
-            the data are matched by their text (``7``, ``true``).
+        values: Categories as text, in declared order; the position is the code. One that is a number matches the
+            data by value (``numbers.declared_number``), any other by its text; booleans are ``true`` and ``false``.
         missing: Treatment of a row without a value, or with one that is in no category; None where none is declared.
             As a category of its own it is coded ``len(values)``.
         missing_values: Values of the data that mean "missing".

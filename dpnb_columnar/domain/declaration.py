@@ -131,7 +131,11 @@ class _DeclarationReader(AttributeReader):
         if "column" in table:
             column = self.column(table["column"], f"{place}.column")
             groups = self.groups(table, classes, missing_values, place)
-            return None if column is None else Label(classes, column, None, missing_values, groups)
+            if column is None:
+                return None
+            label = Label(classes, column, None, missing_values, groups)
+            self.check_numbers(label.categories, place)
+            return label
         if "groups" in table:
             self.fault(f"{place}.groups", "groups go with column; a condition names the values it means")
         if len(classes) > 2:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, missing_texts
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
+from dpnb_columnar.domain.numbers import identity
 from dpnb_columnar.errors import ConfigurationError, MissingInputError, excerpt
 
 HEADER = ("code", "group")
@@ -125,7 +126,8 @@ def merge_codes(attribute: Attribute, groups: Mapping[str, str], rest: str | Non
         ValueError: If a numeric attribute has too many codes, or codes that are no whole numbers.
     """
     present = _categories_by_code(attribute)
-    merged = {**groups, **{code: rest or own for code, own in present.items() if code not in groups}}
+    mapped = {identity(code) for code in groups}
+    merged = {**groups, **{code: rest or own for code, own in present.items() if identity(code) not in mapped}}
     members: dict[str, list[str]] = {}
     for code, category in merged.items():
         members.setdefault(category, []).append(code)

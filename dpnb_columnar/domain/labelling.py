@@ -14,7 +14,7 @@ from dpnb_columnar.domain.attributes import Attribute, Categorical, Domain, Labe
 from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, parse_condition
 from dpnb_columnar.domain.declaration import Declaration, document_of, read_domain
 from dpnb_columnar.domain.names import did_you_mean
-from dpnb_columnar.domain.numbers import exact_number, number_text
+from dpnb_columnar.domain.numbers import exact_number, identity, number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt
 
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
@@ -36,14 +36,14 @@ class _Column:
 
     def admits(self, value: str) -> bool:
         """Whether a value of the column may be this one and not missing."""
-        if value in self.missing_values:
+        if identity(value) in map(identity, self.missing_values):
             return False
         if self.attribute is None:
             return True
         if isinstance(self.attribute, Numeric):
             number = _number(value)
             return number is not None and self.attribute.lower <= exact_number(number) <= self.attribute.upper
-        return value in self.attribute.members or _number(value) in self.attribute.members
+        return identity(value) in map(identity, self.attribute.members)
 
 
 def labelled(domain: Declaration, label: str) -> Domain:
@@ -126,7 +126,7 @@ def _check_constants(condition: Condition, columns: Mapping[str, _Column]) -> No
             continue
         constant = comparison.constant
         value = constant if isinstance(constant, str) else number_text(exact_number(constant))
-        if value not in attribute.members:
+        if identity(value) not in map(identity, attribute.members):
             group = next((group for group in attribute.groups if group.name == value), None)
             hint = (
                 f"it names a group; compare with its members, such as {excerpt(group.members[0])}"

@@ -16,6 +16,40 @@ LONGEST_TEXT = 2000
 """Characters of a number written out; room for every decimal that ``number_text`` makes of a number in range."""
 
 
+SPELLED_NUMBER = "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$"
+"""The texts of the data that are numbers, in the syntax that the regular expressions of all engines share: blanks, a
+sign, ASCII digits with at most one point, blanks. No exponent: a code such as ``1E2`` is a text."""
+
+LONGEST_SPELLING = 64
+"""Characters of the longest text that is a number, blanks included: no such number is beyond a 64-bit float."""
+
+LARGEST_MATCHED = 2**53 - 1
+"""The largest number that a category may be: beyond, a float could not tell neighbouring whole numbers apart."""
+
+
+def spelled_number(text: str) -> float | None:
+    """Read a text of the data as a number: the nearest 64-bit float, never minus zero.
+
+    Returns:
+        The number; None where the text is not ``SPELLED_NUMBER``, or longer than ``LONGEST_SPELLING``.
+    """
+    if len(text) > LONGEST_SPELLING or re.fullmatch(SPELLED_NUMBER, text) is None:
+        return None
+    return float(text.strip(" ")) + 0.0
+
+
+def declared_number(value: str) -> float | None:
+    """Read a declared category or class as the number that it matches by value; None where it matches by its text."""
+    number = spelled_number(value)
+    return None if number is None or abs(number) > LARGEST_MATCHED else number
+
+
+def identity(value: str) -> float | str:
+    """Return what a declared value is recognised by: its number, else its text."""
+    number = declared_number(value)
+    return value if number is None else number
+
+
 def exact_number(value: object) -> Fraction:
     """Parse a declared number: an int, a Decimal, a Fraction, or text such as ``"0.1"`` or ``"1/3"``.
 

@@ -26,7 +26,7 @@ from dpnb_columnar.dialects.nodes import (
     text,
 )
 from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
-from dpnb_columnar.dialects.rules import Kinds, category_code, check_texts, grid_code, number
+from dpnb_columnar.dialects.rules import Kinds, category_code, grid_code, number
 from dpnb_columnar.dialects.steps import Step, rows_of_table
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
 from dpnb_columnar.domain.names import listed
@@ -113,11 +113,9 @@ def scoring_query(
 
     Raises:
         UsageError: if a name is not the name of a table, a key has the name of a result, a column that is carried over
-            has a name of the query's own, or a column holds what the database does not write exactly.
+            has a name of the query's own.
     """
-    attributes = [model.domain[parameters.attribute] for parameters in model.attributes]
     known = kinds or {}
-    check_texts(attributes, None, known, dialect)
     results = [PREDICTED, *(probability_column(name) for name in model.domain.classes), SKIPPED]
     if clash := set(results).intersection(keys):
         raise UsageError(f"key {', '.join(sorted(clash))} would stand beside a result of that name; leave it out")

@@ -11,9 +11,10 @@ import polars as pl
 from dpnb_columnar.domain import Categorical, Domain, Label, Numeric
 from dpnb_columnar.domain.condition import comparisons
 from dpnb_columnar.domain.field_reader import MOST_FAULTS
+from dpnb_columnar.domain.groups import RANGE
 from dpnb_columnar.domain.names import MOST_NAMED, listed, named
 from dpnb_columnar.errors import DataError, excerpt
-from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, category_keys, kind_of, type_name, value_keys
+from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, kind_of, type_name, value_keys
 
 
 def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) -> dict[str, pl.DataType]:
@@ -72,15 +73,26 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> 
             continue
         if isinstance(attribute, Numeric) and kind not in NUMERIC_KINDS:
             problems.append(f"{described[attribute.name]}, but is declared numeric: cast it, or declare it with values")
-        if isinstance(attribute, Categorical) and not category_keys(attribute, kind):
+        if isinstance(attribute, Categorical) and (impossible := impossible_values(attribute, kind)):
             problems.append(
-                f"{described[attribute.name]}, in which no declared value can occur: cast it, or correct values"
+                f"{described[attribute.name]}, which cannot hold the declared {named(impossible)}: cast it to text, or "
+                "take the values out of the domain (domain edit)"
             )
     problems += _label_problems(domain.label, kinds, described)
     if problems:
         if (more := len(problems) - MOST_FAULTS) > 0:
             problems[MOST_FAULTS:] = [f"and {more} more"]
         raise DataError("\n  ".join([f"{name}: does not fit the domain {domain.name!r}", *problems]))
+
+
+def impossible_values(attribute: Categorical, kind: Kind) -> list[str]:
+    """List the declared values that no column of this kind can hold.
+
+    The text of a range of a group is not among them: it stands for its numbers, and for itself in a column of text.
+    """
+    values = [value for value in attribute.members if RANGE.fullmatch(value) is None]
+    positions = set(value_keys(values, kind).values())
+    return [value for position, value in enumerate(values) if position not in positions]
 
 
 def check_alike(
@@ -115,9 +127,12 @@ def _label_problems(label: Label, kinds: Mapping[str, Kind | None], described: M
     if label.condition is None:
         column = label.columns[0]
         kind = kinds[column]
-        if kind is None or category_keys(label.categories, kind):
+        if kind is None or not (impossible := impossible_values(label.categories, kind)):
             return []
-        return [f"label {described[column]}, in which no declared class can occur: cast it, or correct classes"]
+        return [
+            f"label {described[column]}, which cannot hold the declared {named(impossible)}: cast it to text, or "
+            "correct classes"
+        ]
     problems = []
     for comparison in comparisons(label.condition.root):
         kind, constant = kinds[comparison.column], comparison.constant

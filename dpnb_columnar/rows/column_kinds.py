@@ -5,7 +5,6 @@ Every engine and the public side share this module, so that a row means the same
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from enum import StrEnum
@@ -13,13 +12,14 @@ from enum import StrEnum
 import polars as pl
 
 from dpnb_columnar.domain import Categorical
+from dpnb_columnar.domain.numbers import LARGEST_MATCHED, declared_number
 
-Key = int | bool | str | date
+Key = int | float | bool | str | date
 
-LARGEST_KEY = 2**53 - 1
+LARGEST_KEY = LARGEST_MATCHED
 """Whole numbers beyond this match no category: a float column could not tell them apart."""
 
-UNMATCHED_KEY = 2**53
+UNMATCHED_KEY = LARGEST_KEY + 1
 """Key of a number that can match no category."""
 
 WIDEST_DECIMAL = 38
@@ -38,8 +38,8 @@ class Kind(StrEnum):
     DATE = "date"
 
 
-NUMERIC_KINDS = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL, Kind.BOOLEAN})
-"""Kinds that a numeric attribute can be read from."""
+NUMERIC_KINDS = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL, Kind.BOOLEAN, Kind.TEXT})
+"""Kinds that a numeric attribute can be read from; of texts, those that spell a number (``domain.numbers``)."""
 
 
 def kind_of(dtype: pl.DataType) -> Kind | None:
@@ -89,8 +89,10 @@ def type_name(type_: pl.DataType) -> str:
 def value_keys(values: Sequence[str], kind: Kind) -> dict[Key, int]:
     """Map the key under which each declared value appears in a column of this kind to the value's position.
 
-    Whole numbers match by value, booleans as ``true`` and ``false``, dates as ``2018-12-31``, everything else by its
-    text (decimals with all their decimal places). Declared values that no column of this kind can hold are left out.
+    A value that is a number (``declared_number``) matches by value in every kind of number, and the texts that spell it
+    in a text column, whose keys ``number_keys`` returns beside the texts that are returned here. Other values match in
+    text columns, by their text; ``true`` and ``false`` match booleans, and ``2018-12-31`` a date. Declared values that
+    no column of this kind can hold are left out.
     """
     return _keys({value: position for position, value in enumerate(values)}, kind)
 
@@ -100,17 +102,28 @@ def category_keys(attribute: Categorical, kind: Kind) -> dict[Key, int]:
     return _keys(attribute.members, kind)
 
 
+def number_keys(codes: Mapping[str, int]) -> dict[float, int]:
+    """Map those declared values that are numbers to their codes: a text column may spell them in other ways."""
+    return {number: code for value, code in codes.items() if (number := declared_number(value)) is not None}
+
+
 def _keys(codes: Mapping[str, int], kind: Kind) -> dict[Key, int]:
     return {key: code for value, code in codes.items() if (key := _key(value, kind)) is not None}
 
 
 def _key(value: str, kind: Kind) -> Key | None:
-    if kind in (Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT):
-        whole = re.fullmatch(r"0|-?[1-9]\d{0,15}", value, re.ASCII)
-        return int(value) if whole and abs(int(value)) <= LARGEST_KEY else None
-    if kind is Kind.BOOLEAN:
-        return {"true": True, "false": False}.get(value)
-    return _date(value) if kind is Kind.DATE else value
+    number = declared_number(value)
+    match kind:
+        case Kind.INTEGER | Kind.UNSIGNED:
+            return int(number) if number is not None and number.is_integer() else None
+        case Kind.FLOAT | Kind.DECIMAL:
+            return number
+        case Kind.BOOLEAN:
+            return {"true": True, "false": False}.get(value)
+        case Kind.DATE:
+            return _date(value)
+        case Kind.TEXT:
+            return value
 
 
 def _date(value: str) -> date | None:

@@ -16,10 +16,18 @@ import polars.selectors as cs
 
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
-from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.rows.column_kinds import LARGEST_KEY, UNMATCHED_KEY, Key, Kind, category_keys, value_keys
+from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER, exact_number
+from dpnb_columnar.rows.column_kinds import UNMATCHED_KEY, Key, Kind, number_keys, value_keys
 
 EPOCH = date(1970, 1, 1)
+
+KEY_TYPES: Mapping[Kind, type[pl.DataType]] = {
+    Kind.FLOAT: pl.Float64,
+    Kind.DECIMAL: pl.Float64,
+    Kind.TEXT: pl.String,
+    Kind.BOOLEAN: pl.Boolean,
+}
+"""Types of the keys of declared values; those of the other kinds are whole numbers."""
 
 
 def column(name: str) -> pl.Expr:
@@ -28,13 +36,25 @@ def column(name: str) -> pl.Expr:
 
 
 def number(name: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> pl.Expr:
-    """Read a column as 64-bit floats; NaN and the declared missing values become null."""
-    value = column(name).cast(pl.Float64)
+    """Read a column as 64-bit floats; NaN, the declared missing values and texts that are no number become null."""
+    value = column(name)
+    if kind is Kind.TEXT:
+        value = _number_of_text(value.cast(pl.String))
+    elif kind is Kind.DECIMAL:  # by its text: to the nearest float, which a quotient of two floats may not be
+        value = value.cast(pl.String).cast(pl.Float64)
+    else:
+        value = value.cast(pl.Float64)
     if kind is Kind.FLOAT:
         value = value.fill_nan(None)
     if missing_values:
         value = pl.when(~value.is_in([float(missing) for missing in missing_values])).then(value)
     return value
+
+
+def _number_of_text(text: pl.Expr) -> pl.Expr:
+    """Read texts as ``domain.numbers.spelled_number`` does."""
+    spelled = (text.str.len_bytes() <= LONGEST_SPELLING) & text.str.contains(SPELLED_NUMBER)
+    return pl.when(spelled).then(text.str.strip_chars(" ").cast(pl.Float64, strict=False))
 
 
 def grid_code(attribute: Numeric, kind: Kind) -> pl.Expr:
@@ -47,23 +67,12 @@ def grid_code(attribute: Numeric, kind: Kind) -> pl.Expr:
     return code.clip(0, attribute.cells)
 
 
-def key(name: str, kind: Kind) -> pl.Expr:
-    """Return a column in the form of ``column_kinds.value_keys``; null where the column is null or NaN."""
-    value = column(name)
-    if kind is Kind.INTEGER:
-        return value.cast(pl.Int64)
-    if kind is Kind.UNSIGNED:
-        return value.clip(upper_bound=UNMATCHED_KEY).cast(pl.Int64)
-    if kind is Kind.FLOAT:
-        value = value.cast(pl.Float64).fill_nan(None)
-        whole = (value.abs() <= LARGEST_KEY) & (value == value.floor())
-        return pl.when(whole).then(value).otherwise(pl.when(value.is_not_null()).then(UNMATCHED_KEY)).cast(pl.Int64)
-    return value.cast(pl.String) if kind in (Kind.TEXT, Kind.DECIMAL) else value
-
-
 def category_key(attribute: Categorical, kind: Kind) -> pl.Expr:
-    """Return the key of a categorical attribute, null where there is no value or one that means "missing"."""
-    return _without(key(attribute.name, kind), attribute.missing_values, kind)
+    """Return the column of a categorical attribute, null where there is no value or one that means "missing"."""
+    value = column(attribute.name)
+    if kind is Kind.FLOAT:
+        value = value.fill_nan(None)
+    return _without(value, attribute.name, kind, attribute.missing_values)
 
 
 def category_code(attribute: Categorical, kind: Kind) -> pl.Expr:
@@ -71,14 +80,43 @@ def category_code(attribute: Categorical, kind: Kind) -> pl.Expr:
 
     A value that is in no category is missing: null, or the last code where to be missing is a category.
     """
-    known = category_keys(attribute, kind)
-    value = key(attribute.name, kind)
-    if kind is Kind.DATE:  # by its number of days: Polars has no text for one beyond its calendar
-        value = value.cast(pl.Int32)
-    # By way of an Enum: replace_strict would make Polars hold all rows at once.
-    place = value.cast(pl.String).cast(pl.Enum(list(map(_text_in_polars, known))), strict=False).to_physical()
-    code = pl.lit(pl.Series(list(known.values()), dtype=pl.Int32)).gather(place)
+    code = _position(attribute.name, kind, attribute.members)
     return code.fill_null(len(attribute.values)) if attribute.missing is Missing.CATEGORY else code
+
+
+def _position(name: str, kind: Kind, codes: Mapping[str, int]) -> pl.Expr:
+    """Look up the code of the declared value that a row has; null where it has none of them."""
+    known = value_keys(list(codes), kind)
+    positions = list(codes.values())
+    code = _lookup(_key(name, kind), {key: positions[place] for key, place in known.items()}, kind)
+    if kind is Kind.TEXT and (numbers := number_keys(codes)):
+        code = pl.coalesce(code, _lookup(number(name, kind), dict(numbers.items()), Kind.FLOAT))
+    return code
+
+
+def _key(name: str, kind: Kind) -> pl.Expr:
+    """Return a column in the form of ``column_kinds.value_keys``; null where the column is null or NaN."""
+    value = column(name)
+    if kind is Kind.INTEGER:
+        return value.cast(pl.Int64)
+    if kind is Kind.UNSIGNED:
+        return value.clip(upper_bound=UNMATCHED_KEY).cast(pl.Int64)
+    if kind in (Kind.FLOAT, Kind.DECIMAL):
+        return number(name, kind)
+    return value.cast(pl.String) if kind is Kind.TEXT else value
+
+
+def _lookup(value: pl.Expr, codes: Mapping[Key, int], kind: Kind) -> pl.Expr:
+    """Look up keys by way of an Enum of their texts: replace_strict would make Polars hold all rows at once."""
+    keys = list(codes)
+    if kind is Kind.DATE:  # by its number of days: Polars has no text for one beyond its calendar
+        value, keys = value.cast(pl.Int32), [(key - EPOCH).days for key in keys if isinstance(key, date)]
+    positions = list(codes.values())
+    if 0.0 in codes and kind in (Kind.FLOAT, Kind.DECIMAL):
+        keys, positions = [*keys, -0.0], [*positions, codes[0.0]]
+    texts = pl.Series(keys, dtype=KEY_TYPES.get(kind, pl.Int64)).cast(pl.String)
+    place = value.cast(pl.String).cast(pl.Enum(texts), strict=False).to_physical()
+    return pl.lit(pl.Series(positions, dtype=pl.Int32)).gather(place)
 
 
 def class_code(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
@@ -107,7 +145,7 @@ def attribute_fits(attribute: Attribute, kind: Kind) -> pl.Expr:
     """Test whether a row has a value of an attribute in the domain (never null)."""
     if isinstance(attribute, Numeric):
         return number(attribute.name, kind, attribute.missing_values).is_not_null()
-    return key(attribute.name, kind).is_in(list(category_keys(attribute, kind))).fill_null(False)
+    return _position(attribute.name, kind, attribute.members).is_not_null()
 
 
 def condition_holds(node: Node, kinds: Mapping[str, Kind], missing_values: Sequence[str] = ()) -> pl.Expr:
@@ -130,9 +168,8 @@ def condition_holds(node: Node, kinds: Mapping[str, Kind], missing_values: Seque
 
 def _comparison(node: Comparison, kind: Kind, missing_values: Sequence[str]) -> pl.Expr:
     if isinstance(node.constant, str):
-        value = _without(key(node.column, kind), missing_values, kind)
-        constant = next(iter(value_keys([node.constant], kind)))
-        return value == constant if node.operator == "=" else value != constant
+        equal = _without(_among(node.column, kind, [node.constant]), node.column, kind, missing_values)
+        return equal if node.operator == "=" else ~equal
     value = number(node.column, kind, missing_numbers(missing_values))
     constant_number = float(node.constant)
     return {
@@ -156,13 +193,16 @@ def missing_numbers(missing_values: Sequence[str]) -> tuple[Fraction, ...]:
     return tuple(numbers)
 
 
-def _text_in_polars(key: Key) -> str:
-    """Write a key as Polars casts it to text, a date as its number of days."""
-    if isinstance(key, date):
-        return str((key - EPOCH).days)
-    return str(key).lower() if isinstance(key, bool) else str(key)
+def _among(name: str, kind: Kind, values: Sequence[str]) -> pl.Expr:
+    """Test whether a row has one of some declared values; null where it has no value."""
+    test = _key(name, kind).is_in(list(value_keys(values, kind)))
+    if kind is Kind.TEXT and (numbers := number_keys(dict.fromkeys(values, 0))):
+        test |= number(name, kind).is_in(list(numbers)).fill_null(False)
+    return test
 
 
-def _without(value: pl.Expr, missing_values: Sequence[str], kind: Kind) -> pl.Expr:
-    missing = list(value_keys(missing_values, kind))
-    return pl.when(~value.is_in(missing)).then(value) if missing else value
+def _without(value: pl.Expr, name: str, kind: Kind, missing_values: Sequence[str]) -> pl.Expr:
+    """Return what was made of a column, null where the column has a declared missing value."""
+    if not value_keys(missing_values, kind):
+        return value
+    return pl.when(~_among(name, kind, missing_values)).then(value)

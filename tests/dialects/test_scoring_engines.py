@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from itertools import cycle, islice, product
@@ -11,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from support.engines import Engine
-from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
+from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 from support.released_models import DOMAIN, MODELS
 from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of
 from support.scored_rows import AGE, MIXED
@@ -69,35 +68,6 @@ def test_every_mechanism(engine: Engine, name: str) -> None:
     assert compare(engine, MODELS[name], table, kinds_of(table)) <= CLOSE
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["kinds known", "kinds unknown"])
-def test_a_missing_number_is_a_category(engine: Engine, known: bool) -> None:
-    """Null, NaN and a code for missing have the category's term; the one attribute that rows skip is skipped."""
-    declaration = {**AGE, "missing_values": [33, 999], "missing": "category"}
-    domain = declared(
-        {"x": declaration, "y": declaration, "z": declaration | {"transform": "log1p"}, "s": AGE | {"missing": "skip"}}
-    )
-    model = model_of(
-        domain,
-        [
-            replace(normal_of("x", [30, 50], [9, 12]), presence=presence_of([0.75, 0.25], [1e-9, 1 - 1e-9])),
-            replace(
-                histogram_of("y", [0, 10, 40, 101], [0.3, 0.5, 0.2], [0.05, 0.45, 0.5]),
-                presence=presence_of([0.5, 0.5], [0.9, 0.1]),
-            ),
-            replace(normal_of("z", [2, 3], [0.5, 0.5]), presence=presence_of([0.1, 0.9], [0.2, 0.8])),
-            replace(normal_of("s", [30, 50], [9, 9]), presence=presence_of([1.0], [1.0])),
-        ],
-        [0.3, 0.7],
-    )
-    rows = len(NUMBERS)
-    table = pa.table(
-        {name: pa.array(turns(NUMBERS[shift:] + NUMBERS[:shift], rows)) for shift, name in enumerate("xyzs")}
-    )
-    assert compare(engine, model, table, kinds_of(table) if known else {}) <= CLOSE
-    skipped = [row["skipped"] for row in engine.run(scoring_query(model, engine.dialect, "rows", ["id"]))]
-    assert sum(skipped) == 2
-
-
 TYPED = {
     "integer": (pa.array([1, 2, 3, -1, None], pa.int16()), True),
     "unsigned": (pa.array([1, 2, 3, 2**64 - 1, None], pa.uint64()), False),
@@ -109,7 +79,7 @@ TYPED = {
     "dictionary": (pa.array(["1", "true", "1.50", "it's", None]).dictionary_encode(), True),
     "date": (pa.array([date(2018, 12, 31), date(1, 1, 1), None]), True),
 }
-VALUES = ["1", "2", "-1", "0", "true", "false", "1.50", "-0.50", "2.00", "it's", "2018-12-31", "0001-01-01", "x"]
+VALUES = ["1", "2", "-1", "0", "true", "false", "1.50", "-0.50", "it's", "2018-12-31", "0001-01-01", "x"]
 
 
 @pytest.mark.slow

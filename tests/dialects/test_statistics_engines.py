@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.aggregation_cases import BOTH, LABEL, MIXED, PEOPLE, declared, labelled
+from support.aggregation_cases import BOTH, LABEL, MIXED, PEOPLE, declared, held, labelled
 from support.counted_queries import check, statistics_of
 from support.engines import Engine
 from support.rows_in_python import INFINITY, NAN
@@ -21,7 +21,6 @@ from support.rows_in_python import INFINITY, NAN
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
-from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.rows.parquet import open_parquet
 
 CONDITIONS = [
@@ -96,7 +95,7 @@ COLUMNS: dict[str, pa.Array] = {
 }
 VALUES = [
     *("0", "1", "7", "-1", "9007199254740991", "9007199254740992", "true", "false", "a", "", " ", "é", "'", '"', "\\"),
-    *("''; DROP TABLE rows; --", "${x}", "2018-12-31", "0001-01-01", "0.30", "-0.05", "1.50", "1.5", "3.00"),
+    *("''; DROP TABLE rows; --", "${x}", "2018-12-31", "0001-01-01", "0.30", "-0.05", "1.50", "3.00"),
 ]
 
 
@@ -106,8 +105,9 @@ VALUES = [
 def test_categories_and_labels_of_every_type(engine: Engine, tmp_path: Path, name: str, missing: str) -> None:
     column = COLUMNS[name]
     absent = ["7", "a", "2018-12-31", "0.30", "true"]
-    body = {"values": [value for value in VALUES if value not in absent], "missing": missing, "missing_values": absent}
-    label = {"column": "y", "classes": [value for value in VALUES if value != "1"], "missing_values": ["1"]}
+    values = held(VALUES, column.type)
+    body = {"values": [value for value in values if value not in absent], "missing": missing, "missing_values": absent}
+    label = {"column": "y", "classes": [value for value in values if value != "1"], "missing_values": ["1"]}
     check(engine, tmp_path, labelled(x=column), declared({"label": LABEL, "attributes": {"x": body}}))
     table = pa.table({"y": column, "x": pa.array(range(len(column)), pa.int16())})
     check(engine, tmp_path, table, declared({"label": label, "attributes": {"x": TENTHS}}))
@@ -243,8 +243,7 @@ TEXTS = [
     "007",
     ".5",
     "+2",
-    "1e2",
-    "2.5E-1",
+    "5.",
     "abc",
     "",
     " ",
@@ -253,9 +252,11 @@ TEXTS = [
     "--1",
     "1e",
     "5 6",
+    "1e2",
+    "2.5E-1",
     None,
 ]
-READ = [7, 7, -3.5, 7, 0.5, 2, 100, 0.25]
+READ = [7, 7, -3.5, 7, 0.5, 2, 5]
 """What the first of them spell; the others are no numbers."""
 
 
@@ -268,8 +269,7 @@ def test_texts_that_are_no_numbers_are_missing(engine: Engine, tmp_path: Path, f
     texts = pa.array([*TEXTS, fault], pa.string())
     engine.load(pa.table({"x": texts, "y": texts}))
     found = statistics_of(domain, engine.run(statistics_query(domain, {}, "rows", engine.dialect)))
-    infinite = fault in ("1e999", "9" * 400) and engine.dialect is not Dialect.POSTGRES  # which refuses to cast them
-    numbers = pa.array([*READ, *([INFINITY] if infinite else [])], pa.float64())
+    numbers = pa.array(READ, pa.float64())
     file = tmp_path / "numbers.parquet"
     pq.write_table(pa.table({"x": numbers, "y": numbers}), file)
     assert found == local.aggregate(open_parquet([file], domain), domain)

@@ -8,15 +8,11 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
-from support.model_cases import declared
 from support.released_models import AGE_COUNTS, CLASS_COUNTS, JOB_COUNTS, MODELS, WAGE_COUNTS, released
-from support.releases import plan_and_release
 
-from dpnb_columnar.budget import Budget, Pure, total
+from dpnb_columnar.budget import Pure, total
 from dpnb_columnar.budget.conversion import within
-from dpnb_columnar.counting.statistics import Cells, assemble
 from dpnb_columnar.mechanisms.plan import MECHANISMS
 from dpnb_columnar.mechanisms.release import LIBRARIES
 from dpnb_columnar.model.guarantee import statement
@@ -101,21 +97,6 @@ def test_a_private_model_holds_no_exact_number(mechanism: str, suffix: str, tmp_
     for name, number in exact_numbers().items():
         assert number not in held, name
         assert not re.search(rb"(?<![\d.])%s(?!\d)" % str(number).encode(), content) or number < 10_000, name
-
-
-@pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if MECHANISMS[name].private])
-@pytest.mark.parametrize("missing", ["skip", "category"])
-def test_a_private_model_holds_no_number_of_missing_values(mechanism: str, missing: str) -> None:
-    domain = declared({"age": {"lower": 0, "upper": 90, "step": 1, "missing": missing}})
-    one, classes = np.ones(2, dtype=np.int64), np.arange(2)
-    cells = [Cells(None, classes, 0 * one, np.array(CLASS_COUNTS))]
-    cells += [Cells("age", classes, code * one, np.array(AGE_COUNTS[code])) for code in (20, 41)]
-    data, draw = assemble(domain, cells), ExactSampler(SeededBits(20))
-    held = set(numbers_of(to_document(plan_and_release(data, Budget(Fraction(1, 1000)), mechanism, draw=draw))))
-    present = {AGE_COUNTS[20][klass] + AGE_COUNTS[41][klass] for klass in (0, 1)}
-    assert not held & (present | {*CLASS_COUNTS, *AGE_COUNTS[88]})
-    exact = set(numbers_of(to_document(plan_and_release(data, Budget(Fraction(1)), "none"))))
-    assert present <= exact or missing == "skip"
 
 
 def test_the_search_for_exact_numbers_finds_them_where_they_are() -> None:

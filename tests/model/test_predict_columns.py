@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -105,7 +106,7 @@ def test_text_of_any_type(type_: Any) -> None:
     assert expected[SKIPPED].to_list() == [0, 0, 1]
 
 
-@pytest.mark.parametrize("values", [[1, 2, 9], [1.0, 2.0, 2.5], ["1", "2", "02"]], ids=["whole", "float", "text"])
+@pytest.mark.parametrize("values", [[1, 2, 9], [1.0, 2.0, 2.5], ["001", "2.0", "2x"]], ids=["whole", "float", "text"])
 def test_whole_number_categories_of_any_type(values: list[Any]) -> None:
     found = scored(MIXED, pl.DataFrame([ROW] * 3).with_columns(pl.Series("job", values)))
     assert found[SKIPPED].to_list() == [0, 0, 0]
@@ -113,16 +114,16 @@ def test_whole_number_categories_of_any_type(values: list[Any]) -> None:
     assert found.equals(expected)
 
 
-def test_decimals_match_by_all_their_places() -> None:
-    model = model_of(declared({"rate": {"values": ["1.50", "2.00"]}}), [table_of("rate", [0.5, 0.5], [0.1, 0.9])])
+def test_decimals_match_by_value() -> None:
+    model = model_of(declared({"rate": {"values": ["1.5", "2.00"]}}), [table_of("rate", [0.5, 0.5], [0.1, 0.9])])
     found = scored(model, pl.DataFrame({"rate": [Decimal("1.50"), Decimal("2.25")]}))
     assert found[SKIPPED].to_list() == [0, 1]
 
 
 @pytest.mark.parametrize(
     ("name", "values"),
-    [("age", ["a"]), ("age", [None]), ("sex", [1.5]), ("sex", [[1]]), ("age", [b"x"])],
-    ids=["text for a number", "nulls only", "number for text", "list", "bytes"],
+    [("age", [date(2018, 1, 1)]), ("age", [None]), ("sex", [1.5]), ("sex", [[1]]), ("age", [b"x"])],
+    ids=["date for a number", "nulls only", "number for text", "list", "bytes"],
 )
 def test_a_type_that_does_not_fit_is_refused(name: str, values: list[Any]) -> None:
     frame = pl.DataFrame([ROW]).with_columns(pl.Series(name, values))

@@ -62,18 +62,24 @@ def test_wide_integers_are_refused(tmp_path: Path) -> None:
     assert "column 'AGE' has type Int128" in refusal(tmp_path / "census.parquet")
 
 
-@pytest.mark.parametrize(
-    ("column", "type_"), [(pa.array(["41"] * 3), "String"), (pa.array([date(2020, 1, 1)] * 3), "Date")]
-)
-def test_numeric_attributes_need_numbers(tmp_path: Path, column: pa.Array, type_: str) -> None:
-    text = refusal(parquet(tmp_path / "census.parquet", AGE=column))
-    assert f"column 'AGE' has type {type_}, but is declared numeric: cast it, or declare it with values" in text
+def test_numeric_attributes_need_numbers(tmp_path: Path) -> None:
+    text = refusal(parquet(tmp_path / "census.parquet", AGE=pa.array([date(2020, 1, 1)] * 3)))
+    assert "column 'AGE' has type Date, but is declared numeric: cast it, or declare it with values" in text
+
+
+def test_numeric_attributes_are_read_from_text_as_well(tmp_path: Path) -> None:
+    source = open_parquet([parquet(tmp_path / "census.parquet", AGE=pa.array(["041", "x", None]))], CENSUS)
+    assert source.kinds["AGE"] is Kind.TEXT
 
 
 def test_an_enums_categories_are_not_shown(tmp_path: Path) -> None:
-    frame = pl.DataFrame({"AGE": pl.Series(["secret"], dtype=pl.Enum(["secret"])), "SEX": ["f"], "income": ["low"]})
+    """Nor is the domain's: types alone are named."""
+    column = pl.Series([["secret"]], dtype=pl.List(pl.Enum(["secret"])))
+    frame = pl.DataFrame({"AGE": column, "SEX": ["f"], "income": ["low"]})
     frame.write_parquet(tmp_path / "census.parquet")
-    assert "column 'AGE' has type Enum, but" in refusal(tmp_path / "census.parquet")
+    text = refusal(tmp_path / "census.parquet")
+    assert "column 'AGE' has type List" in text
+    assert "secret" not in text
 
 
 @pytest.mark.parametrize("type_", [pa.int64(), pa.uint64(), pa.float64(), pa.bool_(), pa.date32()])
@@ -81,15 +87,14 @@ def test_values_that_a_column_cannot_hold(tmp_path: Path, type_: pa.DataType) ->
     column = pa.nulls(3, type_)
     text = refusal(parquet(tmp_path / "census.parquet", SEX=column, income=column))
     assert "column 'SEX' has type" in text
-    assert "no declared value can occur: cast it, or correct values" in text
+    assert "which cannot hold the declared f, m: cast it to text, or take the values out of the domain" in text
     assert "label column 'income' has type" in text
-    assert "no declared class can occur: cast it, or correct classes" in text
+    assert "which cannot hold the declared low, high: cast it to text, or correct classes" in text
 
 
 @pytest.mark.parametrize(
     ("condition", "problem"),
     [
-        ("income > 1500", "column 'income' has type String and cannot be compared with number 1500"),
         ("AGE > 40 OR AGE = 'old'", "column 'AGE' has type Int16 and cannot be compared with text old"),
         ("day > 2018", "column 'day' has type Date and cannot be compared with number 2018"),
         ("day = '2018-1-1'", "column 'day' has type Date and cannot be compared with text 2018-1-1"),
@@ -110,7 +115,8 @@ def test_a_missing_label_column(tmp_path: Path) -> None:
 
 def test_every_problem_is_told_at_once(tmp_path: Path) -> None:
     column = pa.array([True] * 3)
-    text = refusal(parquet(tmp_path / "census.parquet", AGE=pa.array(["x"] * 3), SEX=column, income=column))
+    day = pa.array([date(2020, 1, 1)] * 3)
+    text = refusal(parquet(tmp_path / "census.parquet", AGE=day, SEX=column, income=column))
     assert len(text.splitlines()) == 4
     assert "does not fit the domain 'census'" in text
 
@@ -155,23 +161,23 @@ def test_source_names_three_files(tmp_path: Path) -> None:
 
 # Keys.
 
-WRITTEN = ["7", "07", "+7", "-0", "0", "7.0", "true", "True", "2018-12-31", "2018-W01-1", "9007199254740992", "٧", ""]
+WRITTEN = ["007", "0.50", "-0", "AB", "1E2", "true", "True", "2018-12-31", "2018-W01-1", "9007199254740992", "٧", ""]
 
 
 @pytest.mark.parametrize(
     ("kind", "found"),
     [
-        (Kind.INTEGER, {7: 0, 0: 4}),
-        (Kind.UNSIGNED, {7: 0, 0: 4}),
-        (Kind.FLOAT, {7: 0, 0: 4}),
-        (Kind.BOOLEAN, {True: 6}),
-        (Kind.DATE, {date(2018, 12, 31): 8}),
-        (Kind.DECIMAL, {text: position for position, text in enumerate(WRITTEN)}),
+        (Kind.INTEGER, {7: 0, 0: 2}),
+        (Kind.UNSIGNED, {7: 0, 0: 2}),
+        (Kind.FLOAT, {7.0: 0, 0.5: 1, 0.0: 2}),
+        (Kind.DECIMAL, {7.0: 0, 0.5: 1, 0.0: 2}),
+        (Kind.BOOLEAN, {True: 5}),
+        (Kind.DATE, {date(2018, 12, 31): 7}),
         (Kind.TEXT, {text: position for position, text in enumerate(WRITTEN)}),
     ],
 )
 def test_keys(kind: Kind, found: dict[Any, int]) -> None:
-    """One value, one text: other ways to write it stand for nothing."""
+    """Numbers by value; a truth value or a date by its one text."""
     assert value_keys(WRITTEN, kind) == found
 
 

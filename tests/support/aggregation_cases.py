@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from dpnb_columnar.counting.engines import duckdb, local, polars
 from dpnb_columnar.counting.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.rows.column_kinds import kind_of, value_keys
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from support.rows_in_python import INFINITY, NAN, Counts, Document, counts_of, expected_counts
 
@@ -83,6 +84,14 @@ def check(
         for engine, aggregate in ENGINES.items():
             assert counts_of(aggregate(source, domain)) == expected, f"{engine}, written by {writer}"
     return expected
+
+
+def held(values: Sequence[object], type_: pa.DataType) -> list[object]:
+    """Those of some declared values that a column of this type can hold: with any other, it would be refused."""
+    kind = kind_of(pl.DataFrame(pa.table({"x": pa.nulls(0, type_)})).schema["x"])
+    assert kind is not None
+    written = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
+    return [value for value, text in zip(values, written, strict=True) if value_keys([text], kind)]
 
 
 def total(counts: Counts) -> int:

@@ -23,25 +23,35 @@ KINDS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
     "boolean": (pa.bool_(), st.booleans()),
     "text": (
         pa.string(),
-        st.sampled_from(["", "a", "7", "true", "é", "'", "2.50"]) | st.text(st.characters(codec="utf-8")),
+        st.sampled_from(["", "a", "7", "007", " 7.", "+1", "-3.0", "1e0", "true", "é", "'", "2.5"])
+        | st.text(st.characters(codec="utf-8")),
     ),
     "dictionary": (pa.dictionary(pa.int32(), pa.string()), st.sampled_from(["", "a", "7", "é", "'"])),
     "date": (pa.date32(), st.integers(0, 5).map(lambda days: date(2018, 12, 31) + timedelta(days))),
 }
 RANDOM_VALUES = ["", "a", "7", "é", "'", "0", "1", "-3", "true", "false", "2018-12-31", "2.50", "9007199254740991"]
+HELD: dict[str, list[str]] = {
+    "boolean": ["true", "false"],
+    "date": ["2018-12-31"],
+    "text": RANDOM_VALUES,
+    "dictionary": RANDOM_VALUES,
+    "decimal": ["7", "0", "1", "-3", "2.50", "9007199254740991"],
+}
+"""Values that a column of each kind may declare; of whole numbers and of floats those below."""
+WHOLE = ["7", "0", "1", "-3", "9007199254740991"]
 MEASURED = ("int8", "int64", "uint16", "uint64", "float32", "float64", "decimal", "boolean")
 
 
 @st.composite
 def bodies(draw: st.DrawFn, kind: str) -> Document:
-    if kind in MEASURED and draw(st.booleans()):
+    if kind in (*MEASURED, "text") and draw(st.booleans()):
         step = draw(st.sampled_from([Fraction(1), Fraction(1, 10), Fraction(1, 3), Fraction(5, 2)]))
         lower = draw(st.integers(-9, 5))
         missing = draw(st.lists(st.sampled_from([0, 7, -3, Decimal("2.5")]), unique=True, max_size=2))
         upper = lower + step * draw(st.integers(1, 60))
         return {"lower": lower, "upper": upper, "step": step, "missing_values": missing}
     missing = draw(st.lists(st.sampled_from(["", "7", "0", "é"]), unique=True))
-    values = draw(st.permutations([value for value in RANDOM_VALUES if value not in missing]))
+    values = draw(st.permutations([value for value in HELD.get(kind, WHOLE) if value not in missing]))
     merged = draw(st.integers(0, 6))
     named = {f"group {number}": values[number:merged:2] for number in range(2)}
     groups = {name: members for name, members in named.items() if members}
@@ -88,9 +98,10 @@ def frames(draw: st.DrawFn) -> tuple[list[pa.Table], Document]:
     if draw(st.booleans()):
         label |= {"condition": draw(conditions()), "classes": ["no", "yes"]}
     else:
-        classes = [value for value in RANDOM_VALUES if value not in label["missing_values"]]
-        label |= {"column": draw(st.sampled_from(["n", "t"])), "classes": classes}
-        if draw(st.booleans()):
+        column = draw(st.sampled_from(["n", "t"]))
+        classes = [value for value in HELD.get(columns[column], WHOLE) if value not in label["missing_values"]]
+        label |= {"column": column, "classes": classes}
+        if len(classes) > 2 and draw(st.booleans()):
             label |= {"classes": ["few", *classes[2:]], "groups": {"few": classes[:2]}}
     tables = []
     for rows in draw(st.lists(st.integers(0, 12), min_size=1, max_size=3)):

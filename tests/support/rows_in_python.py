@@ -30,24 +30,38 @@ BEYOND_FLOATS = 2**53
 def number_of(value: Any, missing: Sequence[Fraction]) -> float | None:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
-    number = float(value)
-    return None if number in [float(declared) for declared in missing] else number
+    number = spelled(value) if isinstance(value, str) else float(value)
+    return None if number is None or number in [float(declared) for declared in missing] else number
+
+
+def spelled(text: str) -> float | None:
+    """The number that a text is, character by character."""
+    rest = text.strip(" ")
+    rest = rest[1:] if rest[:1] in ("+", "-") else rest
+    digits = set("0123456789")
+    if len(text) > 64 or rest.count(".") > 1 or not set(rest) <= digits | {"."} or not set(rest) & digits:
+        return None
+    return float(text)
+
+
+def declared(text: str) -> Any:
+    """What a declared value matches: a number of at most 2^53 - 1, else its text."""
+    number = spelled(text)
+    return text if number is None or abs(number) >= BEYOND_FLOATS else number
 
 
 def text_of(value: Any, missing: Sequence[str]) -> Any:
-    text: Any = OTHER
+    """What a value of the data matches, as ``declared``."""
+    found: Any = OTHER
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, bool):
-        text = "true" if value else "false"
-    elif isinstance(value, int | float):
-        if abs(value) < BEYOND_FLOATS and value == int(value):
-            text = str(int(value))
-    elif isinstance(value, Decimal):
-        text = format(value, "f")
+        found = "true" if value else "false"
+    elif isinstance(value, int | float | Decimal):
+        found = float(value) if abs(value) < BEYOND_FLOATS else OTHER
     else:
-        text = value.isoformat() if isinstance(value, date) else value
-    return None if text in missing else text
+        found = value.isoformat() if isinstance(value, date) else declared(value)
+    return None if found in list(map(declared, missing)) else found
 
 
 def truth_of(node: Node, row: Row, label: Label) -> bool | None:
@@ -68,6 +82,7 @@ def truth_of(node: Node, row: Row, label: Label) -> bool | None:
     else:
         found = number_of(value, [Fraction(text) for text in label.missing_values if re.fullmatch(r"[-\d.]+", text)])
         constant = float(constant)  # type: ignore[assignment]
+    constant = declared(constant) if isinstance(constant, str) else constant
     if found is None:
         return None
     return {
@@ -90,9 +105,11 @@ def class_of(row: Row, label: Label) -> int | None:
 def category_of(text: Any, values: Sequence[str], groups: Sequence[Group]) -> int | None:
     """The place of the category: the group that has the text as a member, else the value it is."""
     for group in groups:
-        if text in group.members:
+        if text in list(map(declared, group.members)):
             return values.index(group.name)
-    return values.index(text) if text in values and text not in [group.name for group in groups] else None
+    names = [group.name for group in groups]
+    alone = [position for position, value in enumerate(values) if value not in names and declared(value) == text]
+    return alone[0] if alone else None
 
 
 def code_of(row: Row, attribute: Numeric | Categorical) -> int | None:
@@ -103,10 +120,8 @@ def code_of(row: Row, attribute: Numeric | Categorical) -> int | None:
             return None
         lower, upper, step = float(attribute.lower), float(attribute.upper), float(attribute.step)
         return min(math.floor((min(max(number, lower), upper) - lower) / step + 0.5), attribute.cells)
-    text = text_of(value, attribute.missing_values)
-    if text is None:
-        return len(attribute.values) if attribute.missing is Missing.CATEGORY else None
-    return category_of(text, attribute.values, attribute.groups)
+    category = category_of(text_of(value, attribute.missing_values), attribute.values, attribute.groups)
+    return len(attribute.values) if category is None and attribute.missing is Missing.CATEGORY else category
 
 
 def expected_counts(rows: Sequence[Row], domain: Domain) -> Counts:

@@ -1,0 +1,123 @@
+"""The test that a text is a number (``domain.numbers.SPELLED_NUMBER``), in each database's own SQL.
+
+Each function is a rewrite of ``rendering``: it writes ``nodes.number_or_null`` as the cast of what is a number. A
+column of text is tested by its text, one of unknown kind by its type, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from dpnb_columnar.dialects.nodes import among, as_double, as_text, case, integer, text
+from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER
+from dpnb_columnar.rows.database_address import Dialect
+
+NUMBER_TYPES: Mapping[Dialect, Sequence[str]] = {
+    Dialect.DUCKDB: ("DOUBLE", "FLOAT", "BOOLEAN"),
+    Dialect.POSTGRES: ("double precision", "real", "numeric", "bigint", "integer", "smallint"),
+    Dialect.SPARK: ("double", "float", "boolean"),
+    Dialect.SNOWFLAKE: ("DOUBLE", "DECIMAL", "INTEGER", "BOOLEAN"),
+    Dialect.SQLITE: ("real", "integer"),
+}
+"""Each database's names for types whose values are numbers, but may be written as no ``SPELLED_NUMBER``."""
+
+SPARK_PATTERN = "(?s)" + SPELLED_NUMBER.replace("$", "(?!.)")
+"""The same for Java, where ``$`` matches before a line break, too."""
+
+OTHER_CHARACTERS = "*[^0-9.+ -]*"
+"""Any text with a character that no number has, as SQLite's GLOB matches it."""
+
+
+def number_of_duckdb(node: exp.Expr) -> exp.Expr:
+    """Cast what is a number. Its own cast would take ``1_0`` and ``inf`` for numbers."""
+    if not isinstance(node, exp.TryCast):
+        return node
+    return _number_if(node, Dialect.DUCKDB, "TYPEOF", _matches(node.this, SPELLED_NUMBER), node.copy())
+
+
+def number_of_postgres(node: exp.Expr) -> exp.Expr:
+    """Cast what is a number: PostgreSQL has no cast that gives null, and fails at a number that no float holds."""
+    if not isinstance(node, exp.TryCast):
+        return node
+    spelled, number = _matches(node.this, SPELLED_NUMBER), as_double(node.this.copy())
+    return _number_if(node, Dialect.POSTGRES, "PG_TYPEOF", spelled, number)
+
+
+def number_of_spark(node: exp.Expr) -> exp.Expr:
+    """Cast what is a number."""
+    if not isinstance(node, exp.TryCast):
+        return node
+    return _number_if(node, Dialect.SPARK, "TYPEOF", _matches(node.this, SPARK_PATTERN), node.copy())
+
+
+def number_of_bigquery(node: exp.Expr) -> exp.Expr:
+    """Cast what is a number: JSON quotes texts, and infinity, which is missing where a kind is unknown."""
+    if not isinstance(node, exp.TryCast):
+        return node
+    condition = _matches(node.this, SPELLED_NUMBER)
+    if not _is_text(node.this):
+        json = exp.Anonymous(this="TO_JSON_STRING", expressions=[node.this.copy()])
+        condition = exp.or_(exp.not_(exp.StartsWith(this=json, expression=text('"'))), condition)
+    return case([(condition, node.copy())])
+
+
+def number_of_snowflake(node: exp.Expr) -> exp.Expr:
+    """Cast what is a number: Snowflake tries casts of texts alone."""
+    if not isinstance(node, exp.TryCast):
+        return node
+    spelled, number = _matches(node.this, SPELLED_NUMBER), as_double(node.this.copy())
+    if _is_text(node.this):
+        return case([(spelled, number)])
+    typed = exp.Anonymous(this="TO_VARIANT", expressions=[node.this.copy()])
+    return _number_if(exp.TryCast(this=typed, to=node.to.copy()), Dialect.SNOWFLAKE, "TYPEOF", spelled, number)
+
+
+def number_of_sqlite(node: exp.Expr) -> exp.Expr:
+    """Cast what is a number.
+
+    SQLite casts every text, one that spells no number to zero; but beside a number, such as infinity, 9e999, it
+    compares such a text as text, which is larger than all numbers. It has no regular expressions.
+    """
+    if not isinstance(node, exp.TryCast):
+        return node
+    written = node.this if _is_text(node.this) else as_text(node.this)
+    other_characters = exp.Glob(this=written.copy(), expression=text(OTHER_CHARACTERS))
+    infinity = as_double(exp.Literal.number("9e999"))
+    spelled = exp.and_(
+        _is_short(written),
+        exp.Not(this=exp.Paren(this=other_characters)),
+        exp.LTE(this=written.copy(), expression=infinity),
+    )
+    return _number_if(node, Dialect.SQLITE, "TYPEOF", spelled, as_double(node.this.copy()))
+
+
+def _number_if(node: exp.TryCast, dialect: Dialect, type_of: str, spelled: exp.Expr, number: exp.Expr) -> exp.Expr:
+    """Read what is a number by its type, or by its text; null otherwise.
+
+    Args:
+        node: The attempt to cast a value.
+        dialect: The database.
+        type_of: The function that names a value's type there.
+        spelled: Test of the value's text.
+        number: The value, cast.
+    """
+    if _is_text(node.this):
+        return case([(spelled, number)])
+    type_ = as_text(exp.Anonymous(this=type_of, expressions=[node.this.copy()]))
+    return case([(exp.or_(among(type_, list(map(text, NUMBER_TYPES[dialect]))), spelled), number)])
+
+
+def _matches(value: exp.Expr, pattern: str) -> exp.Expr:
+    """Test whether a value's text is short and matches a regular expression."""
+    written = value if _is_text(value) else as_text(value)
+    return exp.and_(_is_short(written), exp.RegexpLike(this=written.copy(), expression=text(pattern)))
+
+
+def _is_short(written: exp.Expr) -> exp.Expr:
+    return exp.LTE(this=exp.Length(this=written.copy()), expression=integer(LONGEST_SPELLING))
+
+
+def _is_text(value: exp.Expr) -> bool:
+    return isinstance(value, exp.Cast) and value.is_type(exp.DType.TEXT)

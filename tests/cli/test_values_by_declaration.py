@@ -1,0 +1,89 @@
+"""A value is read by its declaration: no row, and no writer of files, changes how other rows are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.running import Run
+
+from dpnb_columnar.model.model import load_model
+
+ENTRY = """
+[town]
+label = { column = "KIND", classes = ["001", "002"] }
+[town.attributes]
+AGE = { lower = 0, upper = 90, step = 1 }
+RATE = { values = ["0.5", "1", "-2"] }
+"""
+ROWS = 2000
+
+
+@pytest.fixture
+def declared(folder: Path) -> Path:
+    (folder / "datasets.toml").write_text(ENTRY)
+    return folder
+
+
+def extract(path: Path, *more: str) -> None:
+    lines = [f"00{1 + row % 2},{row % 90:03d},{('.50', '1.0', '-2')[row % 3]}" for row in range(ROWS)]
+    path.write_text("\n".join(["KIND,AGE,RATE", *lines, *more]) + "\n")
+
+
+def trained(run: Run, file: str) -> Any:
+    ended = run("train", file, "--dataset", "town", "--seed", 3, "--output", "town.json", "--overwrite")
+    model = load_model(Path("town.json"))
+    return ended.out, model.classes, model.attributes
+
+
+@pytest.mark.parametrize("more", ["AB,7,1", "001,old,1", "001,7,AB", "1e2,1e2,1e2", ",,"])
+def test_one_row_changes_the_reading_of_no_other(declared: Path, run: Run, more: str) -> None:
+    """As an extract without a codebook: 001 is 1 with that row and without it."""
+    counts = []
+    for name, rows in (("plain", []), ("more", [more])):
+        extract(declared / f"{name}.csv", *rows)
+        run("ingest", f"{name}.csv", "--output", f"{name}.parquet")
+        run("aggregate", f"{name}.parquet", "--dataset", "town", "--output", f"{name}.statistics.parquet")
+        counts.append(pl.read_parquet(f"{name}.statistics.parquet").filter(pl.col("attribute").is_null())["count"])
+        trained(run, f"{name}.parquet")
+    assert counts[1].sum() - counts[0].sum() in (0, 1)
+    assert counts[0].to_list() == [ROWS // 2, ROWS // 2]
+
+
+def test_files_of_every_type_are_counted_alike(declared: Path, run: Run) -> None:
+    """pandas writes whole numbers, floats where there is a blank, and text where there is a word."""
+    extract(declared / "town.csv")
+    texts = pl.read_csv("town.csv", infer_schema=False)
+    models = []
+    for name, types in {
+        "texts": {},
+        "numbers": {"KIND": pl.Int64, "AGE": pl.Int16, "RATE": pl.Float64},
+        "floats": {"KIND": pl.Float64, "AGE": pl.Float64, "RATE": pl.Decimal(10, 3)},
+        "categories": {"KIND": pl.Categorical, "AGE": pl.Categorical, "RATE": pl.Categorical},
+    }.items():
+        texts.with_columns(pl.col(column).cast(type_) for column, type_ in types.items()).write_parquet(
+            f"{name}.parquet"
+        )
+        models.append(trained(run, f"{name}.parquet"))
+    assert all(model == models[0] for model in models)
+
+
+def test_a_declared_value_that_the_column_cannot_hold(declared: Path, run: Run) -> None:
+    (declared / "datasets.toml").write_text(ENTRY.replace('["001", "002"]', '["1", "AB"]').replace('"-2"', '"low"'))
+    pl.DataFrame({"KIND": [1, 2], "AGE": [1, 2], "RATE": [1, 2]}).write_parquet("town.parquet")
+    ended = run("train", "town.parquet", "--dataset", "town", expected=65)
+    assert ended.err.splitlines() == [
+        "dpnb-columnar: town.parquet: does not fit the domain 'town'",
+        "  column 'RATE' has type Int64, which cannot hold the declared 0.5, low: cast it to text, or take the values "
+        "out of the domain (domain edit)",
+        "  label column 'KIND' has type Int64, which cannot hold the declared AB: cast it to text, or correct classes",
+    ]
+
+
+def test_one_number_is_one_category(declared: Path, run: Run) -> None:
+    (declared / "datasets.toml").write_text(ENTRY.replace('["0.5", "1", "-2"]', '["0.5", "1", "01"]'))
+    pl.DataFrame({"KIND": [1], "AGE": [1], "RATE": [1]}).write_parquet("town.parquet")
+    ended = run("train", "town.parquet", "--dataset", "town", expected=78)
+    assert "town.attributes.RATE: '1' and '01' are one number, and numbers match by value; keep one" in ended.err
