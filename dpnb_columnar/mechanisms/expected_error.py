@@ -44,17 +44,36 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
         return float(SENSITIVITY) * _quantile(constant_noise(share))
     cells = attribute.scale.cells
     pooled = share.values == 1  # one number for all classes together
-    size = sample_size(size * len(domain.classes) if pooled else size)
+    return moment_error(
+        attribute, share, size * len(domain.classes) if pooled else size, (cells * 9 // 20, cells * 11 // 20)
+    )
+
+
+def moment_error(attribute: Numeric, share: Share, size: int, filled: tuple[int, int]) -> float:
+    """Compute the bound below which 95 % of the noise of a moment stays.
+
+    Args:
+        attribute: The attribute.
+        share: The moment's row of the composition table.
+        size: Rows that the moment is of.
+        filled: First and last code of its scale that the values fill evenly. Only noise that follows the smooth
+            sensitivity of the data depends on them.
+
+    Returns:
+        The bound, in the attribute's unit for means and deviations, in its square for variances.
+    """
+    cells, size = attribute.scale.cells, sample_size(size)
     if constant(share):
         sensitivity = float(CONSTANT_MOMENTS[share.query].sensitivity(size, cells))
         return sensitivity * _unit(attribute, share.query) * _quantile(constant_noise(share))
-    return _smooth(share, size, cells) * _unit(attribute, share.query) * _quantile(moment_noise(share))
+    column = _reference_column(size, *filled)
+    return _smooth(share, column, size, cells) * _unit(attribute, share.query) * _quantile(moment_noise(share))
 
 
-def _smooth(share: Share, size: int, cells: int) -> float:
+def _smooth(share: Share, sample: RunLengthColumn, size: int, cells: int) -> float:
     """Compute the smooth sensitivity of a moment of the reference column."""
     moment, noise = MOMENTS[share.query], moment_noise(share)
-    column, largest = moment.column_of(_reference_column(size, cells), cells)
+    column, largest = moment.column_of(sample, cells)
     return moment.search(column, trim(size, noise), largest, searched_beta(noise.beta))
 
 
@@ -70,9 +89,8 @@ def _quantile(noise: NoiseFamily) -> float:
     return noise.quantile(float(1 - CONFIDENCE))
 
 
-def _reference_column(size: int, cells: int) -> RunLengthColumn:
-    """Spread ``size`` values evenly over the middle tenth of codes 0..cells."""
-    low, high = cells * 9 // 20, cells * 11 // 20
+def _reference_column(size: int, low: int, high: int) -> RunLengthColumn:
+    """Spread ``size`` values evenly over the codes from ``low`` to ``high``."""
     codes = np.unique(np.linspace(low, high, min(high - low + 1, REFERENCE_RUNS, size)).astype(np.int64))
     counts = np.full(len(codes), size // len(codes), dtype=np.int64)
     counts[: size % len(codes)] += 1
