@@ -139,6 +139,8 @@ Seed = Annotated[
 ]
 
 DEFAULT_EPSILON = "1"
+USUAL_SIZE = 10_000
+"""Rows of a class, where none are declared, to expect errors for. Public."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +241,15 @@ def print_domain(found: FoundDomain) -> None:
     print_line(f"domain {name}, from {found.origin}", "domain", domain=name, origin=str(found.origin))
 
 
+def rule_line(delta: str, rows: DeclaredRowCount | None) -> str | None:
+    """Return one line on the n of a rule for delta, and where it is declared; None where delta is no rule."""
+    return f"delta {delta.strip()}, n = {rows.rows} from {rows.origin}" if is_rule(delta) and rows is not None else None
+
+
 def print_rule(delta: str, rows: DeclaredRowCount | None) -> None:
     """Print the n of a rule for delta, and where it is declared."""
-    if is_rule(delta) and rows is not None:
-        print_line(f"delta {delta.strip()}, n = {rows.rows} from {rows.origin}")
+    if line := rule_line(delta, rows):
+        print_line(line)
 
 
 def budget_line(plan: ReleasePlan) -> str:

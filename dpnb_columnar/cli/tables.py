@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Share, total
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.advice.recommendation import Advice
     from dpnb_columnar.advice.rehearsal import Outcome
     from dpnb_columnar.mechanisms.plan import ReleasePlan
+    from dpnb_columnar.mechanisms.wide_ranges import WideRange
 
 FIGURES = ("mean error", "variance error", "ratio error", "accuracy lost")
 ALSO_NAMED = 2
@@ -81,6 +83,34 @@ def print_missing(plan: ReleasePlan) -> None:
 def _part(cost: PrivacyCost, whole: PrivacyCost) -> float:
     """Divide a share by the sum of all, by their epsilons or their rhos."""
     return float(next(iter(numbers(cost).values())) / next(iter(numbers(whole).values())))
+
+
+def print_wide_ranges(wide: Sequence[WideRange], circumstances: str, source: str) -> None:
+    """Print the attributes that a release would say nothing about, and the command that mends it; nothing for none.
+
+    Args:
+        wide: Attributes whose declared range is too wide.
+        circumstances: Rows and budget for which they are.
+        source: Arguments of ``domain edit`` that name the domain.
+    """
+    if not wide:
+        return
+    hidden = ", ".join(f"{one.attribute.name} (up to {float(f'{one.hidden:.2g}'):.0f})" for one in wide)
+    edit = wide_ranges_edit(wide, source)
+    print_line(
+        f"declared too widely: {circumstances}, noise hides all differences in {hidden}; narrow the range by a public "
+        f"source, such as a published table, or leave the attribute out: {edit}",
+        "wide ranges",
+        attributes=[one.attribute.name for one in wide],
+        command=edit,
+    )
+
+
+def wide_ranges_edit(wide: Sequence[WideRange], source: str) -> str:
+    """Write the command that narrows the ranges of attributes."""
+    bounds = [f"{one.attribute.name}={number_text(one.suggested[0])}:{number_text(one.suggested[1])}" for one in wide]
+    options = " ".join(f"--bounds {quote(text)}" for text in bounds)
+    return f"dpnb-columnar domain edit {source} {options} --output datasets.toml"
 
 
 def print_advice(advice: Advice, origin: str) -> None:

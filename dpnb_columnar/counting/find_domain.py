@@ -10,7 +10,7 @@ from typing import Any
 
 from dpnb_columnar.domain import Declaration, Domain, digest, labelled
 from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, Entry, entry_declaring, entry_for, entry_named
-from dpnb_columnar.domain.labelling import no_label
+from dpnb_columnar.domain.labelling import no_label, provisional
 from dpnb_columnar.domain.metadata import domain_from_metadata
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.rows.parquet import read_metadata
@@ -39,11 +39,13 @@ class FoundDomain:
         domain: The domain.
         origin: Its origin, for messages: the metadata of the data, or a catalogue entry.
         entry: The catalogue entry that declares it; None if there is none.
+        label_chosen: Whether its label is one to train for; otherwise it stands in for one (``domain.labelling``).
     """
 
     domain: Domain
     origin: str
     entry: Entry | None = None
+    label_chosen: bool = True
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -83,6 +85,29 @@ def find_domain(
     if not isinstance(declared.declaration, Domain):
         raise no_label(declared.declaration, str(files[0]) if declared.entry is None else str(declared.entry))
     return FoundDomain(declared.declaration, declared.origin, declared.entry)
+
+
+def find_domain_to_plan(
+    files: Sequence[Path | str], dataset: str | None = None, label: str | None = None
+) -> FoundDomain:
+    """Find the domain of Parquet files; where no label is declared and none is given, with one that stands in for it.
+
+    Args:
+        files: At least one file; footers are read, rows are not.
+        dataset: Catalogue entry to use, whatever the files carry.
+        label: Label to predict; None for the declared label, or for one that stands in for it.
+
+    Raises:
+        UsageError: as ``find_domain``.
+        ConfigurationError: as ``find_domain``, but for a missing label.
+        MissingInputError: if a file cannot be opened.
+        DataError: if a file is damaged.
+    """
+    if label is None:
+        declared = find_declaration(files, dataset)
+        if not isinstance(declared.declaration, Domain):
+            return FoundDomain(provisional(declared.declaration), declared.origin, declared.entry, label_chosen=False)
+    return find_domain(files, dataset, label)
 
 
 def find_declaration(

@@ -9,8 +9,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
-from dpnb_columnar.domain.attributes import Attribute, Categorical, Domain, Label, Numeric, missing_texts
+from dpnb_columnar.domain.attributes import (
+    Attribute,
+    Categorical,
+    Domain,
+    Label,
+    Numeric,
+    UnlabelledDomain,
+    missing_texts,
+)
 from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, parse_condition
 from dpnb_columnar.domain.declaration import Declaration, document_of, read_domain
 from dpnb_columnar.domain.names import did_you_mean
@@ -18,6 +27,9 @@ from dpnb_columnar.domain.numbers import exact_number, identity, number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt
 
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
+NOT_CHOSEN = "not chosen"
+"""Text of the condition of a label that is still to be chosen."""
+
 MOST_LISTED = 8
 """Columns that a message names."""
 
@@ -78,6 +90,14 @@ def no_label(domain: Declaration, source: str) -> ConfigurationError:
         f'{source}: declares no label: name what to predict, such as --label "COLUMN > 1000"; '
         f"its columns are {_listed([attribute.name for attribute in domain.attributes])}"
     )
+
+
+def provisional(domain: UnlabelledDomain) -> Domain:
+    """Give a domain two classes of no meaning, to plan with until its label is chosen: every column is an attribute."""
+    column = domain.attributes[0]
+    constant = Decimal(0) if isinstance(column, Numeric) else column.values[0]
+    condition = Condition(NOT_CHOSEN, Comparison(column.name, "=", constant))
+    return Domain(domain.name, Label(("first class", "second class"), None, condition), domain.attributes)
 
 
 def _columns(domain: Declaration) -> dict[str, _Column]:

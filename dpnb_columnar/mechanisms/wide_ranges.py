@@ -43,7 +43,8 @@ class WideRange:
     Attributes:
         attribute: The attribute.
         hidden: Differences of up to so many units are hidden by the noise.
-        suggested: Bounds under which they are not, as round as they can be; no wider than the declared ones.
+        suggested: The widest round bounds under which it hides less than half of ``DIFFERENCE``; those of ``NARROWEST``
+            where the rows are too few for any.
     """
 
     attribute: Numeric
@@ -69,7 +70,7 @@ def wide_ranges(plan: ReleasePlan, size: int) -> tuple[WideRange, ...]:
         ]
         hidden = _hidden(attribute, shares, size)
         if hidden > DIFFERENCE:
-            fitting = (narrow for narrow in _narrower(attribute) if _hidden(narrow, shares, size) <= DIFFERENCE)
+            fitting = (narrow for narrow in _narrower(attribute) if 2 * _hidden(narrow, shares, size) <= DIFFERENCE)
             suggested = next(fitting, _bounded(attribute, NARROWEST))
             found.append(WideRange(attribute, hidden, (suggested.lower, suggested.upper)))
     return tuple(found)
@@ -91,18 +92,17 @@ def _hidden(attribute: Numeric, shares: Sequence[Share], size: int) -> float:
 
 
 def _narrower(attribute: Numeric) -> Iterator[Numeric]:
-    """Yield the attribute with ever narrower bounds: 1, 2 and 5 times powers of ten, down to ``NARROWEST``."""
-    largest = max(abs(attribute.lower), abs(attribute.upper))
-    for digits in range(len(str(int(largest))), len(str(NARROWEST)) - 2, -1):
+    """Yield the attribute with ever narrower bounds: 5, 2 and 1 times powers of ten, down to ``NARROWEST``."""
+    for digits in range(len(str(int(attribute.upper - attribute.lower))), len(str(NARROWEST)) - 2, -1):
         for first in (5, 2, 1):
-            bound = first * 10**digits
-            if NARROWEST <= bound < largest:
-                yield _bounded(attribute, bound)
+            if first * 10**digits >= NARROWEST:
+                yield _bounded(attribute, first * 10**digits)
 
 
 def _bounded(attribute: Numeric, bound: int) -> Numeric:
-    """Narrow an attribute's range to a bound, in whole steps from the lower one."""
-    lower = max(attribute.lower, Fraction(-bound // LOSSES))
-    lower = attribute.lower + (lower - attribute.lower) // attribute.step * attribute.step
-    upper = lower + (min(attribute.upper, Fraction(bound)) - lower) // attribute.step * attribute.step
+    """Narrow an attribute's range to a bound above zero, or above its bound next to zero, in whole steps from below."""
+    step, zero = attribute.step, min(max(Fraction(0), attribute.lower), attribute.upper)
+    lower = max(attribute.lower, zero - bound // LOSSES)
+    lower = attribute.lower + (lower - attribute.lower) // step * step
+    upper = lower + (min(attribute.upper, zero + bound) - lower) // step * step
     return replace(attribute, lower=lower, upper=upper)

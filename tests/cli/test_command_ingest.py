@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import shlex
 import stat
 import zipfile
 from dataclasses import replace
@@ -15,6 +17,7 @@ from support.extracts import HOUSEHOLD_ROWS, HOUSEHOLDS, HOUSES, PEOPLE, ROWS, S
 from support.running import Run
 
 from dpnb_columnar.domain.metadata import domain_from_metadata
+from dpnb_columnar.extracts.codebooks.codebook import Measure
 
 PERSONS = b"RT,SERIALNO,PUMA,AGEP,PWGTP\nP,2018GQ1,00200,041,7\nP,2018HU2,00300,,\n"
 
@@ -273,3 +276,20 @@ def test_name_of_a_member_is_told_on_one_line(folder: Path, run: Run) -> None:
     ended = run("ingest", "csv_pxx.zip", "--output", "out.parquet", expected=65)
     assert "\x1b" not in ended.err
     assert len(ended.err.splitlines()) == 1
+
+
+def test_ranges_that_noise_drowns_are_named_with_the_command_that_narrows_them(folder: Path, run: Run) -> None:
+    book = replace(TOWNSPEOPLE, variables=(SEX, variable("RENTS", start=5, width=9, measure=Measure.CONTINUOUS)))
+    write_extract(folder / "town.dat", book, ["    1000000800", "    2000000950"])
+    printed = run("ingest", "town.dat", "--output", "out.parquet").out
+    (line,) = [line for line in printed.splitlines() if line.startswith("declared too widely: ")]
+    assert "at 10000 rows in each of two classes and epsilon 1, noise hides all differences in RENTS (up to " in line
+    command = shlex.split(line.rsplit("leave the attribute out: ", 1)[1])
+    assert command[:4] == ["dpnb-columnar", "domain", "edit", "out.parquet"]
+    run(*command[1:])
+    assert "declared too widely" not in run("plan", "out.parquet", "--dataset", "out", "--no-advice").out
+    events = run(
+        "ingest", "town.dat", "--output", "out.parquet", "--overwrite", "--log-format", "json"
+    ).out.splitlines()
+    (event,) = [event for event in map(json.loads, events) if event["event"] == "wide ranges"]
+    assert (event["attributes"], shlex.split(event["command"])) == (["RENTS"], command)

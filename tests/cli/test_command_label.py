@@ -33,7 +33,7 @@ def test_the_same_model_as_with_the_label_declared(extract: Path, run: Run) -> N
     assert Path("chosen.json").read_text() == Path("declared.json").read_text()
 
 
-@pytest.mark.parametrize("verb", ["train", "plan", "aggregate", "check"])
+@pytest.mark.parametrize("verb", ["train", "aggregate", "check"])
 def test_without_a_label_the_message_says_what_to_add(verb: str, extract: Path, run: Run) -> None:
     ended = run(verb, extract, expected=78)
     assert (

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
 import pytest
 from support.mechanisms import PRIVATE
-from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
+from support.people import DECLARATION, PEOPLE, Document, people, spoil_rows, write_people
 from support.running import Run
 
 from dpnb_columnar.budget import Pure
@@ -152,7 +154,66 @@ def test_advice_can_be_left_out(people_file: Path, run: Run) -> None:
     assert "recommended" not in short
 
 
-def test_rows_are_declared_for_something(people_file: Path, run: Run) -> None:
+INCOMES: Document = {"attributes": {**PEOPLE["attributes"], "income": {"values": ["low", "high"]}}}
+"""No label yet."""
+
+WIDE: Document = {
+    "label": PEOPLE["label"],
+    "attributes": {
+        "age": {"lower": 0, "upper": 100, "step": 1},
+        "hours": {"lower": 0, "upper": 999_999_999, "step": 1},
+    },
+}
+"""A number of hours as wide as nine digits."""
+
+
+def test_ranges_too_wide_for_the_rows_are_named_with_the_command_that_narrows_them(folder: Path, run: Run) -> None:
+    path = spoil_rows(write_people(Path("wide people.parquet"), document=WIDE))
+    usual = run("plan", path, "--no-advice").out
+    assert "age" not in usual.split("declared too widely: at 10000 rows in each class and epsilon 1, ")[1]
+    assert "noise hides all differences in hours (up to " in usual
+    assert "declared too widely" not in run("plan", path, "--no-advice", "--declared-rows", 4_000_000).out
+    assert (
+        "declared too widely" in run("plan", path, "--no-advice", "--declared-rows", 4_000_000, "--epsilon", 0.001).out
+    )
+    assert "declared too widely" not in run("plan", path, "--no-advice", "--mechanism", "histogram").out
+    command = shlex.split(usual.rsplit("leave the attribute out: ", 1)[1])
+    assert command[:3] == ["dpnb-columnar", "domain", "edit"]
+    run(*command[1:])
+    mended = run("plan", path, "--no-advice", "--dataset", "people").out
+    assert "from datasets.toml, entry people" in mended
+    assert "declared too widely" not in mended
+
+
+def test_a_plan_without_a_label_is_for_two_classes_and_every_column(folder: Path, run: Run) -> None:
+    path = spoil_rows(write_people(Path("people.parquet"), document=INCOMES))
+    text = run("plan", path).out
+    assert "no label is chosen yet: planned for two classes, every column an attribute" in text
+    assert '--label "COLUMN > 1000"' in text
+    assert [row[1] for row in queries(text)[1:]] == ["age", "age", "hours", "hours", "sex", "income"]
+    assert "recommended: " in text
+    chosen = run("plan", path, "--label", "income").out
+    assert "no label" not in chosen
+    assert [row[1] for row in queries(chosen)[1:]] == ["age", "age", "hours", "hours", "sex"]
+
+
+def test_json_says_what_the_text_says(folder: Path, run: Run) -> None:
+    path = write_people(Path("people.parquet"), document=WIDE)
+    plan = json.loads(run("plan", path, "--json", "--rows", 1000, "--rows", 2000).out)
+    assert (plan["domain"], plan["epsilon"], plan["mechanism"], plan["rows"]) == ("people", "1", "smooth", 2000)
+    assert (plan["label_chosen"], plan["classes"]) == (True, ["low", "high"])
+    assert [query["attribute"] for query in plan["queries"]] == [None, "age", "age", "hours", "hours"]
+    assert sum(Fraction(query["cost"]["epsilon"]) for query in plan["queries"]) == 1
+    assert all(set(query["errors"]) == {"1000", "2000"} for query in plan["queries"])
+    (wide,) = plan["wide_ranges"]
+    assert (wide["attribute"], wide["suggested"]) == ("hours", ["0", "200000"])
+    assert plan["edit"] in run("plan", path, "--rows", 1000, "--no-advice").out
+    assert plan["recommended"] in plan["accuracy_lost"]
+    unlabelled = json.loads(run("plan", write_people(Path("a.parquet"), document=INCOMES), "--json", "--no-advice").out)
+    assert (unlabelled["label_chosen"], unlabelled["classes"], unlabelled["recommended"]) == (False, 2, None)
+    assert not json.loads(run("plan", path, "--json", "--mechanism", "none").out)["queries"]
+
+
+def test_rows_are_declared_for_delta_without_advice(people_file: Path, run: Run) -> None:
     rows = ("--declared-rows", 2000)
-    assert "--no-advice" in run("plan", people_file, "--no-advice", *rows, expected=64).err
     run("plan", people_file, "--no-advice", *rows, "--delta", "1/n", "--noise", "gaussian")

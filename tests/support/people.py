@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain, read_declaration, read_domain
 from dpnb_columnar.domain.metadata import domain_metadata
 
 Document = Mapping[str, Any]
@@ -42,7 +42,7 @@ sex = { values = ["f", "m"] }
 
 
 def people_domain(document: Document = PEOPLE) -> Domain:
-    """The domain of a declaration."""
+    """The domain of a declaration with a label."""
     return read_domain("people", document, "test")
 
 
@@ -63,7 +63,7 @@ def people(rows: int, seed: int = 1) -> pl.DataFrame:
 
 def write_people(path: Path, frame: pl.DataFrame | None = None, document: Document | None = PEOPLE) -> Path:
     """Write rows (1,000 by default) with a domain in the file's metadata, or without one."""
-    metadata = None if document is None else domain_metadata(people_domain(document))
+    metadata = None if document is None else domain_metadata(read_declaration("people", document, "test"))
     (people(1000) if frame is None else frame).write_parquet(path, metadata=metadata)
     return path
 

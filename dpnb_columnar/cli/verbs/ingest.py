@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +17,7 @@ from dpnb_columnar.cli.output_checks import check_parquet, check_target
 from dpnb_columnar.runtime.locks import output_lock
 
 if TYPE_CHECKING:
+    from dpnb_columnar.domain.attributes import UnlabelledDomain
     from dpnb_columnar.extracts.convert import Conversion
 
 NAMES_SHOWN = 4
@@ -107,7 +110,21 @@ def _print_result(conversion: Conversion, output: Path) -> None:
     if conversion.domain is None:
         print_line("to train, declare its domain in datasets.toml, or ingest it again with --codebook")
     else:
+        _print_wide_ranges(conversion.domain, output)
         print_line(f'train: dpnb-columnar train {output} --label "..."')
+
+
+def _print_wide_ranges(domain: UnlabelledDomain, output: Path) -> None:
+    """Name the attributes that a usual release would say nothing about, and the command that narrows their ranges."""
+    from dpnb_columnar.budget import Budget
+    from dpnb_columnar.cli.tables import print_wide_ranges
+    from dpnb_columnar.domain.labelling import provisional
+    from dpnb_columnar.mechanisms.plan import plan
+    from dpnb_columnar.mechanisms.wide_ranges import wide_ranges
+
+    planned = plan(provisional(domain), Budget(Fraction(options.DEFAULT_EPSILON)))
+    circumstances = f"at {options.USUAL_SIZE} rows in each of two classes and epsilon {options.DEFAULT_EPSILON}"
+    print_wide_ranges(wide_ranges(planned, options.USUAL_SIZE), circumstances, quote(str(output)))
 
 
 def _first_names(names: Sequence[str]) -> str:

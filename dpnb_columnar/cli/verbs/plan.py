@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import dataclass
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.budget import Neighbours, is_rule
+from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, stage
-from dpnb_columnar.cli.tables import print_composition
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.cli.tables import print_advice, print_composition, print_missing, print_wide_ranges, wide_ranges_edit
+from dpnb_columnar.domain.numbers import number_text
+
+if TYPE_CHECKING:
+    from dpnb_columnar.advice.recommendation import Advice
+    from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.mechanisms.plan import ReleasePlan
+    from dpnb_columnar.mechanisms.wide_ranges import WideRange
 
 LARGEST_CLASS = 10**12
 
@@ -24,10 +34,10 @@ def command(
     declared_rows: Annotated[
         int | None,
         typer.Option(
-            help="Public number of rows, such as the codebook's: for the advice, and the n of --delta 1/n or 1/n^2. It "
-            "is never counted.",
+            help="Public number of rows, such as the codebook's: for the advice, for too wide ranges, and the n "
+            "of --delta 1/n or 1/n^2. It is never counted.",
             metavar="INTEGER",
-            show_default="the entry's in datasets.toml; for the advice, else the first of --rows in each class",
+            show_default="the entry's in datasets.toml; but for --delta, else the first of --rows in each class",
         ),
     ] = None,
     mechanism: options.Mechanism = "smooth",
@@ -47,6 +57,7 @@ def command(
     no_advice: Annotated[
         bool, typer.Option("--no-advice", help="Leave the advice out; it takes a second or so per ten attributes.")
     ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
     """Show what would be released, at which cost and error.
 
@@ -54,6 +65,10 @@ def command(
     datasets.toml, and no number of rows is looked at. Errors are what 95 % of
     the noise stays below, for classes of --rows rows whose values fill the
     middle tenth of the declared range evenly.
+
+    Names attributes whose declared range is so wide that noise hides what they
+    say, with the command that narrows it. Without a label, two classes stand in
+    for it, and every column is planned as an attribute.
 
     Advises which mechanism to choose, from a rehearsal: each is released from
     made-up rows that fill the declared bounds, and from such that fill a tenth
@@ -66,41 +81,142 @@ def command(
       dpnb-columnar plan census.parquet --declared-rows 250000
     """
     from dpnb_columnar.advice.recommendation import advise
-    from dpnb_columnar.cli.tables import print_advice, print_missing
-    from dpnb_columnar.counting.find_domain import find_domain
+    from dpnb_columnar.counting.find_domain import find_domain_to_plan
     from dpnb_columnar.mechanisms.expected_error import expected_error
     from dpnb_columnar.mechanisms.plan import plan
+    from dpnb_columnar.mechanisms.wide_ranges import wide_ranges
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
     files = resolve_files(data)
-    found = find_domain(files, dataset, label)
-    if no_advice and declared_rows is not None and not is_rule(delta):
-        raise UsageError("declared rows: nothing depends on them with --no-advice; leave one of the two out")
+    found = find_domain_to_plan(files, dataset, label)
     known = options.declared_row_count(found, declared_rows)
     budget = options.parse_budget(options.effective_epsilon(found, epsilon), delta, neighbours, weights, known)
     open_parquet(files, found.domain)
-    sizes = rows or [10_000, 1_000_000]
+    sizes = rows or [options.USUAL_SIZE, 1_000_000]
     planned = plan(found.domain, budget, mechanism, noise)
+    classes = len(found.domain.classes)
+    assumed = known or options.DeclaredRowCount(sizes[0] * classes, "--rows in each class")
+    outlook = _Outlook(found, planned, sizes, assumed, quote(str(files[0])) + _named(dataset))
+    if planned.mechanism.private:
+        outlook.errors = [[expected_error(found.domain, share, size) for size in sizes] for share in planned.shares]
+        outlook.wide = wide_ranges(planned, outlook.class_rows)
+        if not no_advice:
+            with stage("rehearsing"):
+                outlook.advice = advise(found.domain, budget, assumed.rows)
+    if json:
+        print_line(_as_json(outlook))
+    else:
+        _print(outlook, options.rule_line(delta, known))
+
+
+@dataclass
+class _Outlook:
+    """What a plan says. Public facts alone.
+
+    Attributes:
+        found: The domain, perhaps with classes that stand in for a label.
+        plan: The plan of the release.
+        sizes: Rows of a class to expect errors for.
+        assumed: Declared number of all rows, or the first size in each class.
+        source: Arguments of ``domain edit`` that name the domain.
+        errors: Per share, the expected error for each size; none without privacy.
+        wide: Attributes whose declared range is too wide.
+        advice: The advice on mechanisms, if wanted.
+    """
+
+    found: FoundDomain
+    plan: ReleasePlan
+    sizes: Sequence[int]
+    assumed: options.DeclaredRowCount
+    source: str
+    errors: Sequence[Sequence[float]] = ()
+    wide: Sequence[WideRange] = ()
+    advice: Advice | None = None
+
+    @property
+    def class_rows(self) -> int:
+        """Rows of a class of average size."""
+        return max(self.assumed.rows // len(self.found.domain.classes), 1)
+
+
+def _named(dataset: str | None) -> str:
+    return "" if dataset is None else f" --dataset {quote(dataset)}"
+
+
+def _print(outlook: _Outlook, rule: str | None) -> None:
+    """Print a plan for people."""
+    found, planned = outlook.found, outlook.plan
     print_line(f"domain {found.domain.name}, from {found.origin}")
-    options.print_rule(delta, known)
+    if not found.label_chosen:
+        print_line(
+            "no label is chosen yet: planned for two classes, every column an attribute; to plan for yours, name "
+            'what to predict, such as --label "COLUMN > 1000"'
+        )
+    if rule:
+        print_line(rule)
     if not planned.mechanism.private:
         print_line("mechanism none: NOT PRIVATE, nothing is protected and nothing is spent")
         return
     print_line(options.budget_line(planned))
     print_line()
-    errors = [[f"{expected_error(found.domain, share, size):.3g}" for size in sizes] for share in planned.shares]
-    print_composition(planned.shares, [f"error at {size} rows" for size in sizes], errors)
+    cells = [[f"{error:.3g}" for error in row] for row in outlook.errors]
+    print_composition(planned.shares, [f"error at {size} rows" for size in outlook.sizes], cells)
     print_line()
     print_line("a count's error is in rows, a variance's in squared units")
-    if mechanism in {"histogram", "adaptive-histogram"}:
+    if planned.mechanism.name in {"histogram", "adaptive-histogram"}:
         print_line(
             "a histogram has as many bins as its released rows are good for: its values are the most there may be"
         )
     print_missing(planned)
-    if no_advice:
-        return
-    print_line()
-    with stage("rehearsing"):
-        assumed = known or options.DeclaredRowCount(sizes[0] * len(found.domain.classes), "--rows in each class")
-        advice = advise(found.domain, budget, assumed.rows)
-    print_advice(advice, assumed.origin)
+    if outlook.wide:
+        print_line()
+        epsilon = number_text(planned.budget.epsilon)
+        circumstances = f"at {outlook.class_rows} rows in each class and epsilon {epsilon}"
+        print_wide_ranges(outlook.wide, circumstances, outlook.source)
+    if outlook.advice is not None:
+        print_line()
+        print_advice(outlook.advice, outlook.assumed.origin)
+
+
+def _as_json(outlook: _Outlook) -> str:
+    """Write a plan as JSON; numbers that must be exact are texts."""
+    from json import dumps
+
+    found, planned, advice = outlook.found, outlook.plan, outlook.advice
+    budget = planned.budget
+    document = {
+        "domain": found.domain.name,
+        "origin": found.origin,
+        "label_chosen": found.label_chosen,
+        "classes": list(found.domain.classes) if found.label_chosen else len(found.domain.classes),
+        "epsilon": number_text(budget.epsilon),
+        "delta": number_text(budget.delta),
+        "neighbours": budget.neighbours.value,
+        "mechanism": planned.mechanism.name,
+        "private": planned.mechanism.private,
+        "rows": outlook.assumed.rows,
+        "queries": [
+            {
+                "query": share.query,
+                "attribute": share.attribute,
+                "values": share.values,
+                "cost": {name: number_text(number) for name, number in numbers(share.cost).items()},
+                "noise": share.noise,
+                "errors": {str(size): error for size, error in zip(outlook.sizes, errors, strict=True)},
+            }
+            for share, errors in zip(planned.shares if outlook.errors else (), outlook.errors, strict=True)
+        ],
+        "missing": {one.name: one.missing and one.missing.value for one in planned.domain.attributes},
+        "wide_ranges": [
+            {
+                "attribute": one.attribute.name,
+                "hidden": one.hidden,
+                "suggested": [number_text(bound) for bound in one.suggested],
+            }
+            for one in outlook.wide
+        ],
+        "edit": wide_ranges_edit(outlook.wide, outlook.source) if outlook.wide else None,
+        "recommended": None if advice is None else advice.recommended,
+        "accuracy_lost": {} if advice is None else {one.mechanism: one.lost for one in advice.prospects},
+    }
+    return dumps(document, ensure_ascii=False, indent=2)
