@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpnb_columnar.domain.attributes import UnlabelledDomain
+from dpnb_columnar.domain.catalogue import entry_named
+from dpnb_columnar.domain.declaration import Declaration
 from dpnb_columnar.domain.metadata import domain_metadata
-from dpnb_columnar.errors import ConfigurationError
+from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Codebook
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
+from dpnb_columnar.extracts.column_types import check_types, read_types, types_of
 from dpnb_columnar.extracts.described_extract import DescribedExtract, describe, read_batches
 from dpnb_columnar.extracts.extract_files import Extract, Progress
 from dpnb_columnar.extracts.output_schema import check_alike, output_schema, undeclared_columns
@@ -40,18 +43,27 @@ class Conversion:
         domain: Domain of the columns to write by the codebooks, its label still to be chosen; None where they declare
             no attribute.
         left_out: Declared columns that are no attributes, and why.
-        undeclared: Columns that no codebook declares; their types are settled by reading everything.
+        undeclared: Columns that neither a codebook nor ``types`` declares; they are kept as text.
+        types: Types of columns that no codebook declares.
     """
 
     extracts: tuple[DescribedExtract, ...]
     selection: Selection
-    domain: UnlabelledDomain | None
+    domain: Declaration | None
     left_out: tuple[LeftOut, ...]
     undeclared: tuple[str, ...]
+    types: Mapping[str, pa.DataType] = field(default_factory=dict)
 
 
 def plan_conversion(
-    extracts: Sequence[Extract], output: Path, codebook: str | None, columns: str | None, where: str | None
+    extracts: Sequence[Extract],
+    output: Path,
+    codebook: str | None,
+    columns: str | None,
+    where: str | None,
+    *,
+    dataset: str | None = None,
+    types: Path | None = None,
 ) -> Conversion:
     """Find the codebooks, the columns and the domain; only headers of the extracts are read.
 
@@ -61,10 +73,12 @@ def plan_conversion(
         codebook: File or packaged layout that describes all extracts; if None, the codebook beside each.
         columns: Columns to write: names set apart by commas, or ``adult-like``; all if None.
         where: Condition on the rows to write; all if None.
+        dataset: Entry of a catalogue, the domain of extracts without a codebook; it sets the types of its columns.
+        types: File with the types of columns that no codebook declares.
 
     Raises:
-        UsageError: If a column does not exist, or the condition cannot be parsed.
-        MissingInputError: If a codebook is not there.
+        UsageError: If a column or an entry does not exist, or the condition cannot be parsed.
+        MissingInputError: If a codebook or the file of types is not there.
         ConfigurationError: If a codebook cannot be used.
         DataError: If the extracts are not alike.
     """
@@ -79,8 +93,21 @@ def plan_conversion(
     check_alike(described, selection.read)
     unknown = undeclared_columns(described[0], selection.columns)
     declared = [name for name in selection.columns if name not in unknown]
+    domain: Declaration | None
     domain, left_out = _domain(list(codebooks.values()), declared, output)
-    return Conversion(tuple(described), selection, domain, left_out, undeclared_columns(described[0], selection.read))
+    given: dict[str, pa.DataType] = {}
+    if dataset is not None:
+        if codebooks:
+            raise UsageError(f"--dataset {excerpt(dataset)}: the extracts get the domain of their codebook; drop it")
+        domain = entry_named(dataset).declared
+        given = types_of(domain)
+        check_types(given, selection.columns, selection.columns, f"--dataset {excerpt(dataset)}")
+    if types is not None:
+        listed, names = read_types(types), described[0].names
+        check_types(listed, names, undeclared_columns(described[0], names), f"--types {types}")
+        given |= listed
+    kept = [name for name in undeclared_columns(described[0], selection.read) if name not in given]
+    return Conversion(tuple(described), selection, domain, left_out, tuple(kept), given)
 
 
 def _domain(
@@ -112,8 +139,7 @@ def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, pr
         conversion: The plan.
         output: Parquet file; it appears complete or not at all, readable by its owner alone.
         overwrite: Replace an existing file.
-        progress: Called with the number of bytes just read from disk; where ``conversion.undeclared`` is not empty,
-            every byte is read twice.
+        progress: Called with the number of bytes just read from disk.
 
     Raises:
         MissingInputError: If an extract cannot be opened.
@@ -123,7 +149,7 @@ def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, pr
     """
     check_output(output, overwrite)
     selection = conversion.selection
-    schema = output_schema(conversion.extracts, selection.read, progress)
+    schema = output_schema(conversion.extracts, selection.read, conversion.types)
     if selection.condition is not None:
         check_condition(selection.condition, schema)
     metadata = {} if conversion.domain is None else domain_metadata(conversion.domain)

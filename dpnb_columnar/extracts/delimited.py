@@ -109,7 +109,8 @@ def read_delimited(stream: IO[bytes], source: str, schema: pa.Schema, encoding: 
                 wanted = "a number" if field.type == pa.float64() else f"a whole number that {field.type} holds"
                 raise DataError(
                     f"{source}, row {row + malformed.row}: {field.name} is not {wanted}; the file is damaged, or the "
-                    "codebook is of another extract: get both again, or name the right one with --codebook"
+                    "codebook is of another extract: get both again, or name the right one with --codebook; a type of "
+                    "--types or --dataset may have to be text"
                 ) from None
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
         row += batch.num_rows

@@ -86,7 +86,7 @@ def test_model_as_parquet_scores_alike(people_file: Path, run: Run) -> None:
     [
         (people(5).drop("hours"), [], ["missing column 'hours'", "age, sex, income"]),
         (people(5), ["SERIAL"], ["missing column 'SERIAL'"]),
-        (people(5).with_columns(age=pl.lit("x")), [], ["'age'", "String", "cast it"]),
+        (people(5).with_columns(age=pl.date(2018, 1, 1)), [], ["'age'", "Date", "cast it"]),
         (people(5).with_columns(predicted=pl.lit(1)), ["predicted"], ["predicted", "rename it"]),
     ],
     ids=["column", "key", "type", "name"],

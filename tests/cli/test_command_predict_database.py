@@ -165,7 +165,7 @@ def test_duckdb_failures_name_the_remedy(model_file: Path, run: Run) -> None:
     ended = run("predict", model_file, "rows.duckdb", "--query", "cast.sql", *output, expected=65)
     assert "'f'" not in ended.err
     assert "'m'" not in ended.err
-    Path("type.sql").write_text("SELECT sex AS age, hours, sex FROM person")
+    Path("type.sql").write_text("SELECT DATE '2018-01-01' AS age, hours, sex FROM person")
     assert "cast it" in run("predict", model_file, "rows.duckdb", "--query", "type.sql", *output, expected=65).err
     assert not Path("scored.parquet").exists()
 

@@ -1,10 +1,9 @@
-"""CSV extracts: fields held to the types of a codebook, or types settled by every value."""
+"""CSV extracts: fields held to the types of a codebook, and refused where they are not of them."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 
 import pyarrow as pa
 import pytest
@@ -14,8 +13,7 @@ from hypothesis import strategies as st
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.extracts import delimited
 from dpnb_columnar.extracts.decode import MalformedFieldError
-from dpnb_columnar.extracts.delimited import convert_texts, read_delimited, read_header, read_text
-from dpnb_columnar.extracts.output_schema import settle_types
+from dpnb_columnar.extracts.delimited import convert_texts, read_delimited, read_header
 
 SCHEMA = pa.schema([("A", pa.int8()), ("B", pa.float64()), ("C", pa.string())])
 
@@ -119,38 +117,6 @@ def test_quoted_fields_are_read_as_they_are(fields: list[list[str]], block: int)
         patch.setattr(delimited, "BLOCK_BYTES", block)
         rows = read(file.getvalue().encode(), pa.schema([("A", pa.string()), ("B", pa.string())]))
     assert rows == [{"A": first.rstrip(" ") or None, "B": second.rstrip(" ") or None} for first, second in fields]
-
-
-def settled(values: Sequence[str], block: int = 2**20) -> pa.DataType:
-    """The type of a column of these values."""
-    content = "A,B\n" + "".join(f"{value},0\n" for value in values)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "BLOCK_BYTES", block)
-        return settle_types(read_text(io.BytesIO(content.encode()), "town.csv", ["A"], "utf-8"), ["A"])["A"]
-
-
-@pytest.mark.parametrize(
-    ("values", "type_"),
-    [
-        (["01", "", "-7"], pa.int64()),
-        (["1", "1.5"], pa.float64()),
-        (["1"] * 50 + ["1.5"], pa.float64()),
-        (["1"] * 50 + ["x"], pa.string()),
-        (["1.5"] * 50 + ["x"] + ["1"] * 50, pa.string()),
-        (["2018GQ0000859"], pa.string()),
-        (["2018000000859"], pa.int64()),
-        (["123456789012345678"], pa.int64()),
-        (["12345678901234567890"], pa.string()),
-        (["1234567890123456", *["1"] * 50, "0.5"], pa.string()),
-        (["nan", "inf"], pa.string()),
-        (["0x1F"], pa.string()),
-        (["", ""], pa.string()),
-        ([], pa.string()),
-    ],
-)
-@pytest.mark.parametrize("block", [64, 2**20])
-def test_types_are_settled_by_every_value(values: list[str], type_: pa.DataType, block: int) -> None:
-    assert settled(values, block) == type_
 
 
 @given(

@@ -41,6 +41,24 @@ def command(
             show_default="the .xml beside each extract",
         ),
     ] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            help="Entry of datasets.toml with the domain of CSV that has no codebook; numeric attributes are then "
+            "written as numbers, and the output carries the domain.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    types: Annotated[
+        Path | None,
+        typer.Option(
+            help="Types of columns that no codebook declares: a TOML file with lines such as "
+            'AGE = "integer"; the types are integer, number and text.',
+            metavar="FILE",
+            show_default="text",
+        ),
+    ] = None,
     columns: Annotated[
         str | None,
         typer.Option(
@@ -67,8 +85,9 @@ def command(
     come from the codebook, never from the rows; a blank becomes null. Memory
     does not grow with the rows. The output is readable by its owner alone.
 
-    CSV without a codebook is read twice, to settle the types of its columns,
-    and its output carries no domain.
+    CSV without a codebook is kept as text, and carries no domain, unless
+    --dataset or --types declares its columns. Training reads the numbers in
+    such a text by their value: 001 is 1.
 
     \b
     Examples:
@@ -77,6 +96,7 @@ def command(
           --where "AGE >= 16" --output 1940.parquet
       dpnb-columnar ingest csv_pde.zip csv_pvt.zip --output states.parquet \\
           --codebook PUMS_Data_Dictionary_2018.csv
+      dpnb-columnar ingest town.csv --types types.toml --output town.parquet
     """
     from dpnb_columnar.extracts.convert import convert, plan_conversion
     from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts
@@ -84,15 +104,17 @@ def command(
     check_parquet(output)
     check_target(output, overwrite, [*extract, *([] if config is None else [config])])
     extracts = find_extracts(extract)
-    conversion = plan_conversion(extracts, output, codebook, columns, where)
+    conversion = plan_conversion(extracts, output, codebook, columns, where, dataset=dataset, types=types)
     size = bytes_on_disk(extracts)
-    with output_lock(output), progress("reading", size * (2 if conversion.undeclared else 1)) as advance:
+    with output_lock(output), progress("reading", size) as advance:
         convert(conversion, output, overwrite=overwrite, progress=advance)
     _print_result(conversion, output)
 
 
 def _print_result(conversion: Conversion, output: Path) -> None:
     """Print what was written and the next command: public facts alone."""
+    from dpnb_columnar.domain.attributes import Domain
+
     written = len(conversion.selection.columns)
     domain = f"domain {conversion.domain.name}" if conversion.domain else "no domain"
     print_line(f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}", "written", output=str(output))
@@ -105,10 +127,12 @@ def _print_result(conversion: Conversion, output: Path) -> None:
         print_line(f"left out of the domain: {_first_names(names)}: {reason}")
     if conversion.undeclared:
         print_line(
-            f"not declared by a codebook: {_first_names(conversion.undeclared)}: types settled by reading every row"
+            f"not declared by a codebook: {_first_names(conversion.undeclared)}: kept as text; numbers match by value"
         )
     if conversion.domain is None:
         print_line("to train, declare its domain in datasets.toml, or ingest it again with --codebook")
+    elif isinstance(conversion.domain, Domain):
+        print_line(f"train: dpnb-columnar train {output}")
     else:
         _print_wide_ranges(conversion.domain, output)
         print_line(f'train: dpnb-columnar train {output} --label "..."')
