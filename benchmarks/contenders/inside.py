@@ -65,7 +65,7 @@ def two_engines(source: ParquetSource, domain: Domain) -> Statistics:
     from dpnb_columnar.counting.engines import duckdb, polars
     from dpnb_columnar.counting.statistics import assemble
 
-    tables = duckdb.count_cells(source, domain, domain.categorical, classes=True)
+    tables = duckdb.count_cells(source, domain, domain.categorical)
     return assemble(domain, [*tables, *polars.count_cells(source, domain, domain.numeric, classes=False)])
 
 
@@ -74,7 +74,7 @@ def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
     from dpnb_columnar.counting.engines import duckdb
     from dpnb_columnar.counting.statistics import assemble
 
-    return assemble(domain, duckdb.count_cells(source, domain, domain.attributes, classes=True))
+    return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
 
 
 def time_release(statistics_file: str) -> None:

@@ -49,6 +49,11 @@ def render(query: exp.Expr, dialect: Dialect) -> str:
     return query.sql(dialect=dialect.value, pretty=True, copy=False)
 
 
+def render_local(query: exp.Expr) -> str:
+    """Render a query for this process's own DuckDB, whose steps stay together; the tree is changed on the way."""
+    return query.transform(_nan_by_type, copy=False).sql(dialect=Dialect.DUCKDB.value, pretty=True, copy=False)
+
+
 def header(lines: Sequence[str]) -> str:
     """Write comment lines, the program's version in the first.
 

@@ -101,8 +101,14 @@ def class_code(label: Label, kinds: Kinds) -> exp.Expr:
     """Find the position of the row's class, null where the label is missing or in no class."""
     if label.condition is None:
         return category_code(label.categories, kinds.get(label.categories.name))
-    holds = _condition(label.condition.root, kinds, label.missing_values)
+    holds = condition_holds(label, kinds)
     return case([(holds, integer(1)), (exp.not_(holds.copy(), copy=False), integer(0))])
+
+
+def condition_holds(label: Label, kinds: Kinds) -> exp.Expr:
+    """Evaluate the condition of a label that has one, by three-valued logic."""
+    assert label.condition is not None
+    return _condition(label.condition.root, kinds, label.missing_values)
 
 
 def _condition(node: Node, kinds: Kinds, missing_values: Sequence[str]) -> exp.Expr:

@@ -12,7 +12,7 @@ from sqlglot import exp
 from dpnb_columnar.dialects.nodes import SOURCE, case, identifier, integer, is_null, lookup, named, own_column, text
 from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
 from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, grid_code, number
-from dpnb_columnar.domain import Domain, Numeric, digest
+from dpnb_columnar.domain import Domain, Missing, Numeric, digest
 from dpnb_columnar.rows.database_address import Dialect
 
 CLASS, PLACE = "class", "place"
@@ -56,15 +56,15 @@ def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
 
 
 def _united(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
-    """One grouping for each attribute, over rows whose codes are computed once."""
-    values, codes = _numbered(domain, "value"), _numbered(domain, "code")
+    """One grouping for each attribute, of the rows that have a value of it; their codes are computed once."""
+    codes = _numbered(domain, "code")
     coded = (
         exp.select(
             own_column(CLASS),
             *(named(code, name) for code, name in zip(_codes(domain), codes, strict=True)),
         )
         .from_(exp.Table(this=identifier("read")))
-        .where(*map(_is_there, (CLASS, *values)))
+        .where(*map(_is_there, _needed(domain)))
     )
     counts = [_counts(domain, exp.cast(exp.null(), exp.DType.TEXT), None)]
     counts += [
@@ -93,12 +93,12 @@ def _exploded(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
 def _by_place(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Query:
     """One grouping for all attributes, of rows that are read once: each becomes a row of three numbers per attribute.
 
-    A row that does not fit the domain has no array of codes, and so becomes no cell. (With a filter, Spark would
-    compute every value twice, and generate a program that is too long for Java to compile.)
+    A row that does not count has no array of codes, and so becomes no cell; a missing value has no code. (With a filter
+    on the rows, Spark would compute every value twice, and generate a program that is too long for Java to compile.)
     """
     codes = [integer(0), *_codes(domain)]
     array = exp.Array(expressions=[exp.cast(code, exp.DType.BIGINT) for code in codes])
-    fits = exp.and_(*map(_is_there, (CLASS, *_numbered(domain, "value"))))
+    fits = exp.and_(*map(_is_there, _needed(domain)))
     cell = exp.Aliases(
         this=exp.Posexplode(this=case([(fits, array)])), expressions=[identifier(PLACE), identifier("code")]
     )
@@ -107,6 +107,7 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Query:
     return (
         exp.select(*keys, named(exp.Count(this=exp.Star()), "count"))
         .from_(exp.Table(this=identifier("cells")))
+        .where(_is_there("code"))
         .group_by(*keys)
         .with_(identifier("read"), as_=_read(domain, kinds, table), copy=False)
         .with_(identifier("cells"), as_=cells, copy=False)
@@ -114,7 +115,7 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Query:
 
 
 def _read(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Select:
-    """Every row's class, and its number or category code of every attribute; null where it does not fit."""
+    """Every row's class, and its number or category code of every attribute; null where it has none."""
     source = exp.alias_(table, SOURCE, table=True, quoted=True)
     read = (
         number(attribute.name, kinds.get(attribute.name), attribute.missing_values)
@@ -138,6 +139,12 @@ def _numbered(domain: Domain, name: str) -> list[str]:
     return [f"{name}_{position}" for position in range(len(domain.attributes))]
 
 
+def _needed(domain: Domain) -> list[str]:
+    """The columns of ``_read`` without a value of which a row does not count."""
+    values = zip(domain.attributes, _numbered(domain, "value"), strict=True)
+    return [CLASS, *(value for attribute, value in values if attribute.missing is Missing.ROW)]
+
+
 def _is_there(name: str) -> exp.Expr:
     return exp.not_(is_null(own_column(name)))
 
@@ -154,6 +161,7 @@ def _counts(domain: Domain, attribute: exp.Expr, code: str | None) -> exp.Select
             named(text(digest(domain)), "domain"),
         )
         .from_(exp.Table(this=identifier("coded")))
+        .where(*([] if code is None else [_is_there(code)]))
         .group_by(*keys)
     )
 

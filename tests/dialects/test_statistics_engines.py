@@ -101,7 +101,7 @@ VALUES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COLUMNS)
-@pytest.mark.parametrize("missing", ["drop", "category"])
+@pytest.mark.parametrize("missing", ["row", "category", "skip"])
 def test_categories_and_labels_of_every_type(engine: Engine, tmp_path: Path, name: str, missing: str) -> None:
     column = COLUMNS[name]
     absent = ["7", "a", "2018-12-31", "0.30", "true"]

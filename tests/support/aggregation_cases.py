@@ -51,13 +51,20 @@ def by_polars(source: ParquetSource, domain: Domain) -> Statistics:
 
 
 def by_duckdb(source: ParquetSource, domain: Domain) -> Statistics:
-    return assemble(domain, duckdb.count_cells(source, domain, domain.attributes, classes=True))
+    return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
+
+
+def by_both(source: ParquetSource, domain: Domain) -> Statistics:
+    """As files are counted that are not small."""
+    tables = duckdb.count_cells(source, domain, domain.categorical)
+    return assemble(domain, [*tables, *polars.count_cells(source, domain, domain.numeric, classes=False)])
 
 
 ENGINES: dict[str, Callable[[ParquetSource, Domain], Statistics]] = {
     "polars": by_polars,
     "duckdb": by_duckdb,
     "local": local.aggregate,
+    "large": by_both,
 }
 
 

@@ -41,6 +41,8 @@ HELD: dict[str, list[str]] = {
 WHOLE = ["7", "0", "1", "-3", "9007199254740991"]
 MEASURED = ("int8", "int64", "uint16", "uint64", "float32", "float64", "decimal", "boolean")
 
+TREATMENTS = st.sampled_from([{}, *({"missing": treatment} for treatment in ("skip", "category", "row"))])
+
 
 @st.composite
 def bodies(draw: st.DrawFn, kind: str) -> Document:
@@ -49,7 +51,7 @@ def bodies(draw: st.DrawFn, kind: str) -> Document:
         lower = draw(st.integers(-9, 5))
         missing = draw(st.lists(st.sampled_from([0, 7, -3, Decimal("2.5")]), unique=True, max_size=2))
         upper = lower + step * draw(st.integers(1, 60))
-        return {"lower": lower, "upper": upper, "step": step, "missing_values": missing}
+        return {"lower": lower, "upper": upper, "step": step, "missing_values": missing, **draw(TREATMENTS)}
     missing = draw(st.lists(st.sampled_from(["", "7", "0", "é"]), unique=True))
     values = draw(st.permutations([value for value in HELD.get(kind, WHOLE) if value not in missing]))
     merged = draw(st.integers(0, 6))
@@ -58,8 +60,8 @@ def bodies(draw: st.DrawFn, kind: str) -> Document:
     return {
         "values": [*groups, *values[merged:]],
         "groups": groups,
-        "missing": draw(st.sampled_from(["drop", "category"])),
         "missing_values": missing,
+        **draw(TREATMENTS),
     }
 
 

@@ -128,13 +128,15 @@ def expected_counts(rows: Sequence[Row], domain: Domain) -> Counts:
     found: Counts = Counter()
     for row in rows:
         klass = class_of(row, domain.label)
-        codes = [code_of(row, attribute) for attribute in domain.attributes]
-        if klass is None or None in codes:
+        codes = {attribute: code_of(row, attribute) for attribute in domain.attributes}
+        if klass is None or any(
+            codes[attribute] is None for attribute in domain.attributes if attribute.missing == "row"
+        ):
             continue
         found[None, klass, 0] += 1
-        for attribute, code in zip(domain.attributes, codes, strict=True):
-            assert code is not None
-            found[attribute.name, klass, code] += 1
+        for attribute, code in codes.items():
+            if code is not None:
+                found[attribute.name, klass, code] += 1
     return dict(found)
 
 

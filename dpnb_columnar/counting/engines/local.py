@@ -11,17 +11,15 @@ from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
     from dpnb_columnar.rows.frames import Frame
 
-TEXT_KINDS = (Kind.TEXT, Kind.DECIMAL, Kind.DATE)
-"""Kinds whose categories are compared as text, and counted by DuckDB: it looks at each text of a column's dictionary
-once, where Polars holds the text of every row. 12 million rows of eight such columns take 380 MiB with DuckDB and
-590 MiB with Polars alone, in about the same time."""
+SMALL = 2**22
+"""Bytes of files that Polars counts alone, about a million rows: to load DuckDB and to write its query would take
+longer."""
 
 
 @confined()
@@ -31,17 +29,15 @@ def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
     Raises:
         DataError: if a file is damaged, or changes while it is read.
     """
-    by_text = [attribute for attribute in domain.categorical if source.kinds[attribute.name] in TEXT_KINDS]
-    others = [attribute for attribute in domain.attributes if attribute not in by_text]
-    cells = []
-    if by_text:
-        from dpnb_columnar.counting.engines import duckdb
-
-        # DuckDB first: it gives its memory back, so that the two peaks do not add up.
-        cells += duckdb.count_cells(source, domain, by_text, classes=True)
-    if others or not by_text:
-        cells += polars.count_cells(source, domain, others, classes=not by_text)
     try:
+        if sum(file.stat().st_size for file in source.files) <= SMALL:
+            cells = polars.count_cells(source, domain, domain.attributes, classes=True)
+        else:
+            from dpnb_columnar.counting.engines import duckdb
+
+            # DuckDB first: it gives its memory back, so that the two peaks do not add up.
+            cells = duckdb.count_cells(source, domain, domain.categorical)
+            cells += polars.count_cells(source, domain, domain.numeric, classes=False)
         return assemble(domain, cells, file_parts(source.files))
     except OSError:
         raise source.unreadable() from None

@@ -40,11 +40,11 @@ def scan(source: ParquetSource) -> pl.LazyFrame:
 def count_cells(
     source: ParquetSource, domain: Domain, attributes: Sequence[Attribute], *, classes: bool
 ) -> list[Cells]:
-    """Count the cells of some attributes over the rows that fit the whole domain.
+    """Count the cells of some attributes.
 
     Args:
         source: Checked Parquet files.
-        domain: The domain that a row must fit.
+        domain: The domain.
         attributes: Attributes to count.
         classes: Whether to count the classes as well.
 
@@ -74,7 +74,7 @@ def count_rows(
     Args:
         rows: Rows with all of the domain's columns; computed once, and never held as a whole. Confidential.
         types: The type of each column.
-        domain: The domain that a row must fit.
+        domain: The domain.
         attributes: Attributes to count.
         classes: Whether to count the classes as well.
 
@@ -82,20 +82,19 @@ def count_rows(
         polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
     """
     kinds = kinds_of(types)
-    for attribute in domain.attributes:
-        if attribute not in attributes:
-            rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
+    for attribute in domain.row_dropping:
+        rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
     counted = [None, *attributes] if classes else attributes
     tables = [_Table(attribute, len(domain.classes)) for attribute in counted]
     counters = _counters(tables)
-    # A code is null where the row does not fit, and so is the place that is computed from it.
+    # A code is null where the row has no value, and so is the place that is computed from it.
     coded = {str(number): table.code(types) for number, table in enumerate(tables)}
     placed = {str(number): table.place(pl.col("class"), pl.col(str(number))) for number, table in enumerate(tables)}
-    query = rows.select(class_code(domain, kinds).alias("class"), **coded).select(**placed).drop_nulls()
+    query = rows.select(class_code(domain, kinds).alias("class"), **coded).select(**placed)
 
     def count(part: pl.DataFrame) -> None:
         for counter, places in zip(counters, part.iter_columns(), strict=True):
-            counter.add(places)
+            counter.add(places.drop_nulls())
 
     # Not collect_batches: it ends as if all were well where a thread of the query panics, and rows would be missing.
     query.sink_batches(count, chunk_size=PART_ROWS, maintain_order=False, engine="streaming")

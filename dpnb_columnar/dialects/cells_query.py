@@ -1,0 +1,151 @@
+"""The local pass: class counts and contingency tables of Parquet files, by one query of DuckDB with GROUPING SETS.
+
+CONFIDENTIAL: the result of the query is exact counts.
+
+The rules are those of ``rules``; what is written here is where DuckDB applies them. It computes a function, unlike a
+CASE, once for each entry of a column's dictionary and not once for each row, and a group-by of a narrow column needs no
+rule before it. So a rule is applied to the groups where a column's type has few values, and written as a function where
+it has many. 10 million rows of nine categories take 1.0 s of processor time this way, whether they are texts or codes,
+and 2.0 s with the rules of ``rules`` applied to every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dpnb_columnar.dialects.nodes import SOURCE, as_text, identifier, integer, is_null, lookup, named, own_column
+from dpnb_columnar.dialects.rendering import render_local
+from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, condition_holds, grid_code, number
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
+
+CLASS, CELL, COUNT = "class", "cell", "count"
+
+MOST_GROUPING_SETS = 60
+"""``grouping()`` returns one bit per attribute in a 64-bit integer; more attributes take another query."""
+
+FILES = "files"
+"""Parameter of the query: the Parquet files, their columns matched by name and widened to one type."""
+
+
+def cells_query(domain: Domain, kinds: Kinds, attributes: Sequence[Attribute], narrow: Collection[str]) -> str:
+    """Write the query of the class counts and of the cells of some attributes.
+
+    Its columns: ``place`` (0 for the class counts, and one more than an attribute's position in ``attributes`` for its
+    cells), ``class``, ``code`` (0 for the class counts) and ``count``; a cell may be in several rows. Its parameter is
+    ``$files``.
+
+    Args:
+        domain: The declared domain.
+        kinds: What each column holds.
+        attributes: At most ``MOST_GROUPING_SETS`` attributes to count.
+        narrow: Columns whose type has so few values that they may be grouped as they are.
+    """
+    values = [f"value_{place}" for place in range(len(attributes))]
+    given = [f"given_{place}" for place in range(len(domain.row_dropping))]
+    read = exp.select(
+        named(_class(domain, kinds), CLASS),
+        *(named(_read(each, kinds, narrow), name) for each, name in zip(attributes, values, strict=True)),
+        *(named(_given(each, kinds), name) for each, name in zip(domain.row_dropping, given, strict=True)),
+    ).from_(exp.alias_(_files(), SOURCE, quoted=True))
+    sets = [
+        exp.Tuple(expressions=list(map(own_column, keys))) for keys in ([CLASS], *([CLASS, name] for name in values))
+    ]
+    grouping = exp.Anonymous(this="GROUPING", expressions=list(map(own_column, values))) if values else integer(0)
+    counted = (
+        exp.select(*map(own_column, (CLASS, *values)), named(grouping, CELL), named(exp.Count(this=exp.Star()), COUNT))
+        .from_(_table("read"))
+        .where(*(exp.not_(is_null(own_column(name))) for name in (CLASS, *given)))
+        .group_by(exp.GroupingSets(expressions=sets))
+    )
+    # A bit of ``grouping()`` is 0 where the cell is that attribute's own; the first attribute has the highest bit.
+    every = 2 ** len(attributes) - 1
+    cells = [integer(every), *(integer(every - 2 ** (len(attributes) - 1 - place)) for place in range(len(attributes)))]
+    codes = [integer(0), *(_code(each, kinds, narrow, name) for each, name in zip(attributes, values, strict=True))]
+    placed = exp.select(
+        named(_by_cell(cells, map(integer, range(len(cells)))), "place"),
+        own_column(CLASS),
+        named(_by_cell(cells, codes), "code"),
+        own_column(COUNT),
+    ).from_(_table("counted"))
+    query = exp.select(exp.Star()).from_(exp.Subquery(this=placed)).where(exp.not_(is_null(own_column("code"))))
+    query = query.with_(identifier("read"), as_=read, copy=False).with_(identifier("counted"), as_=counted, copy=False)
+    return render_local(query)
+
+
+def _class(domain: Domain, kinds: Kinds) -> exp.Expr:
+    """The class of a row; a condition is evaluated once, as DuckDB casts a truth value to a number."""
+    if domain.label.condition is not None:
+        return exp.cast(condition_holds(domain.label, kinds), exp.DType.TINYINT)
+    return class_code(domain.label, kinds).transform(_by_dictionary, copy=False)
+
+
+def _read(attribute: Attribute, kinds: Kinds, narrow: Collection[str]) -> exp.Expr:
+    """What the rows of an attribute are grouped by: its column where that is narrow, else its code."""
+    if isinstance(attribute, Numeric):
+        return grid_code(attribute, number(attribute.name, kinds[attribute.name], attribute.missing_values))
+    if attribute.name in narrow:
+        return exp.column(identifier(attribute.name), table=identifier(SOURCE))
+    # To be missing becomes a code among the groups, or DuckDB would look at every row for it.
+    return category_code(replace(attribute, missing=None), kinds[attribute.name]).transform(_by_dictionary, copy=False)
+
+
+def _given(attribute: Attribute, kinds: Kinds) -> exp.Expr:
+    """A value that is null where the row lacks the attribute."""
+    if isinstance(attribute, Numeric):
+        return number(attribute.name, kinds[attribute.name], attribute.missing_values)
+    return category_code(attribute, kinds[attribute.name]).transform(_by_dictionary, copy=False)
+
+
+def _code(attribute: Attribute, kinds: Kinds, narrow: Collection[str], value: str) -> exp.Expr:
+    """The code of a group, from what ``_read`` has grouped by."""
+    if isinstance(attribute, Categorical) and attribute.name in narrow:
+        return category_code(attribute, kinds[attribute.name]).transform(_renamed, value, copy=False)
+    if attribute.missing is Missing.CATEGORY and isinstance(attribute, Categorical):
+        return exp.Coalesce(this=own_column(value), expressions=[integer(len(attribute.values))])
+    return own_column(value)
+
+
+def _renamed(node: exp.Expr, name: str) -> exp.Expr:
+    """Read a column of the groups instead of the rows' column."""
+    return own_column(name) if isinstance(node, exp.Column) else node
+
+
+def _by_dictionary(node: exp.Expr) -> exp.Expr:
+    """Write ``CASE text WHEN constant THEN code ... END`` as a function, by way of an ENUM of the constants."""
+    if not isinstance(node, exp.Case) or node.this is None or node.args.get("default"):
+        return node
+    constants = [branch.this for branch in node.args["ifs"]]
+    if not constants or not all(isinstance(each, exp.Literal) for each in constants):
+        return node
+    members = [exp.Literal.string(each.name) for each in constants]
+    read = node.this if all(each.is_string for each in constants) else as_text(node.this)
+    known = exp.DataType(this=exp.DType.ENUM, expressions=members)
+    position = exp.Anonymous(this="ENUM_CODE", expressions=[exp.TryCast(this=read, to=known, safe=True)])
+    codes = [branch.args["true"] for branch in node.args["ifs"]]
+    if [code.name for code in codes] == [str(place) for place in range(len(codes))]:
+        return position
+    shifted = exp.Add(this=exp.cast(position, exp.DType.INT), expression=integer(1))
+    return exp.Anonymous(this="LIST_EXTRACT", expressions=[exp.Array(expressions=codes), shifted])
+
+
+def _by_cell(cells: Sequence[exp.Expr], values: Iterable[exp.Expr]) -> exp.Expr:
+    """Look a value up by the cell's bits of ``grouping()``."""
+    return lookup(own_column(CELL), zip((cell.copy() for cell in cells), values, strict=True))
+
+
+def _files() -> exp.Expr:
+    options = {"union_by_name": exp.true(), "hive_partitioning": exp.false()}
+    return exp.Anonymous(
+        this="READ_PARQUET",
+        expressions=[
+            exp.Parameter(this=exp.var(FILES)),
+            *(exp.PropertyEQ(this=exp.to_identifier(name), expression=value) for name, value in options.items()),
+        ],
+    )
+
+
+def _table(name: str) -> exp.Table:
+    return exp.Table(this=identifier(name))
