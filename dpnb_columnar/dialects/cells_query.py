@@ -16,10 +16,22 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dpnb_columnar.dialects.nodes import SOURCE, as_text, identifier, integer, is_null, lookup, named, own_column
-from dpnb_columnar.dialects.rendering import render_local
+from dpnb_columnar.dialects.nodes import (
+    SOURCE,
+    as_text,
+    identifier,
+    integer,
+    is_null,
+    lookup,
+    named,
+    own_column,
+    source_column,
+    text,
+)
+from dpnb_columnar.dialects.rendering import in_duckdb
 from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, condition_holds, grid_code, number
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
+from dpnb_columnar.rows.database_address import Dialect
 
 CLASS, CELL, COUNT = "class", "cell", "count"
 
@@ -72,31 +84,31 @@ def cells_query(domain: Domain, kinds: Kinds, attributes: Sequence[Attribute], n
     ).from_(_table("counted"))
     query = exp.select(exp.Star()).from_(exp.Subquery(this=placed)).where(exp.not_(is_null(own_column("code"))))
     query = query.with_(identifier("read"), as_=read, copy=False).with_(identifier("counted"), as_=counted, copy=False)
-    return render_local(query)
+    return query.sql(dialect=Dialect.DUCKDB.value, pretty=True, copy=False)
 
 
 def _class(domain: Domain, kinds: Kinds) -> exp.Expr:
     """The class of a row; a condition is evaluated once, as DuckDB casts a truth value to a number."""
     if domain.label.condition is not None:
-        return exp.cast(condition_holds(domain.label, kinds), exp.DType.TINYINT)
-    return class_code(domain.label, kinds).transform(_by_dictionary, copy=False)
+        return in_duckdb(exp.cast(condition_holds(domain.label, kinds), exp.DType.TINYINT))
+    return _by_dictionary(class_code(domain.label, kinds))
 
 
 def _read(attribute: Attribute, kinds: Kinds, narrow: Collection[str]) -> exp.Expr:
     """What the rows of an attribute are grouped by: its column where that is narrow, else its code."""
     if isinstance(attribute, Numeric):
-        return grid_code(attribute, number(attribute.name, kinds[attribute.name], attribute.missing_values))
+        return in_duckdb(grid_code(attribute, number(attribute.name, kinds[attribute.name], attribute.missing_values)))
     if attribute.name in narrow:
-        return exp.column(identifier(attribute.name), table=identifier(SOURCE))
+        return source_column(attribute.name)
     # To be missing becomes a code among the groups, or DuckDB would look at every row for it.
-    return category_code(replace(attribute, missing=None), kinds[attribute.name]).transform(_by_dictionary, copy=False)
+    return _by_dictionary(category_code(replace(attribute, missing=None), kinds[attribute.name]))
 
 
 def _given(attribute: Attribute, kinds: Kinds) -> exp.Expr:
     """A value that is null where the row lacks the attribute."""
     if isinstance(attribute, Numeric):
-        return number(attribute.name, kinds[attribute.name], attribute.missing_values)
-    return category_code(attribute, kinds[attribute.name]).transform(_by_dictionary, copy=False)
+        return in_duckdb(number(attribute.name, kinds[attribute.name], attribute.missing_values))
+    return _by_dictionary(category_code(attribute, kinds[attribute.name]))
 
 
 def _code(attribute: Attribute, kinds: Kinds, narrow: Collection[str], value: str) -> exp.Expr:
@@ -113,22 +125,25 @@ def _renamed(node: exp.Expr, name: str) -> exp.Expr:
     return own_column(name) if isinstance(node, exp.Column) else node
 
 
-def _by_dictionary(node: exp.Expr) -> exp.Expr:
-    """Write ``CASE text WHEN constant THEN code ... END`` as a function, by way of an ENUM of the constants."""
-    if not isinstance(node, exp.Case) or node.this is None or node.args.get("default"):
-        return node
-    constants = [branch.this for branch in node.args["ifs"]]
-    if not constants or not all(isinstance(each, exp.Literal) for each in constants):
-        return node
-    members = [exp.Literal.string(each.name) for each in constants]
-    read = node.this if all(each.is_string for each in constants) else as_text(node.this)
-    known = exp.DataType(this=exp.DType.ENUM, expressions=members)
-    position = exp.Anonymous(this="ENUM_CODE", expressions=[exp.TryCast(this=read, to=known, safe=True)])
-    codes = [branch.args["true"] for branch in node.args["ifs"]]
-    if [code.name for code in codes] == [str(place) for place in range(len(codes))]:
-        return position
-    shifted = exp.Add(this=exp.cast(position, exp.DType.INT), expression=integer(1))
-    return exp.Anonymous(this="LIST_EXTRACT", expressions=[exp.Array(expressions=codes), shifted])
+def _by_dictionary(code: exp.Expr) -> exp.Expr:
+    """Write ``CASE key WHEN constant THEN code ... ELSE otherwise END`` as a function, by an ENUM of the constants.
+
+    Constants that are neither texts nor whole numbers stay in a CASE.
+    """
+    code = in_duckdb(code)
+    assert isinstance(code, exp.Case)
+    constants = [branch.this for branch in code.args["ifs"]]
+    if not all(isinstance(each, exp.Literal) for each in constants):
+        return code
+    key = code.this if all(each.is_string for each in constants) else as_text(code.this)
+    members = exp.DataType(this=exp.DType.ENUM, expressions=[text(each.name) for each in constants])
+    found: exp.Expr = exp.Anonymous(this="ENUM_CODE", expressions=[exp.TryCast(this=key, to=members, safe=True)])
+    codes = [branch.args["true"] for branch in code.args["ifs"]]
+    if [each.name for each in codes] != [str(place) for place in range(len(codes))]:
+        place = exp.Add(this=exp.cast(found, exp.DType.INT), expression=integer(1))
+        found = exp.Anonymous(this="LIST_EXTRACT", expressions=[exp.Array(expressions=codes), place])
+    otherwise = code.args.get("default")
+    return exp.Coalesce(this=found, expressions=[otherwise]) if otherwise else found
 
 
 def _by_cell(cells: Sequence[exp.Expr], values: Iterable[exp.Expr]) -> exp.Expr:

@@ -49,9 +49,11 @@ def render(query: exp.Expr, dialect: Dialect) -> str:
     return query.sql(dialect=dialect.value, pretty=True, copy=False)
 
 
-def render_local(query: exp.Expr) -> str:
-    """Render a query for this process's own DuckDB, whose steps stay together; the tree is changed on the way."""
-    return query.transform(_nan_by_type, copy=False).sql(dialect=Dialect.DUCKDB.value, pretty=True, copy=False)
+def in_duckdb(value: exp.Expr) -> exp.Expr:
+    """Rewrite a value of a row for DuckDB, as ``render`` does; the tree is changed on the way."""
+    for rewrite in (_nan_by_type, number_of_duckdb):
+        value = value.transform(rewrite, copy=False)
+    return value
 
 
 def header(lines: Sequence[str]) -> str:
