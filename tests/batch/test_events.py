@@ -9,18 +9,21 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.extracts import PEOPLE, TOWNSPEOPLE, write_extract
+from support.codebook_cases import variable
+from support.extracts import PEOPLE, SEX, TOWNSPEOPLE, write_extract
 from support.odd_rows import ROWS
 from support.people import write_people
 from support.running import Ended, Run
 
 from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.extracts.codebooks.codebook import Measure
 from dpnb_columnar.ledger import Ledger
 
 Event = dict[str, Any]
@@ -63,7 +66,8 @@ def open_ledger() -> None:
 
 def test_events_and_their_fields_are_those_of_the_table(people_file: Path, run: Run) -> None:
     open_ledger()
-    write_extract(Path("town.dat"), TOWNSPEOPLE, PEOPLE)
+    rents = variable("RENTS", start=5, width=9, measure=Measure.CONTINUOUS)  # too wide for any use
+    write_extract(Path("town.dat"), replace(TOWNSPEOPLE, variables=(SEX, rents)), ["    1000000800"])
     train = ("train", people_file, *PAID)
     commands: list[tuple[int, tuple[object, ...]]] = [
         (0, ("ingest", "town.dat", "--output", "town.parquet")),
