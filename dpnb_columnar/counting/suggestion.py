@@ -13,10 +13,12 @@ from pathlib import Path
 
 import polars as pl
 
+from dpnb_columnar.counting.numeric_texts import read_numeric_texts
 from dpnb_columnar.domain import Attribute, Categorical, Numeric
 from dpnb_columnar.domain.attribute_reader import LARGEST_BOUND, AttributeReader
 from dpnb_columnar.domain.attributes import DEFAULT_CELLS, MAXIMUM_CELLS
 from dpnb_columnar.domain.declaration import attribute_document
+from dpnb_columnar.domain.numbers import identity
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.column_kinds import Kind, kind_of, type_name
 from dpnb_columnar.rows.row_rules import column
@@ -96,6 +98,7 @@ def profile(files: Sequence[Path], most_values: int) -> tuple[ColumnProfile, ...
         rows = pl.concat([pl.scan_parquet(file, glob=False) for file in files], how="vertical_relaxed")
         schema = rows.collect_schema()
         kinds = {name: kind for name, type_ in schema.items() if (kind := kind_of(type_)) is not None}
+        rows, kinds = read_numeric_texts(rows, kinds, most_values)
         counted = rows.select(pl.lit(0), **_counts(kinds)).collect(engine="streaming").row(0, named=True)
         second = rows.select(pl.lit(0), *_below_nines(kinds, counted)).collect(engine="streaming").row(0, named=True)
         profiles = []
@@ -160,7 +163,8 @@ def _few_values(rows: pl.LazyFrame, name: str, kind: Kind, approximate: int, mos
         return None
     if kind in MEASURED:
         return tuple(str(int(number)) for number in values)
-    return tuple(str(item).lower() if kind is Kind.BOOLEAN else str(item) for item in values)
+    texts = [str(item).lower() if kind is Kind.BOOLEAN else str(item) for item in values]
+    return tuple({identity(text): text for text in reversed(texts)}.values())[::-1]  # one text for each number
 
 
 def _value(name: str, kind: Kind) -> pl.Expr:

@@ -56,7 +56,7 @@ def test_rows_outside_the_domain_are_left_out(model_file: Path, run: Run) -> Non
         (people(0), "no row"),
         (people(5).with_columns(income=pl.lit("middling")), "no row"),
         (people(5).drop("income"), "'income'"),
-        (people(5).with_columns(hours=pl.lit("x")), "'hours'"),
+        (people(5).with_columns(hours=pl.date(2018, 1, 1)), "'hours'"),
     ],
     ids=["no rows", "no class", "no label", "type"],
 )

@@ -193,3 +193,20 @@ def test_a_draft_of_real_data_is_a_declaration(folder: Path, run: Run) -> None:
     read_declaration("adult", {"attributes": found}, "x")
     assert found["sex"] == {"values": ["Female", "Male"]}
     assert found["age"] == {"lower": 0, "upper": 100, "step": 1}
+
+
+def test_numbers_in_text_columns(folder: Path, run: Run) -> None:
+    """As from CSV that was kept as text: numbers are suggested, whatever word stands among them."""
+    write(
+        age=lambda row: f"{row % 97:03d}",
+        code=lambda row: ["1", "01", "2", "002", "+3"][row % 5],
+        wage=lambda row: f"{row * 3 + 0.5}" if row else "unknown",
+        mixed=lambda row: ["1", "01", "AB", "1E2"][row % 4],
+        share=lambda row: [".5", "0.50", "1", None, ""][row % 5],
+    )
+    found = attributes(run("suggest-domain", "survey.parquet").out)
+    assert found["age"] == {"lower": 0, "upper": 100, "step": 1}
+    assert found["code"] == {"values": [1, 2, 3]}
+    assert {key: found["wage"][key] for key in ("lower", "upper")} == {"lower": 0, "upper": 5000}
+    assert found["mixed"] == {"values": ["01", "1E2", "AB"]}
+    assert found["share"]["upper"] == 1
