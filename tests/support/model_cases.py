@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, Pure, Request, compose, total
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, read_domain
+from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Histogram, Normal, Presence, Table
@@ -25,6 +26,14 @@ names = st.text(
     min_size=1,
     max_size=8,
 )
+
+
+def _matched(name: str) -> str | Fraction:
+    """What a declared value matches by: a number by its value, so that 0 and 00 are one."""
+    try:
+        return exact_number(name)
+    except ValueError:
+        return name
 
 
 def declared(attributes: Mapping[str, Any], classes: Sequence[str] = ("no", "yes")) -> Domain:
@@ -104,7 +113,7 @@ def numeric_declarations(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def categorical_declarations(draw: st.DrawFn) -> dict[str, Any]:
     """A categorical attribute with odd values."""
-    values = draw(st.lists(names, min_size=1, max_size=5, unique=True))
+    values = draw(st.lists(names, min_size=1, max_size=5, unique_by=_matched))
     document: dict[str, Any] = {"values": values}
     if missing := draw(st.sampled_from([None, *Missing])):
         document["missing"] = missing.value
@@ -141,7 +150,7 @@ def parameters_for(draw: st.DrawFn, attribute: Attribute, classes: int) -> Attri
 @st.composite
 def models(draw: st.DrawFn, largest_classes: int = 4) -> Model:
     """A valid model of a random domain."""
-    classes = draw(st.lists(names, min_size=2, max_size=largest_classes, unique=True))
+    classes = draw(st.lists(names, min_size=2, max_size=largest_classes, unique_by=_matched))
     found = draw(st.lists(names.filter(lambda name: name != "label"), min_size=1, max_size=4, unique=True))
     domain = declared(
         {name: draw(st.one_of(numeric_declarations(), categorical_declarations())) for name in found}, classes
