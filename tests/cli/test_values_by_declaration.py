@@ -6,9 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from support.people import spoil_rows
 from support.running import Run
 
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.model.model import load_model
 
 ENTRY = """
@@ -68,6 +72,37 @@ def test_files_of_every_type_are_counted_alike(declared: Path, run: Run) -> None
         )
         models.append(trained(run, f"{name}.parquet"))
     assert all(model == models[0] for model in models)
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+@pytest.mark.parametrize("small", [2**22, 0], ids=["Polars", "DuckDB"])
+@pytest.mark.parametrize("columns", [["KIND"], ["AGE"], ["RATE"], ["KIND", "AGE", "RATE"]], ids=str)
+def test_a_text_that_is_not_utf_8_is_in_no_category(
+    declared: Path, run: Run, monkeypatch: pytest.MonkeyPatch, columns: list[str], small: int, dictionary: bool
+) -> None:
+    """As if that row had no value there: the same counts, exit code and text."""
+    monkeypatch.setattr(local, "SMALL", small)
+    table = pa.table({"KIND": ["1", "2"] * 50, "AGE": ["7", "8"] * 50, "RATE": ["1", ".5"] * 50})
+    spoilt = missing = table
+    for column in columns:
+        place, values = table.column_names.index(column), table[column].to_pylist()
+        binary = pa.array([b"\xff\xfe", *(value.encode() for value in values[1:])])
+        missing = missing.set_column(place, column, pa.array([None, *values[1:]]))
+        spoilt = spoilt.set_column(place, column, pa.Array.from_buffers(pa.string(), len(binary), binary.buffers()))
+    pq.write_table(missing, "missing.parquet", row_group_size=30)
+    pq.write_table(spoilt, "spoilt.parquet", row_group_size=30, use_dictionary=dictionary)
+    out, *model = trained(run, "missing.parquet")
+    found, *other = trained(run, "spoilt.parquet")
+    assert model == other
+    assert found == out
+
+
+def test_a_damaged_file_of_texts_is_still_called_damaged(declared: Path, run: Run) -> None:
+    extract(declared / "town.csv")
+    run("ingest", "town.csv", "--output", "town.parquet")
+    spoil_rows(declared / "town.parquet")
+    ended = run("train", "town.parquet", "--dataset", "town", expected=65)
+    assert "town.parquet: cannot be read to the end (damaged or cut short)" in ended.err
 
 
 def test_a_declared_value_that_the_column_cannot_hold(declared: Path, run: Run) -> None:
