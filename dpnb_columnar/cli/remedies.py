@@ -12,7 +12,7 @@ SMALL_ROW_GROUP = 10_000
 LARGE_ROW_GROUP = 10_000_000
 REWRITE = "write the file again, such as by polars: scan_parquet(...).sink_parquet(..., row_group_size=131072)"
 MANY = 0.05
-"""Share of all rows; an attribute that alone drops more of them gets a remark."""
+"""Share of all rows; an attribute that alone drops more of them, or that more of them lack, gets a remark."""
 
 
 def advice(diagnosis: Diagnosis, domain: Domain, edit: str, least_rows: int) -> Iterator[str]:
@@ -45,10 +45,10 @@ def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
     """
     label = ", ".join(domain.label.columns)
     for column in diagnosis.columns:
-        if diagnosis.rows and column.missing == diagnosis.rows == column.dropped:
+        if diagnosis.rows and column.missing == diagnosis.rows:
             if column.name == LABEL:
                 yield f"label column {label} has no value in any row: fill it, or choose another --label"
-            else:
+            elif domain[column.name].missing is not Missing.CATEGORY:
                 yield (
                     f"column {column.name!r} has no value in any row: fill it, or take it out of the domain: "
                     f"{edit} --drop {quote(column.name)}"
@@ -74,15 +74,18 @@ def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, edit: str)
         )
     if column.outside:
         yield (
-            f"{name}: rows with undeclared categories are dropped; if the codebook knows them: {edit} "
+            f"{name}: undeclared categories count as missing; if the codebook knows them: {edit} "
             f"--values {quote(f'{name}=A,B,...')} (all of them), or --merge {quote(f'{name}=MAP.csv')}"
         )
-    if column.missing == column.dropped and column.only > MANY * rows:
-        drops = attribute.missing is Missing.ROW
-        keep = f"--missing {quote(f'{name}=category')}, or " if drops else ""
+    if column.only > MANY * rows:
         yield (
             f"{name}: its missing values alone drop {column.only / rows:.1%} of the rows; to keep them: {edit} "
-            f"{keep}--drop {quote(name)}"
+            f"--missing {quote(f'{name}=category')}, or --drop {quote(name)}"
+        )
+    if attribute.missing is None and column.lacking > MANY * rows:
+        yield (
+            f"{name}: {column.lacking / rows:.1%} of the rows have no value of it; to use that too: {edit} "
+            f"--missing {quote(f'{name}=category')}"
         )
     if column.constant:
         drop = f"{edit} --drop {quote(name)}"

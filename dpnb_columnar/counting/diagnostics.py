@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from dpnb_columnar.counting.engines.polars import scan
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Numeric
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import (
@@ -64,16 +64,18 @@ class ColumnDiagnosis:
         name: The attribute, or ``LABEL``.
         missing: Rows without a value.
         outside: Rows with a value that is no declared category or class.
+        lacking: Rows that training counts, but for this attribute, of which they have no value in the domain.
         dropped: Rows that training drops because of this column, and perhaps because of others as well.
         only: Rows that training drops because of this column alone.
         below: Rows whose value is below the lower bound, and counts as that bound.
         above: Rows whose value is above the upper bound, and counts as that bound.
-        constant: Whether there are fitting rows, and all have the same code.
+        constant: Whether rows that training counts have a code, and all the same.
     """
 
     name: str
     missing: int
     outside: int
+    lacking: int
     dropped: int
     only: int
     below: int = 0
@@ -88,6 +90,7 @@ class Diagnosis:
     Attributes:
         rows: Number of all rows.
         fitting: Number of rows that training would count.
+        complete: Number of those that have a value of every attribute.
         row_groups: Number of rows of every row group of the Parquet files, in order.
         columns: The label first, then every attribute.
         class_rows: Number of fitting rows per class.
@@ -96,6 +99,7 @@ class Diagnosis:
 
     rows: int
     fitting: int
+    complete: int
     row_groups: tuple[int, ...]
     columns: tuple[ColumnDiagnosis, ...]
     class_rows: tuple[int, ...]
@@ -126,6 +130,7 @@ def diagnose(source: ParquetSource, domain: Domain) -> Diagnosis:
     return Diagnosis(
         rows=totals["rows"],
         fitting=totals["fitting"],
+        complete=totals["complete"],
         row_groups=_row_groups(source),
         columns=columns,
         class_rows=tuple(totals[f"class {code}"] for code in range(len(domain.classes))),
@@ -140,9 +145,16 @@ def _per_row(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:
     for place, attribute in enumerate(domain.attributes, start=1):
         properties = _properties(attribute, kinds[attribute.name])
         described |= {f"{name} {place}": expression for name, expression in properties.items()}
-    # Summed here, not where the sum is used, so that it is computed once.
-    unfit = [(~described[f"fits {place}"]).cast(pl.UInt32) for place in range(len(domain.attributes) + 1)]
-    return {**described, "unfit": reduce(add, unfit)}
+    # Summed here, not where the sums are used, so that each is computed once.
+    lacking = [(~described[f"fits {place}"]).cast(pl.UInt32) for place in range(len(domain.attributes) + 1)]
+    dropping = [lacking[place] for place in _dropping(domain)]
+    return {**described, "lacking": reduce(add, lacking), "unfit": reduce(add, dropping)}
+
+
+def _dropping(domain: Domain) -> list[int]:
+    """List the columns without a value of which a row does not count: the label, and attributes that say so."""
+    declared = [place for place, each in enumerate(domain.attributes, start=1) if each.missing is Missing.ROW]
+    return [0, *declared]
 
 
 def _properties(attribute: Attribute, kind: Kind) -> dict[str, pl.Expr]:
@@ -163,7 +175,8 @@ def _properties(attribute: Attribute, kind: Kind) -> dict[str, pl.Expr]:
 def _totals(domain: Domain) -> dict[str, pl.Expr]:
     """Sum the columns of ``_per_row`` over all rows to the numbers of a diagnosis."""
     fitting = pl.col("unfit") == 0
-    totals: dict[str, pl.Expr] = {"rows": pl.len(), "fitting": fitting.sum()}
+    complete = pl.col("lacking") == 0
+    totals: dict[str, pl.Expr] = {"rows": pl.len(), "fitting": fitting.sum(), "complete": complete.sum()}
     for code in range(len(domain.classes)):
         totals[f"class {code}"] = (fitting & (pl.col("code 0") == code)).sum()
     for place in range(len(domain.attributes) + 1):
@@ -171,10 +184,12 @@ def _totals(domain: Domain) -> dict[str, pl.Expr]:
         totals |= {
             f"missing {place}": pl.col(f"missing {place}").sum(),
             f"outside {place}": (~fits & ~pl.col(f"missing {place}")).sum(),
-            f"dropped {place}": (~fits).sum(),
-            f"only {place}": (~fits & (pl.col("unfit") == 1)).sum(),
+            f"lacking {place}": (~fits & fitting).sum(),
             f"constant {place}": (code_of_fitting.min() == code_of_fitting.max()).fill_null(False),
         }
+    for place in _dropping(domain):
+        lacks = ~pl.col(f"fits {place}")
+        totals |= {f"dropped {place}": lacks.sum(), f"only {place}": (lacks & (pl.col("unfit") == 1)).sum()}
     for place, attribute in enumerate(domain.attributes, start=1):
         if isinstance(attribute, Numeric):
             totals |= {f"{side} {place}": pl.col(f"{side} {place}").sum() for side in ("below", "above")}
@@ -182,9 +197,8 @@ def _totals(domain: Domain) -> dict[str, pl.Expr]:
 
 
 def _column(name: str, place: int, totals: Mapping[str, Any]) -> ColumnDiagnosis:
-    counts = {
-        key: totals.get(f"{key} {place}", 0) for key in ("missing", "outside", "dropped", "only", "below", "above")
-    }
+    keys = ("missing", "outside", "lacking", "dropped", "only", "below", "above")
+    counts = {key: totals.get(f"{key} {place}", 0) for key in keys}
     return ColumnDiagnosis(name, **counts, constant=totals[f"constant {place}"])
 
 
@@ -223,5 +237,5 @@ def _undeclared_values(attribute: Categorical, source: ParquetSource) -> Undecla
 
 def _undeclared(attribute: Categorical, source: ParquetSource) -> pl.LazyFrame:
     kind = source.kinds[attribute.name]
-    undeclared = category_key(attribute, kind).is_not_null() & category_code(attribute, kind).is_null()
+    undeclared = category_key(attribute, kind).is_not_null() & ~attribute_fits(attribute, kind)
     return scan(source).filter(undeclared).select(column(attribute.name).cast(pl.String).alias("value"))

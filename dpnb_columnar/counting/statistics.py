@@ -104,6 +104,15 @@ class Statistics:
         parts, summands = self.parts - other.parts, self.summands - other.summands - cells_part(other.cells())
         return replace(assemble(self.domain, [*self.cells(), *removed], parts), summands=summands)
 
+    def lacking(self) -> dict[str, int]:
+        """Count the rows that lack each attribute. Confidential."""
+        rows = int(self.class_counts.sum())
+        present = {name: sum(column.size for column in columns) for name, columns in self.columns.items()}
+        present |= {
+            each.name: int(self.tables[each.name][:, : len(each.values)].sum()) for each in self.domain.categorical
+        }
+        return {attribute.name: rows - present[attribute.name] for attribute in self.domain.attributes}
+
     def cells(self) -> list[Cells]:
         """Return the long form: class counts first, then the attributes in declared order, zero counts left out."""
         cells = [_cells(None, [(0, count) for count in self.class_counts])]

@@ -5,17 +5,18 @@ CONFIDENTIAL: every figure is computed from the rows without noise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.predict import PREDICTED, probability_column, score
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
-from dpnb_columnar.rows.row_rules import class_code, row_fits
+from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits
 from dpnb_columnar.runtime.confinement import confined
 
 CALIBRATION_BINS = 10
@@ -44,10 +45,11 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """Figures over the rows that fit the domain. Confidential.
+    """Figures over the rows that count (``rows.row_rules.row_fits``). Confidential.
 
     Attributes:
         rows: Number of rows evaluated.
+        lacking: Number of these rows without a value of an attribute, by each attribute that some of them lack.
         accuracy: Part of the rows whose class is predicted correctly.
         majority: Part of the rows in their largest class: the accuracy of always predicting it.
         log_loss: Mean of minus the logarithm of the true class's probability, in nats.
@@ -56,6 +58,7 @@ class Evaluation:
     """
 
     rows: int
+    lacking: Mapping[str, int]
     accuracy: float
     majority: float
     log_loss: float
@@ -69,8 +72,8 @@ def evaluate(model: NaiveBayes, files: Sequence[Path]) -> Evaluation:
 
     Args:
         model: A released model.
-        files: Parquet files with the columns of the model's domain, the label's among them. Rows outside the domain are
-            left out, as in training.
+        files: Parquet files with the columns of the model's domain, the label's among them. The rows are those that
+            training counts.
 
     Raises:
         DataError: if a file does not fit the domain, or no row does.
@@ -87,26 +90,32 @@ def evaluate(model: NaiveBayes, files: Sequence[Path]) -> Evaluation:
         -own.clip(LEAST_PROBABILITY, 1).log().sum().alias("loss"),
         top.sum().alias("probability"),
     )
+    lacking = [(~attribute_fits(each, source.kinds[each.name])).sum().alias(each.name) for each in domain.attributes]
+    counted = pl.concat([_counted(domain, file, source).select(lacking) for file in source.files]).sum()
     try:
-        cells = grouped.collect(engine="streaming")
+        cells, lacked = pl.collect_all([grouped, counted], engine="streaming")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         # The engine's own text may quote values.
         raise source.unreadable() from None
     if not cells["rows"].sum():
         raise DataError(f"{source.names}: no row fits the model's domain; run dpnb-columnar check on it")
-    return _summary(cells, domain.classes)
+    return _summary(cells, domain.classes, {name: rows for name, rows in lacked.row(0, named=True).items() if rows})
+
+
+def _counted(domain: Domain, file: Path, source: ParquetSource) -> pl.LazyFrame:
+    """The rows of one file that training counts."""
+    return pl.scan_parquet(file, glob=False).filter(row_fits(domain, source.kinds))
 
 
 def _scored(model: NaiveBayes, file: Path, source: ParquetSource) -> pl.LazyFrame:
-    """Scores of the rows of one file that fit the domain, beside the code of their class (``true``)."""
+    """Scores of the rows of one file that training counts, beside the code of their class (``true``)."""
     domain = model.domain
     truth = "true ".join(["", *domain.columns])  # longer than the name of any column the model reads
-    rows = pl.scan_parquet(file, glob=False).filter(row_fits(domain, source.kinds))
-    labelled = rows.with_columns(class_code(domain, source.kinds).alias(truth))
+    labelled = _counted(domain, file, source).with_columns(class_code(domain, source.kinds).alias(truth))
     return score(model, labelled, keep=[truth]).rename({truth: "true"})
 
 
-def _summary(grouped: pl.DataFrame, classes: Sequence[str]) -> Evaluation:
+def _summary(grouped: pl.DataFrame, classes: Sequence[str], lacking: Mapping[str, int]) -> Evaluation:
     """The figures from sums over cells of (true class, predicted class, tenth)."""
     rows = int(grouped["rows"].sum())
     right = grouped["true"] == grouped[PREDICTED].replace_strict(classes, range(len(classes)), return_dtype=pl.Int32)
@@ -116,6 +125,7 @@ def _summary(grouped: pl.DataFrame, classes: Sequence[str]) -> Evaluation:
     confusion = tuple(tuple(int(counts.get((true, name), 0)) for name in classes) for true in range(len(classes)))
     return Evaluation(
         rows=rows,
+        lacking=lacking,
         accuracy=sum(confusion[index][index] for index in range(len(classes))) / rows,
         majority=max(sum(row) for row in confusion) / rows,
         log_loss=float(grouped["loss"].sum()) / rows,

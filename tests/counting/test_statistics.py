@@ -101,8 +101,8 @@ def test_assembly() -> None:
         ([cells("age", (0, 1, -4711))], "'age' is below zero"),
         ([cells("sex", (0, 1, 1), (0, 1, -4711))], "'sex' is below zero"),
         ([cells(None, (1, 0, -4711))], "the classes is below zero"),
-        ([cells(None, (0, 0, 4711))], "'age' do not add up"),
-        ([cells(None, (0, 0, 4711)), cells("age", (0, 1, 4711)), cells("sex", (0, 1, 4710))], "'sex' do not add up"),
+        ([cells("age", (0, 1, 4711))], "'age' do not add up"),
+        ([cells(None, (0, 0, 4711)), cells("age", (0, 1, 4711)), cells("sex", (0, 1, 4712))], "'sex' do not add up"),
         ([cells(None, (0, 0, 4711)), cells("age", (1, 1, 4711)), cells("sex", (0, 1, 4711))], "'age' do not add up"),
     ],
 )

@@ -55,7 +55,7 @@ def test_digest_does_not_depend_on_how_the_same_is_written() -> None:
         attributes = document["attributes"]
         attributes["AGE"] = {"missing_values": ["999", "1/2"], "step": "1.0", "upper": Decimal("1.2e2"), "lower": "0/7"}
         attributes["WEEKS"] |= {"step": "13/16384", "transform": "identity", "missing_values": []}
-        attributes["URBAN"] = {"values": ["1", "2"], "missing": "drop", "missing_values": []}
+        attributes["URBAN"] = {"values": ["1", "2"], "missing_values": []}
         document["label"]["missing_values"] = ["999998", 999999]
 
     reference, rewritten = read_domain("census", CENSUS, "x"), read_domain("other", census(rewrite), "y")
@@ -76,6 +76,7 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "values": lambda d: d["attributes"]["URBAN"].update(values=[1, 2, 3]),
     "order of values": lambda d: d["attributes"]["URBAN"].update(values=[2, 1]),
     "missing": lambda d: d["attributes"]["URBAN"].update(missing="category"),
+    "missing numbers are a category": lambda d: d["attributes"]["AGE"].update(missing="category"),
     "groups": lambda d: d["attributes"]["URBAN"].update(groups={"1": [1, 3]}),
     "other groups": lambda d: d["attributes"]["URBAN"].update(groups={"1": [1, 4]}),
     "a range": lambda d: d["attributes"]["URBAN"].update(groups={"1": ["3-4"]}),

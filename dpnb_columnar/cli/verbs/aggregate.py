@@ -9,7 +9,7 @@ import typer
 
 from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import LogFormat, print_line, stage
+from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning, stage
 from dpnb_columnar.cli.output_checks import check_parquet, check_target, default_name
 from dpnb_columnar.counting.inputs import Engine, opened_input
 from dpnb_columnar.runtime.locks import output_lock
@@ -35,6 +35,10 @@ def command(
     engine: options.EngineName = Engine.LOCAL,
     master: options.Master = None,
     table: options.Table = None,
+    report: Annotated[
+        bool,
+        typer.Option("--report", help="Print how many rows count, and lack what; not for a log."),
+    ] = False,
     config: Config = None,
     log_format: batch.Log = LogFormat.TEXT,
 ) -> None:
@@ -49,6 +53,7 @@ def command(
       dpnb-columnar aggregate oregon.parquet --output oregon.statistics.parquet
       dpnb-columnar aggregate "county-*.parquet" --output state.statistics.parquet \\
           --checkpoint counted
+      dpnb-columnar aggregate census.parquet --report
       dpnb-columnar aggregate --engine spark --table lake.census.person \\
           --dataset census
     """
@@ -66,3 +71,7 @@ def command(
                 statistics = checked.count()
             save_statistics(statistics, target, overwrite=overwrite)
     print_line(f"wrote {target}: CONFIDENTIAL, exact counts", "written", output=str(target))
+    if report:
+        print_warning(CONFIDENTIAL)
+        print_line(f"{int(statistics.class_counts.sum())} rows count")
+        print_table(["attribute", "rows without it"], [list(lacked) for lacked in statistics.lacking().items()])

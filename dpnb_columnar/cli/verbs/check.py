@@ -30,9 +30,10 @@ def command(
 ) -> None:
     """CONFIDENTIAL: compare the rows with the declared domain.
 
-    For the curator. Counts rows that fit, rows that training would drop and
-    because of which column, values it would clamp, values that the domain does
-    not declare, and row groups; and says what to do about each. Ends with exit
+    For the curator. Counts rows that training would count, the rows among them
+    that lack an attribute, rows it would drop and because of which column, values
+    it would clamp, values that the domain does not declare, and row groups; and
+    says what to do about each. Ends with exit
     code 65 when something is amiss that a release must not tell: an attribute
     without any value, values of the label outside the declared classes, a class
     without rows, or no row that fits.
@@ -63,7 +64,7 @@ def command(
         _print_json(found, result, notes, amiss)
     else:
         print_line(f"domain {found.domain.name}, from {found.origin}")
-        print_line(f"{result.rows} rows in {len(files)} file(s), {result.fitting} fit the domain")
+        print_line(f"{result.rows} rows in {len(files)} file(s), {result.fitting} count, {result.complete} in full")
         _print_tables(found, result)
         for note in notes:
             print_line(f"note: {note}")
@@ -88,16 +89,16 @@ def _print_tables(found: FoundDomain, result: Diagnosis) -> None:
     groups = result.row_groups
     print_line(f"{len(groups)} row groups, the largest of {max(groups, default=0)} rows")
     print_line()
-    header = ["column", "missing", "outside the domain", "drops", "drops alone", "below the bounds", "above the bounds"]
+    header = ["column", "missing", "outside the domain", "counted without", "drops", "drops alone", "below", "above"]
     print_table(
         header,
         [
-            [part.name, part.missing, part.outside, part.dropped, part.only, part.below, part.above]
+            [part.name, part.missing, part.outside, part.lacking, part.dropped, part.only, part.below, part.above]
             for part in result.columns
         ],
     )
     print_line()
-    print_table(["class", "rows that fit"], list(zip(found.domain.classes, result.class_rows, strict=True)))
+    print_table(["class", "rows that count"], list(zip(found.domain.classes, result.class_rows, strict=True)))
     for undeclared in result.undeclared:
         print_line()
         more = ", the most frequent" if undeclared.more else ""

@@ -10,6 +10,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_table, print_warning, stage
+from dpnb_columnar.errors import excerpt
 
 
 def command(
@@ -20,8 +21,8 @@ def command(
     """CONFIDENTIAL: how well a model does on labelled rows.
 
     Accuracy, log loss, confusion and calibration: exact, without noise. They are
-    for the curator, not for release. Rows outside the domain are left out, as in
-    training.
+    for the curator, not for release. The rows are those that training counts, with
+    the attributes that they have.
 
     \b
     Examples:
@@ -42,6 +43,8 @@ def command(
         return
     classes = loaded.domain.classes
     print_line(f"rows      {evaluation.rows}")
+    for name, rows in evaluation.lacking.items():
+        print_line(f"          {rows} of them without {excerpt(name)}")
     print_line(f"accuracy  {evaluation.accuracy:.4f}  (largest class alone {evaluation.majority:.4f})")
     print_line(f"log loss  {evaluation.log_loss:.4f}")
     print_line()
