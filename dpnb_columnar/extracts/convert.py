@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dpnb_columnar.domain.attributes import UnlabelledDomain
 from dpnb_columnar.domain.metadata import domain_metadata
@@ -22,6 +21,7 @@ from dpnb_columnar.extracts.output_schema import check_alike, output_schema, und
 from dpnb_columnar.extracts.prefetch import prefetch
 from dpnb_columnar.extracts.selection import Selection, check_condition, keep_rows, select
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
+from dpnb_columnar.runtime.parquet_output import parquet_writer
 
 GROUP_ROWS = 2**19
 """Rows of a row group."""
@@ -164,7 +164,7 @@ def write_parquet(
     """
     with (
         atomic_output(output, overwrite=overwrite, confidential=True) as partial,
-        pq.ParquetWriter(partial, schema.with_metadata(dict(metadata)), version="2.6", compression="zstd") as writer,
+        parquet_writer(partial, schema.with_metadata(dict(metadata))) as writer,
     ):
         for group in groups:
             writer.write_table(group, row_group_size=group.num_rows)
