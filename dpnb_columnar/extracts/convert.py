@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from dpnb_columnar.domain.attributes import UnlabelledDomain
 from dpnb_columnar.domain.metadata import domain_metadata
-from dpnb_columnar.errors import ConfigurationError
+from dpnb_columnar.domain.names import check_dataset
+from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Codebook
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
@@ -51,19 +52,19 @@ class Conversion:
 
 
 def plan_conversion(
-    extracts: Sequence[Extract], output: Path, codebook: str | None, columns: str | None, where: str | None
+    extracts: Sequence[Extract], codebook: str | None, columns: str | None, where: str | None, name: str | None = None
 ) -> Conversion:
     """Find the codebooks, the columns and the domain; only headers of the extracts are read.
 
     Args:
         extracts: At least one.
-        output: Parquet file to be written; the domain gets its name.
         codebook: File or packaged layout that describes all extracts; if None, the codebook beside each.
         columns: Columns to write: names set apart by commas, or ``adult-like``; all if None.
         where: Condition on the rows to write; all if None.
+        name: Name of the data set; None for the one that the codebooks give it.
 
     Raises:
-        UsageError: If a column does not exist, or the condition cannot be parsed.
+        UsageError: If a column does not exist, the condition cannot be parsed, or the name cannot be one.
         MissingInputError: If a codebook is not there.
         ConfigurationError: If a codebook cannot be used.
         DataError: If the extracts are not alike.
@@ -79,12 +80,14 @@ def plan_conversion(
     check_alike(described, selection.read)
     unknown = undeclared_columns(described[0], selection.columns)
     declared = [name for name in selection.columns if name not in unknown]
-    domain, left_out = _domain(list(codebooks.values()), declared, output)
+    domain, left_out = _domain(list(codebooks.values()), declared, None if name is None else check_dataset(name))
+    if name is not None and domain is None:
+        raise UsageError(f"name {excerpt(name)}: names a domain, and no codebook declares one; leave it out")
     return Conversion(tuple(described), selection, domain, left_out, undeclared_columns(described[0], selection.read))
 
 
 def _domain(
-    codebooks: Sequence[Codebook], names: Sequence[str], output: Path
+    codebooks: Sequence[Codebook], names: Sequence[str], name: str | None
 ) -> tuple[UnlabelledDomain | None, tuple[LeftOut, ...]]:
     """Build the domain of some columns, on which all codebooks must agree.
 
@@ -100,7 +103,25 @@ def _domain(
                 f"{codebook.source}: declares other values than {codebooks[0].source} for the columns to write; give "
                 "one codebook for all extracts with --codebook, or ingest them apart"
             )
-    return replace(domain, name=output.stem) if domain.attributes else None, left_out
+    if not domain.attributes:
+        return None, left_out
+    return replace(domain, name=name or _dataset(codebooks)), left_out
+
+
+def _dataset(codebooks: Sequence[Codebook]) -> str:
+    """Name the data set by what its codebooks describe, never by the output: a copy must not get a budget of its own.
+
+    Raises:
+        UsageError: If the names of all codebooks cannot be the name of a data set.
+    """
+    name = "+".join(sorted({codebook.dataset for codebook in codebooks}))
+    try:
+        return check_dataset(name)
+    except UsageError:
+        raise UsageError(
+            f"{codebooks[0].source}: {excerpt(name)}, the name of its data set, cannot be that of an account; give one "
+            "with --name"
+        ) from None
 
 
 def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, progress: Progress | None = None) -> None:

@@ -52,6 +52,14 @@ def command(
             help='Rows to write, such as "AGE >= 16 AND STATEFIP = 41".', metavar="CONDITION", show_default="all"
         ),
     ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the data set, whose persons share one budget whatever their files are called.",
+            metavar="NAME",
+            show_default="that of the codebook's sample or extract",
+        ),
+    ] = None,
     overwrite: options.Overwrite = False,
     config: Config = None,
     log_format: batch.Log = LogFormat.TEXT,
@@ -81,7 +89,7 @@ def command(
     check_parquet(output)
     check_target(output, overwrite, [*extract, *([] if config is None else [config])])
     extracts = find_extracts(extract)
-    conversion = plan_conversion(extracts, output, codebook, columns, where)
+    conversion = plan_conversion(extracts, codebook, columns, where, name)
     size = bytes_on_disk(extracts)
     with output_lock(output), progress("reading", size * (2 if conversion.undeclared else 1)) as advance:
         convert(conversion, output, overwrite=overwrite, progress=advance)
