@@ -49,7 +49,7 @@ def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path) -> St
     for file in source.files:
         counted = _counted(ParquetSource((file,), source.types), domain, folder)
         try:
-            # Not by +, which refuses a part that is in both: copies of a file count here as they do in one run.
+            # Not by +, which refuses parts of equal counts: files of different people may have them, as in one run.
             total = assemble(domain, [*total.cells(), *counted.cells()], total.parts | counted.parts)
         except ValueError as error:
             raise DataError(f"{source.names}: {error}") from None

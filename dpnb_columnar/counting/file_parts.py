@@ -1,12 +1,14 @@
-"""Identify Parquet files by digests of their footers, so that statistics tell which files they have counted."""
+"""Identify Parquet files by digests of their footers: copies are refused, and statistics tell what they counted."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.runtime.confinement import confined
 
 MAGIC = b"PAR1"
 TRAILER = 8
@@ -20,11 +22,54 @@ def file_parts(files: Iterable[Path]) -> frozenset[str]:
         DataError: if a file is not a complete Parquet file.
         OSError: if a file cannot be read.
     """
+    return frozenset(_file_part(file) for file in files if _has_rows(file))
+
+
+def refuse_copies(files: Sequence[Path]) -> None:
+    """Refuse Parquet files of which one is a copy of another; footers are read, of files of equal size alone.
+
+    Args:
+        files: Complete Parquet files.
+
+    Raises:
+        DataError: if two files with rows have the same size and footer.
+        OSError: if a file cannot be read.
+    """
+    of_size: dict[int, list[Path]] = defaultdict(list)
+    for file in files:
+        of_size[file.stat().st_size].append(file)
+    of_part: dict[str, list[Path]] = defaultdict(list)
+    for file in (file for alike in of_size.values() if len(alike) > 1 for file in alike):
+        of_part[_file_part(file)].append(file)
+    for part, alike in of_part.items():
+        if len(alike) > 1 and _has_rows(alike[0]):  # which its footer says, as that of the others
+            refuse_equal_parts((str(file), part) for file in alike)
+
+
+def refuse_equal_parts(parts: Iterable[tuple[str, str]]) -> None:
+    """Refuse Parquet files with rows that have the same digest.
+
+    Args:
+        parts: The name of each file for messages, and its digest.
+
+    Raises:
+        DataError: if two digests are equal.
+    """
+    names: dict[str, str] = {}
+    for name, part in parts:
+        if part in names:
+            raise DataError(
+                f"{names[part]} and {name} are copies (of equal size and footer): their rows would count twice; drop "
+                "one, or, if they hold different people, write these into one file"
+            )
+        names[part] = name
+
+
+@confined()
+def _has_rows(file: Path) -> bool:
     import polars as pl
 
-    return frozenset(
-        _file_part(file) for file in files if pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
-    )
+    return bool(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
 
 
 def _file_part(file: Path) -> str:

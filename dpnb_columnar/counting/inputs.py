@@ -153,14 +153,19 @@ class LocalFiles:
         return find_domain(self.files, dataset, label)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the columns in the files' footers.
+        """Check the columns in the files' footers, and that no file is a copy of another.
 
         Raises:
-            DataError: if a file lacks a column, has one of the wrong type, or is damaged.
+            DataError: if a file lacks a column, has one of the wrong type, is damaged, or is a copy.
         """
+        from dpnb_columnar.counting.file_parts import refuse_copies
         from dpnb_columnar.rows.parquet import open_parquet
 
         source = open_parquet(self.files, domain)
+        try:
+            refuse_copies(source.files)
+        except OSError:
+            raise source.unreadable() from None
         if self.checkpoint is None:
             from dpnb_columnar.counting.engines.local import aggregate
 

@@ -134,11 +134,11 @@ def test_extracts_of_different_layout_or_domain(folder: Path, run: Run) -> None:
     assert "b.dat: YEAR is int32 by its codebook and int16 by that of a.dat; give one codebook" in ended.err
     write_extract(folder / "c.dat", replace(TOWNSPEOPLE, variables=(replace(SEX, start=0),)), ["1"])
     one = replace(SEX, start=0, codes=SEX.codes[:1])
-    write_extract(folder / "d.dat", replace(TOWNSPEOPLE, variables=(one,)), ["1"])
+    write_extract(folder / "d.dat", replace(TOWNSPEOPLE, variables=(one,)), ["2"])
     ended = run("ingest", "c.dat", "d.dat", "--output", "out.parquet", expected=78)
     assert "d.xml: declares other values than" in ended.err
     run("ingest", "c.dat", "d.dat", "--codebook", "c.xml", "--output", "out.parquet")
-    assert rows("out.parquet") == [{"SEX": 1}, {"SEX": 1}]
+    assert rows("out.parquet") == [{"SEX": 1}, {"SEX": 2}]
 
 
 @pytest.mark.parametrize("name", ["town.csv", "town.csv.gz"])

@@ -84,12 +84,13 @@ def command(
           --codebook PUMS_Data_Dictionary_2018.csv
     """
     from dpnb_columnar.extracts.convert import convert, plan_conversion
-    from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts
+    from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts, refuse_copies
 
     check_parquet(output)
     check_target(output, overwrite, [*extract, *([] if config is None else [config])])
     extracts = find_extracts(extract)
     conversion = plan_conversion(extracts, codebook, columns, where, name)
+    refuse_copies(extracts)
     size = bytes_on_disk(extracts)
     with output_lock(output), progress("reading", size * (2 if conversion.undeclared else 1)) as advance:
         convert(conversion, output, overwrite=overwrite, progress=advance)

@@ -13,6 +13,7 @@ from dpnb_columnar.counting.countable import OpenedRows
 from dpnb_columnar.counting.engines.spark import aggregate, open_files, open_table
 from dpnb_columnar.counting.engines.spark_files import SparkFile, is_address, read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
+from dpnb_columnar.counting.file_parts import refuse_equal_parts
 from dpnb_columnar.counting.find_domain import FoundDomain, find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
@@ -61,11 +62,12 @@ class SparkFiles:
         return find_domain([*opened], dataset, label, lambda name: opened[name].metadata)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the columns in the files' footers.
+        """Check the columns in the files' footers, and that no file is a copy of another.
 
         Raises:
-            DataError: if a file lacks a column, has one of the wrong type, or is damaged.
+            DataError: if a file lacks a column, has one of the wrong type, is damaged, or is a copy.
         """
+        refuse_equal_parts((file.name, file.part) for file in self._opened if file.part is not None)
         return OpenedRows(open_files(self.session.spark, self._opened, domain), domain, aggregate)
 
     @cached_property
