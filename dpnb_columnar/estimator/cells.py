@@ -43,6 +43,8 @@ def text_of(value: object) -> str | None:
     cell = cell_of(value)
     if isinstance(cell, bool):
         return "true" if cell else "false"
+    if isinstance(cell, float) and abs(cell) < 1:  # Python writes small ones with an exponent
+        return np.format_float_positional(cell, trim="-")
     return None if cell is None else str(cell)
 
 

@@ -115,6 +115,7 @@ def test_rows_are_predicted_one_by_one() -> None:
         (Fraction(14, 2), "7", 7),
         (0.5, "0.5", 0.5),
         (Decimal("0.50"), "0.5", 0.5),
+        (-1e-7, "-0.0000001", -1e-7),
         (True, "true", 1),
         (np.False_, "false", 0),
         ("7", "7", 7),
