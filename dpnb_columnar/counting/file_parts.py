@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.runtime.confinement import confined
+from dpnb_columnar.runtime.copies import find_copies
 
 MAGIC = b"PAR1"
 TRAILER = 8
 """Bytes at the end of a Parquet file: the length of its footer, and the magic."""
+
+BEGINNING = 2**20
+"""Bytes at the beginning of files that are compared where their footers are equal."""
 
 
 def file_parts(files: Iterable[Path]) -> frozenset[str]:
@@ -25,44 +28,39 @@ def file_parts(files: Iterable[Path]) -> frozenset[str]:
     return frozenset(_file_part(file) for file in files if _has_rows(file))
 
 
-def refuse_copies(files: Sequence[Path]) -> None:
-    """Refuse Parquet files of which one is a copy of another; footers are read, of files of equal size alone.
+def refuse_copies(files: Iterable[Path]) -> None:
+    """Refuse Parquet files of which one is a copy of another; only files of equal size are looked at.
+
+    Small files of different people may have equal footers, so the beginnings of such files are compared as well.
 
     Args:
         files: Complete Parquet files.
 
     Raises:
-        DataError: if two files with rows have the same size and footer.
+        DataError: if two files with rows have the same size, footer and beginning.
         OSError: if a file cannot be read.
     """
-    of_size: dict[int, list[Path]] = defaultdict(list)
-    for file in files:
-        of_size[file.stat().st_size].append(file)
-    of_part: dict[str, list[Path]] = defaultdict(list)
-    for file in (file for alike in of_size.values() if len(alike) > 1 for file in alike):
-        of_part[_file_part(file)].append(file)
-    for part, alike in of_part.items():
-        if len(alike) > 1 and _has_rows(alike[0]):  # which its footer says, as that of the others
-            refuse_equal_parts((str(file), part) for file in alike)
+    for first, second, *_ in find_copies(files, lambda file: file.stat().st_size, _file_part, beginning_of):
+        if _has_rows(first):  # as its footer says, and so that of the second
+            raise copies_error(first, second)
 
 
-def refuse_equal_parts(parts: Iterable[tuple[str, str]]) -> None:
-    """Refuse Parquet files with rows that have the same digest.
+def copies_error(first: object, second: object) -> DataError:
+    """Return the error to raise where one of two files is a copy of the other."""
+    return DataError(
+        f"{first} and {second} are copies (of equal size, footer and beginning): their rows would count twice; drop "
+        "one, or, if they hold different people, write these into one file"
+    )
 
-    Args:
-        parts: The name of each file for messages, and its digest.
+
+def beginning_of(file: Path) -> str:
+    """Return the digest of the beginning of a file, in which small files differ where their footers do not.
 
     Raises:
-        DataError: if two digests are equal.
+        OSError: if the file cannot be read.
     """
-    names: dict[str, str] = {}
-    for name, part in parts:
-        if part in names:
-            raise DataError(
-                f"{names[part]} and {name} are copies (of equal size and footer): their rows would count twice; drop "
-                "one, or, if they hold different people, write these into one file"
-            )
-        names[part] = name
+    with file.open("rb") as stream:
+        return digest_blocks("beginning", [stream.read(BEGINNING)])
 
 
 @confined()

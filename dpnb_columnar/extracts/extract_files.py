@@ -9,15 +9,16 @@ import io
 import os
 import zipfile
 import zlib
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
+from dpnb_columnar.runtime.copies import find_copies
 
 Progress = Callable[[int], None]
 """Called with the number of bytes just read from disk."""
@@ -134,21 +135,12 @@ def refuse_copies(extracts: Sequence[Extract]) -> None:
         MissingInputError: If a file cannot be read.
         DataError: If two extracts have the same content, or a file is damaged.
     """
-    for of_size in _alike(extracts, _content_size):
-        for begun in _alike(of_size, lambda extract: _content_digest(extract, BEGINNING)):
-            for first, second, *_ in _alike(begun, _content_digest):
-                raise DataError(
-                    f"{first} and {second} have the same content: each row belongs into the output once; drop one, or, "
-                    "if they hold different people, write these into one file"
-                )
-
-
-def _alike(extracts: Iterable[Extract], key: Callable[[Extract], Hashable]) -> Iterator[list[Extract]]:
-    """Group extracts by a key; only groups of two or more are returned."""
-    groups: dict[Hashable, list[Extract]] = defaultdict(list)
-    for extract in extracts:
-        groups[key(extract)].append(extract)
-    return (group for group in groups.values() if len(group) > 1)
+    beginning = partial(_content_digest, most=BEGINNING)
+    for first, second, *_ in find_copies(extracts, _content_size, beginning, _content_digest):
+        raise DataError(
+            f"{first} and {second} have the same content: each row belongs into the output once; drop one, or, if they "
+            "hold different people, write these into one file"
+        )
 
 
 def _content_size(extract: Extract) -> int:

@@ -14,7 +14,8 @@ from support.people import people, people_domain, spoil_rows, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.file_parts import refuse_copies
+from dpnb_columnar.counting.file_parts import file_parts, refuse_copies
+from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.errors import DataError
 
 ROWS = ["AGE,SEX", *(f"{age},{age % 2}" for age in range(200))]
@@ -45,7 +46,7 @@ def shards(folder: Path) -> Path:
 )
 def test_copies_are_refused_at_every_door(arguments: tuple[str, ...], shards: Path, folder: Path, run: Run) -> None:
     told = run(*arguments, expected=65).err
-    assert "shards/a.parquet and shards/copy.parquet are copies (of equal size and footer)" in told
+    assert "shards/a.parquet and shards/copy.parquet are copies (of equal size, footer and beginning)" in told
     assert "drop one, or, if they hold different people, write these into one file" in told
     assert list(folder.iterdir()) == [shards]
 
@@ -79,6 +80,16 @@ def test_files_of_equal_size_are_no_copies(tmp_path: Path) -> None:
         write_people(file, people(1).with_columns(age=pl.lit(int(file.stem))))
     assert files[0].stat().st_size == files[1].stat().st_size
     assert dpnb.aggregate(files).class_counts.sum() == 2
+
+
+def test_files_of_equal_footers_are_no_copies(tmp_path: Path) -> None:
+    """Small files of different people may have the same lengths and extremes."""
+    frame = people(3)
+    files = [tmp_path / "first.parquet", tmp_path / "second.parquet"]
+    for file, rows in zip(files, (frame, frame.reverse()), strict=True):
+        rows.write_parquet(file, compression="uncompressed", metadata=domain_metadata(people_domain()))
+    assert len(file_parts(files)) == 1
+    assert dpnb.aggregate(files).class_counts.sum() == 6
 
 
 def test_files_without_rows_are_no_copies(tmp_path: Path) -> None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.counting.countable import OpenedRows
 from dpnb_columnar.counting.engines.spark import aggregate, open_files, open_table
-from dpnb_columnar.counting.engines.spark_files import SparkFile, is_address, read_footers
+from dpnb_columnar.counting.engines.spark_files import SparkFile, is_address, read_beginning, read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
-from dpnb_columnar.counting.file_parts import refuse_equal_parts
+from dpnb_columnar.counting.file_parts import copies_error
 from dpnb_columnar.counting.find_domain import FoundDomain, find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.parquet import resolve_files
+from dpnb_columnar.runtime.copies import find_copies
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,11 @@ class SparkFiles:
         Raises:
             DataError: if a file lacks a column, has one of the wrong type, is damaged, or is a copy.
         """
-        refuse_equal_parts((file.name, file.part) for file in self._opened if file.part is not None)
-        return OpenedRows(open_files(self.session.spark, self._opened, domain), domain, aggregate)
+        session = self.session.spark
+        with_rows = [file for file in self._opened if file.part is not None]
+        for first, second, *_ in find_copies(with_rows, lambda file: file.part, partial(read_beginning, session)):
+            raise copies_error(first.name, second.name)
+        return OpenedRows(open_files(session, self._opened, domain), domain, aggregate)
 
     @cached_property
     def _opened(self) -> tuple[SparkFile, ...]:

@@ -82,7 +82,7 @@ def test_copies_are_refused_by_paths_and_addresses(session: Any, people_file: Pa
     copy.write_bytes(spoil_rows(people_file).read_bytes())
     for name in (str(copy), copy.absolute().as_uri()):
         told = run("train", people_file, name, *SPARK, "--dry-run", expected=65).err
-        assert "copy.parquet are copies (of equal size and footer)" in told
+        assert "copy.parquet are copies (of equal size, footer and beginning)" in told
 
 
 def test_settings_from_a_file_and_from_the_environment(
