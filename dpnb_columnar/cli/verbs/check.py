@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -25,6 +24,7 @@ USEFUL = 10
 def command(
     data: options.Data,
     dataset: options.Dataset = None,
+    catalogue: options.Catalogue = None,
     label: options.Label = None,
     epsilon: options.OptionalEpsilon = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
@@ -44,6 +44,7 @@ def command(
       dpnb-columnar check census.parquet
       dpnb-columnar check census.parquet --label "INCWAGE > 1500" --json
     """
+    from dpnb_columnar.cli.domain_commands import edit_command
     from dpnb_columnar.cli.remedies import advice, faults
     from dpnb_columnar.counting.diagnostics import diagnose
     from dpnb_columnar.counting.file_parts import refuse_copies
@@ -52,7 +53,7 @@ def command(
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
     files = resolve_files(data)
-    found = find_domain(files, dataset, label)
+    found = find_domain(files, dataset, label, catalogue=catalogue)
     typed = options.effective_epsilon(found, epsilon)
     least_rows = _least_rows(found, typed)
     source = open_parquet(files, found.domain)
@@ -60,8 +61,7 @@ def command(
     with stage("checking"):
         result = diagnose(source, found.domain)
         repeats = count_repeats(source, result.rows)
-    named = "" if dataset is None else f" --dataset {shlex.quote(dataset)}"
-    edit = f"dpnb-columnar domain edit {shlex.quote(str(files[0]))}{named} --output datasets.toml"
+    edit = edit_command(files[0], found.domain.name, dataset, catalogue)
     notes = list(advice(result, found.domain, edit, least_rows))
     amiss = list(faults(result, found.domain, edit))
     print_warning(CONFIDENTIAL)

@@ -18,6 +18,7 @@ LARGEST_CLASS = 10**12
 def command(
     data: options.Data,
     dataset: options.Dataset = None,
+    catalogue: options.Catalogue = None,
     label: options.Label = None,
     epsilon: options.OptionalEpsilon = None,
     delta: options.Delta = "0",
@@ -73,7 +74,7 @@ def command(
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
     files = resolve_files(data)
-    found = find_domain(files, dataset, label)
+    found = find_domain(files, dataset, label, catalogue=catalogue)
     if no_advice and declared_rows is not None and not is_rule(delta):
         raise UsageError("declared rows: nothing depends on them with --no-advice; leave one of the two out")
     known = options.declared_row_count(found, declared_rows)

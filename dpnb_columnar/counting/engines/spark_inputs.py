@@ -57,10 +57,10 @@ class SparkFiles:
             return [str(file.local or file.address) for file in self._opened]
         return [str(file.resolve()) for file in self.files]
 
-    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> FoundDomain:
         """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
         opened = {} if dataset else {file.name: file for file in self._opened}
-        return find_domain([*opened], dataset, label, lambda name: opened[name].metadata)
+        return find_domain([*opened], dataset, label, lambda name: opened[name].metadata, catalogue)
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the columns in the files' footers, and that no file is a copy of another.
@@ -92,7 +92,7 @@ class SparkTable:
         """The table, and the cluster where one is named."""
         return [f"table {self.table}" + (f" of {self.session.master}" if self.session.master else "")]
 
-    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> FoundDomain:
         """Take the domain of a catalogue entry, since a table carries none.
 
         Raises:
@@ -100,7 +100,7 @@ class SparkTable:
         """
         if dataset is None:
             raise UsageError(f"table {self.table}: carries no domain; name an entry of datasets.toml with --dataset")
-        return find_domain([], dataset, label)
+        return find_domain([], dataset, label, catalogue=catalogue)
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the table's columns.
