@@ -29,11 +29,13 @@ def cell_of(value: object) -> Cell:
             return bool(value)
         case str():
             return _encodable(value)
+        case int() | float():
+            return _number(value)
         case np.timedelta64() | datetime():  # one is an integer to numpy, the other a date to Python
             return None
         case date():
             return value.isoformat()
-        case int() | float() | np.integer() | np.floating() | Decimal() | Fraction():
+        case np.integer() | np.floating() | Decimal() | Fraction():
             return _number(value)
     return None
 
