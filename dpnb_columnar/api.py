@@ -33,6 +33,7 @@ def aggregate(
     *,
     domain: Declaration | None = None,
     dataset: str | None = None,
+    catalogue: str | PathLike[str] | None = None,
     label: str | None = None,
     engine: str = Engine.LOCAL,
 ) -> Statistics:
@@ -43,6 +44,8 @@ def aggregate(
             same rows would, in the domain named by ``domain`` or ``dataset``.
         domain: Domain to count in; None for the one the files carry, or a catalogue holds for them.
         dataset: Catalogue entry to take the domain from.
+        catalogue: The one catalogue to look for the entry in, which goes before a domain that the files carry; None for
+            ``datasets.toml`` in the working directory, then the packaged one.
         label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain; None
             for what the domain declares.
         engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
@@ -51,7 +54,7 @@ def aggregate(
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
     with _opened(data, engine) as rows:
-        return rows.check(_declared(rows, domain, dataset, label)).count()
+        return rows.check(_declared(rows, domain, dataset, catalogue, label)).count()
 
 
 def release(
@@ -97,6 +100,7 @@ def train(
     rows: int | None = None,
     domain: Declaration | None = None,
     dataset: str | None = None,
+    catalogue: str | PathLike[str] | None = None,
     label: str | None = None,
     mechanism: str = "smooth",
     noise: str | None = None,
@@ -117,6 +121,8 @@ def train(
         rows: The declared number of rows, the n of such a rule.
         domain: Domain to count in; None for the one that the files carry, or that a catalogue declares for them.
         dataset: Catalogue entry to take the domain from.
+        catalogue: The one catalogue to look for the entry in, which goes before a domain that the files carry; None for
+            ``datasets.toml`` in the working directory, then the packaged one.
         label: What to predict: a condition, or a categorical column of the domain; None for the declared label.
         mechanism: Name of the mechanism, as for ``release``.
         noise: Noise family for smooth sensitivity; None for the mechanism's default.
@@ -135,7 +141,7 @@ def train(
     """
     budget = budget_of(epsilon, delta, neighbours, rows)
     with _opened(data, engine) as opened:
-        planned = plan(_declared(opened, domain, dataset, label), budget, mechanism, noise)
+        planned = plan(_declared(opened, domain, dataset, catalogue, label), budget, mechanism, noise)
         return training.train(planned, opened, _payment(planned, opened.names, ledger, account, run_id))
 
 
@@ -191,15 +197,24 @@ def _opened(data: Data, engine: str) -> Iterator[Input]:
         yield rows
 
 
-def _declared(rows: Input, domain: Declaration | None, dataset: str | None, label: str | None) -> Domain:
+def _declared(
+    rows: Input,
+    domain: Declaration | None,
+    dataset: str | None,
+    catalogue: str | PathLike[str] | None,
+    label: str | None,
+) -> Domain:
     """Return the domain given, or find the domain of the rows.
 
     Raises:
         UsageError: if two domains are named.
     """
-    if domain is not None and dataset is not None:
-        raise UsageError("domain and dataset both name a domain; give one of them")
-    return rows.find_domain(dataset, label).domain if domain is None else _checked(domain, label)
+    if domain is None:
+        return rows.find_domain(dataset, label, None if catalogue is None else Path(catalogue)).domain
+    if dataset is not None or catalogue is not None:
+        other = "catalogue" if dataset is None else "dataset"
+        raise UsageError(f"domain and {other} both name a domain; give one of them")
+    return _checked(domain, label)
 
 
 def _checked(domain: Declaration, label: str | None) -> Domain:

@@ -56,8 +56,11 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     What ``fit`` does say is about column names, types and dimensions, and whether X and y are equally long; with
     ``classes="public"``, also which labels there are.
 
-    Every column keeps its type; one of type ``object`` is read by the text of its values. Columns without names are
-    called x0, x1, ...
+    The columns of an array or a frame keep their type, which counts as public. A list, and a column of type ``object``
+    or of one of pandas' own types, has none: each of its values is read by itself, so that no other row changes how it
+    counts. A number matches by its value (1 is 1.0), a text by its text, True and False are "true" and "false" (in a
+    numeric column 1 and 0), None and NaN are missing, and so is anything else. Columns without names are called x0, x1,
+    and so on.
 
     Args:
         epsilon: Privacy budget of one fit: a number, a Fraction, or text such as "1/3". 0.1 is one tenth, exactly.
@@ -77,7 +80,8 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes:
         classes_: Shape (classes,), sorted: the labels, as declared, or as they stand in y. With ``domain``, the names
-            of its classes, or numbers where y holds numbers.
+            of its classes, or numbers where the type of y is one of numbers; or where y has no type and they all are
+            numbers.
         n_features_in_: Number of columns.
         feature_names_in_: Their names, if they are text.
         model_: The released ``dpnb_columnar.model.model.Model``; save it, show it, score files with it.
@@ -197,7 +201,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not (self.bounds is None and self.categories is None and self.classes is None):
                 raise ValueError("domain: leave bounds, categories and classes out, or leave domain out")
             domain = labelled_by_y(self.domain)
-            return domain, labels_of(domain, series_of(labels, "y"))
+            return domain, labels_of(domain, labels)
         if isinstance(self.classes, str) and self.classes == PUBLIC:
             classes = np.array(distinct(labels))
         elif isinstance(self.classes, Sequence | np.ndarray) and not isinstance(self.classes, str):
@@ -235,6 +239,8 @@ def _one_dimensional(y: Any) -> Any:
     Raises:
         ValueError: if the labels are not one column.
     """
+    if isinstance(y, list | tuple):  # a label in a list of its own is that label
+        y = [label[0] if isinstance(label, list | tuple) and len(label) == 1 else label for label in y]
     labels = plain(y)
     if isinstance(labels, pl.Series):
         return labels

@@ -65,6 +65,14 @@ Dataset = Annotated[
         show_default="the entry that claims the data's name",
     ),
 ]
+Catalogue = Annotated[
+    Path | None,
+    typer.Option(
+        help="The one catalogue to look for the entry in, a TOML file; it goes before a domain that the data carry.",
+        metavar="FILE",
+        show_default="datasets.toml in the working directory, then the packaged one",
+    ),
+]
 Label = Annotated[
     str | None,
     typer.Option(

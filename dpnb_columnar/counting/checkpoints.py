@@ -1,10 +1,10 @@
 """Count file by file with checkpoints, so that a run that was killed continues where it stopped. CONFIDENTIAL.
 
 A checkpoint is a statistics file of one Parquet file, private to its owner, in a folder that is private as well. Its
-name is a digest of the domain, the version of statistics, the Parquet file's own digest, and the time when that file
-was last written, since its digest alone does not change with a value that is changed in place. Its parts are the
-Parquet file's digest and the digest of the checkpoint's own counts; so a checkpoint that is damaged, or was renamed, is
-detected, and its file counted anew.
+name is a digest of the domain, the version of statistics, the Parquet file's own digest, that of its beginning, since
+small files may have equal footers, and the time when it was last written, since neither changes with a value that is
+changed in place further on. Its parts are the Parquet file's digest and the digest of the checkpoint's own counts; so a
+checkpoint that is damaged, or was renamed, is detected, and its file counted anew.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpnb_columnar.counting.engines.local import aggregate
-from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.file_parts import beginning_of, file_parts
 from dpnb_columnar.counting.statistics import Statistics, assemble, cells_part
 from dpnb_columnar.counting.statistics_files import VERSION, load_statistics, save_statistics
 from dpnb_columnar.domain import Domain, digest
@@ -49,7 +49,7 @@ def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path) -> St
     for file in source.files:
         counted = _counted(ParquetSource((file,), source.types), domain, folder)
         try:
-            # Not by +, which refuses a part that is in both: copies of a file count here as they do in one run.
+            # Not by +, which refuses parts of equal counts: files of different people may have them, as in one run.
             total = assemble(domain, [*total.cells(), *counted.cells()], total.parts | counted.parts)
         except ValueError as error:
             raise DataError(f"{source.names}: {error}") from None
@@ -72,18 +72,19 @@ def _counted(source: ParquetSource, domain: Domain, folder: Path) -> Statistics:
     return counted
 
 
-def _identity(source: ParquetSource) -> tuple[frozenset[str], int]:
-    """Return a file's digest, empty for one without rows, and the time of its last writing in nanoseconds."""
+def _identity(source: ParquetSource) -> tuple[frozenset[str], str]:
+    """Return a file's digest, empty for one without rows, and the digest of its beginning with its time."""
     import polars as pl
 
     try:
-        return file_parts(source.files), source.files[0].stat().st_mtime_ns
+        (file,) = source.files
+        return file_parts([file]), f"{beginning_of(file)}\n{file.stat().st_mtime_ns}"
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise source.unreadable() from None
 
 
-def _name(domain: Domain, part: frozenset[str], written: int) -> str:
-    text = "\n".join([digest(domain), str(VERSION), *sorted(part), str(written)])
+def _name(domain: Domain, part: frozenset[str], written: str) -> str:
+    text = "\n".join([digest(domain), str(VERSION), *sorted(part), written])
     return f"{hashlib.sha256(text.encode()).hexdigest()}.statistics.parquet"
 
 

@@ -1,4 +1,4 @@
-"""Identify Parquet files by digests of their footers, so that statistics tell which files they have counted."""
+"""Identify Parquet files by digests of their footers: copies are refused, and statistics tell what they counted."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.runtime.confinement import confined
+from dpnb_columnar.runtime.copies import find_copies
 
 MAGIC = b"PAR1"
 TRAILER = 8
 """Bytes at the end of a Parquet file: the length of its footer, and the magic."""
+
+BEGINNING = 2**20
+"""Bytes at the beginning of files that are compared where their footers are equal."""
 
 
 def file_parts(files: Iterable[Path]) -> frozenset[str]:
@@ -20,11 +25,49 @@ def file_parts(files: Iterable[Path]) -> frozenset[str]:
         DataError: if a file is not a complete Parquet file.
         OSError: if a file cannot be read.
     """
+    return frozenset(_file_part(file) for file in files if _has_rows(file))
+
+
+def refuse_copies(files: Iterable[Path]) -> None:
+    """Refuse Parquet files of which one is a copy of another; only files of equal size are looked at.
+
+    Small files of different people may have equal footers, so the beginnings of such files are compared as well.
+
+    Args:
+        files: Complete Parquet files.
+
+    Raises:
+        DataError: if two files with rows have the same size, footer and beginning.
+        OSError: if a file cannot be read.
+    """
+    for first, second, *_ in find_copies(files, lambda file: file.stat().st_size, _file_part, beginning_of):
+        if _has_rows(first):  # as its footer says, and so that of the second
+            raise copies_error(first, second)
+
+
+def copies_error(first: object, second: object) -> DataError:
+    """Return the error to raise where one of two files is a copy of the other."""
+    return DataError(
+        f"{first} and {second} are copies (of equal size, footer and beginning): their rows would count twice; drop "
+        "one, or, if they hold different people, write these into one file"
+    )
+
+
+def beginning_of(file: Path) -> str:
+    """Return the digest of the beginning of a file, in which small files differ where their footers do not.
+
+    Raises:
+        OSError: if the file cannot be read.
+    """
+    with file.open("rb") as stream:
+        return digest_blocks("beginning", [stream.read(BEGINNING)])
+
+
+@confined()
+def _has_rows(file: Path) -> bool:
     import polars as pl
 
-    return frozenset(
-        _file_part(file) for file in files if pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
-    )
+    return bool(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
 
 
 def _file_part(file: Path) -> str:

@@ -9,9 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.domain import Declaration, Domain, digest, labelled
-from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, Entry, entry_declaring, entry_for, entry_named
+from dpnb_columnar.domain.catalogue import (
+    CATALOGUE_NAME,
+    Entry,
+    entries,
+    entry_declaring,
+    entry_for,
+    entry_named,
+)
 from dpnb_columnar.domain.labelling import no_label, provisional
 from dpnb_columnar.domain.metadata import domain_from_metadata
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.rows.parquet import read_metadata
 
@@ -63,6 +71,7 @@ def find_domain(
     dataset: str | None = None,
     label: str | None = None,
     metadata: Callable[[Any], dict[str, str]] = read_metadata,
+    catalogue: Path | None = None,
 ) -> FoundDomain:
     """Find the domain of Parquet files, with its label.
 
@@ -71,6 +80,7 @@ def find_domain(
         dataset: Catalogue entry to use, whatever the files carry.
         label: Label to predict, as ``domain.labelling`` reads it; None for the declared label.
         metadata: Function that reads the key-value metadata of one of the files.
+        catalogue: The one catalogue to look in, whatever the files carry; None for the usual ones.
 
     Raises:
         UsageError: if no entry has the given name, or the label does not fit the declared columns.
@@ -79,7 +89,7 @@ def find_domain(
         MissingInputError: if a file cannot be opened.
         DataError: if a file is damaged.
     """
-    declared = find_declaration(files, dataset, metadata)
+    declared = find_declaration(files, dataset, metadata, catalogue)
     if label is not None:
         return FoundDomain(labelled(declared.declaration, label), declared.origin, declared.entry)
     if not isinstance(declared.declaration, Domain):
@@ -88,7 +98,10 @@ def find_domain(
 
 
 def find_domain_to_plan(
-    files: Sequence[Path | str], dataset: str | None = None, label: str | None = None
+    files: Sequence[Path | str],
+    dataset: str | None = None,
+    label: str | None = None,
+    catalogue: Path | None = None,
 ) -> FoundDomain:
     """Find the domain of Parquet files; where no label is declared and none is given, with one that stands in for it.
 
@@ -96,6 +109,7 @@ def find_domain_to_plan(
         files: At least one file; footers are read, rows are not.
         dataset: Catalogue entry to use, whatever the files carry.
         label: Label to predict; None for the declared label, or for one that stands in for it.
+        catalogue: Catalogue to look in; None for the usual places.
 
     Raises:
         UsageError: as ``find_domain``.
@@ -104,16 +118,17 @@ def find_domain_to_plan(
         DataError: if a file is damaged.
     """
     if label is None:
-        declared = find_declaration(files, dataset)
+        declared = find_declaration(files, dataset, catalogue=catalogue)
         if not isinstance(declared.declaration, Domain):
             return FoundDomain(provisional(declared.declaration), declared.origin, declared.entry, label_chosen=False)
-    return find_domain(files, dataset, label)
+    return find_domain(files, dataset, label, catalogue=catalogue)
 
 
 def find_declaration(
     files: Sequence[Path | str],
     dataset: str | None = None,
     metadata: Callable[[Any], dict[str, str]] = read_metadata,
+    catalogue: Path | None = None,
 ) -> FoundDeclaration:
     """Find the declaration of Parquet files, with a label or without.
 
@@ -121,6 +136,7 @@ def find_declaration(
         files: Files, of which the footers are read; none are needed with ``dataset``.
         dataset: Catalogue entry to use, whatever the files carry.
         metadata: Function that reads the key-value metadata of one of the files.
+        catalogue: The one catalogue to look in, whatever the files carry; None for the usual ones.
 
     Raises:
         UsageError: if no entry has the given name.
@@ -129,8 +145,10 @@ def find_declaration(
         DataError: if a file is damaged.
     """
     if dataset is not None:
-        entry = entry_named(dataset)
+        entry = entry_named(dataset, catalogue)
         return FoundDeclaration(entry.declared, str(entry), entry)
+    if catalogue is not None:
+        return _claiming(files, catalogue)
     carried = [domain_from_metadata(metadata(file), str(file)) for file in files]
     domains = {digest(domain): domain for domain in carried if domain is not None}
     if len(domains) == 1 and None not in carried:
@@ -145,5 +163,21 @@ def find_declaration(
         raise ConfigurationError(
             f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; "
             f"name an entry with --dataset, or declare one in {CATALOGUE_NAME} in the working directory"
+        )
+    return FoundDeclaration(claimed.declared, str(claimed), claimed)
+
+
+def _claiming(files: Sequence[Path | str], catalogue: Path) -> FoundDeclaration:
+    """Return what the entry of a catalogue declares that claims the files.
+
+    Raises:
+        ConfigurationError: if no entry claims them. To use what they carry would pass over the catalogue unseen.
+    """
+    claimed = entry_for(list(map(Path, files)), catalogue)
+    if claimed is None:
+        known = named([entry.name for entry in entries(catalogue)]) or "none"
+        raise ConfigurationError(
+            f"{catalogue}: no entry of it claims {named(list(map(str, files)))}; name one with --dataset (its entries: "
+            f"{known}), or leave --catalogue out"
         )
     return FoundDeclaration(claimed.declared, str(claimed), claimed)

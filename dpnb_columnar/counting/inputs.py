@@ -44,7 +44,7 @@ class Input(Rows, Protocol):
     def names(self) -> Sequence[str]:
         """Names of the rows in a ledger."""
 
-    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> FoundDomain:
         """Find the domain of the rows; see ``counting.find_domain``."""
 
 
@@ -56,7 +56,7 @@ class FrameInput:
     files: Sequence[Path] = ()
     names: Sequence[str] = ()
 
-    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> FoundDomain:
         """Take the domain of a catalogue entry, since a frame carries none.
 
         Raises:
@@ -66,7 +66,7 @@ class FrameInput:
 
         if dataset is None:
             raise UsageError("a frame carries no domain; give domain=, such as dpnb_columnar.domain.read_domain makes")
-        return find_domain((), dataset, label)
+        return find_domain((), dataset, label, catalogue=catalogue)
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the frame's columns. No row is looked at.
@@ -146,21 +146,26 @@ class LocalFiles:
         """Absolute paths of the files."""
         return [str(file.resolve()) for file in self.files]
 
-    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> FoundDomain:
         """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
         from dpnb_columnar.counting.find_domain import find_domain
 
-        return find_domain(self.files, dataset, label)
+        return find_domain(self.files, dataset, label, catalogue=catalogue)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the columns in the files' footers.
+        """Check the columns in the files' footers, and that no file is a copy of another.
 
         Raises:
-            DataError: if a file lacks a column, has one of the wrong type, or is damaged.
+            DataError: if a file lacks a column, has one of the wrong type, is damaged, or is a copy.
         """
+        from dpnb_columnar.counting.file_parts import refuse_copies
         from dpnb_columnar.rows.parquet import open_parquet
 
         source = open_parquet(self.files, domain)
+        try:
+            refuse_copies(source.files)
+        except OSError:
+            raise source.unreadable() from None
         if self.checkpoint is None:
             from dpnb_columnar.counting.engines.local import aggregate
 

@@ -19,6 +19,7 @@ from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, excerpt
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.parquet_output import parquet_writer
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,7 +46,6 @@ def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = Fal
         OutputError: if the file exists, or cannot be written.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     cells = statistics.cells()
     names = [cell.attribute for cell in cells for _ in range(len(cell.counts))]
@@ -57,8 +57,11 @@ def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = Fal
     digests = {"parts": sorted(statistics.parts), "summands": sorted(statistics.summands)}
     header = {"version": VERSION, "notice": NOTICE, **digests}
     metadata = {STATISTICS_KEY: json.dumps(header), **domain_metadata(statistics.domain)}
-    with atomic_output(path, overwrite=overwrite, confidential=True) as partial:
-        pq.write_table(table.replace_schema_metadata(metadata), partial, compression="zstd")
+    with (
+        atomic_output(path, overwrite=overwrite, confidential=True) as partial,
+        parquet_writer(partial, _schema().with_metadata(metadata)) as writer,
+    ):
+        writer.write_table(table)
 
 
 @confined()

@@ -191,44 +191,55 @@ def _read_once(path: Path, _modified: int, _size: int) -> tuple[Entry, ...]:
     return read_catalogue(path)
 
 
-def catalogues(folder: Path | None = None) -> list[Path]:
-    """List the catalogue files in search order: the folder's (by default the working directory's), the packaged one."""
-    local = (folder or Path.cwd()) / CATALOGUE_NAME
+def catalogues() -> list[Path]:
+    """List the catalogue files in search order: the working directory's, the packaged one."""
+    local = Path.cwd() / CATALOGUE_NAME
     packaged = resource(CATALOGUE_NAME)
     return [path for path in dict.fromkeys([local, packaged]) if path.is_file()]
 
 
-def entries(folder: Path | None = None) -> list[Entry]:
-    """Read every entry of every catalogue; one in the working directory hides a packaged one of the same name."""
+def entries(catalogue: Path | None = None) -> list[Entry]:
+    """Read every entry of every catalogue; one in the working directory hides a packaged one of the same name.
+
+    Args:
+        catalogue: The one file to read instead.
+
+    Raises:
+        MissingInputError: If a file cannot be read.
+        ConfigurationError: If a file is not TOML, or an entry is not a table.
+    """
+    if catalogue is not None:
+        return list(read_catalogue(catalogue))
     by_name: dict[str, Entry] = {}
     packaged = resource(CATALOGUE_NAME)
-    for path in catalogues(folder):
+    for path in catalogues():
         for entry in packaged_entries() if path == packaged else read_catalogue(path):
             by_name.setdefault(entry.name, entry)
     return list(by_name.values())
 
 
-def entry_named(name: str) -> Entry:
-    """Return the entry of a name.
+def entry_named(name: str, catalogue: Path | None = None) -> Entry:
+    """Return the entry of a name, of one catalogue or of any.
 
     Raises:
         UsageError: If there is none; the message suggests a name, or lists the known ones.
     """
-    known = {entry.name: entry for entry in entries()}
+    known = {entry.name: entry for entry in entries(catalogue)}
     if name in known:
         return known[name]
     hint = did_you_mean(name, known, f"known names: {named(known)}")
-    raise UsageError(f"no data set named {excerpt(name)}; {hint}")
+    place = "" if catalogue is None else f"{catalogue}: "
+    raise UsageError(f"{place}no data set named {excerpt(name)}; {hint}")
 
 
-def entry_declaring(domain: Declaration) -> Entry | None:
+def entry_declaring(domain: Declaration, catalogue: Path | None = None) -> Entry | None:
     """Return the entry of a domain's name if it declares this domain, and epsilon or rows beside it; else None."""
-    entry = next((entry for entry in entries() if entry.name == domain.name), None)
+    entry = next((entry for entry in entries(catalogue) if entry.name == domain.name), None)
     if entry is None or (entry.epsilon is None and entry.rows is None):
         return None
     return entry if entry.declared == domain else None
 
 
-def entry_for(paths: Sequence[Path]) -> Entry | None:
+def entry_for(paths: Sequence[Path], catalogue: Path | None = None) -> Entry | None:
     """Return the first entry to which all of some files belong by their names, or None."""
-    return next((entry for entry in entries() if all(entry.claims(path) for path in paths)), None)
+    return next((entry for entry in entries(catalogue) if all(entry.claims(path) for path in paths)), None)

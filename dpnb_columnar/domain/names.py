@@ -9,10 +9,13 @@ import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
 
-from dpnb_columnar.errors import excerpt
+from dpnb_columnar.errors import UsageError, excerpt
 
 LONGEST_NAME = 256
-"""Characters of the name of a column or a data set."""
+"""Characters of the name of a column or of an entry."""
+
+LONGEST_ACCOUNT = 200
+"""Characters of the name of a data set that a ledger can charge."""
 
 UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
 """Unicode categories: control characters, surrogates, line and paragraph separators."""
@@ -45,6 +48,20 @@ def named(names: Collection[str]) -> str:
     """Format the first names of a file, without quotes and on one line."""
     first = ", ".join(_name(name) for name in islice(names, MOST_NAMED))
     return f"{first} and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else first
+
+
+def check_dataset(name: str) -> str:
+    """Return the name of a data set, checked.
+
+    Raises:
+        UsageError: if the name is not 1 to 200 printable characters without blanks around them.
+    """
+    if not 1 <= len(name) <= LONGEST_ACCOUNT or not name.isprintable() or name != name.strip():
+        raise UsageError(
+            f"data set {excerpt(name)}: give it a name of 1 to {LONGEST_ACCOUNT} printable characters, without blanks "
+            "around it"
+        )
+    return name
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:

@@ -1,14 +1,15 @@
 """Columns of known types from array-likes, and the labels of y. No error text holds a value or a number of rows.
 
-scikit-learn's own ``check_array`` would quote both, and raise errors that depend on single rows.
+scikit-learn's own ``check_array`` would quote both, and raise errors that depend on single rows. So would a type that
+numpy chooses for a list: one row's None or word would change how the numbers of all other rows are read.
 """
 
 from __future__ import annotations
 
-import math
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.names import listed
+from dpnb_columnar.estimator.cells import cell_of, text_of
 from dpnb_columnar.rows.column_kinds import Kind, kind_of, value_keys
 from dpnb_columnar.rows.frames import to_polars
 
@@ -40,7 +42,7 @@ def table_of(X: Any) -> Any:
         if twice := [str(name) for name, times in Counter(X.columns).items() if times > 1]:
             raise ValueError(f"X: expected unique column names; drop all but one of those named {listed(twice)}")
     else:
-        table = array_of(X, "X")
+        table = _rows_of(X) if _is_sequence(X) else array_of(X, "X")
         if table.ndim != 2:
             raise ValueError(
                 f"Expected 2D array, got {table.ndim}D array instead. Reshape your data: array.reshape(-1, 1) if it is "
@@ -52,23 +54,42 @@ def table_of(X: Any) -> Any:
 
 
 def array_of(values: Any, name: str) -> np.ndarray[Any, Any]:
-    """Return lists and arrays as an array; values of different types stay what they are.
+    """Return values as an array: arrays of their own type, a sequence as its elements, of type ``object``.
 
     Raises:
         TypeError: if the values are sparse.
-        ValueError: if rows are not equally long, or numbers are complex.
+        ValueError: if they do not convert to an array, or numbers are complex.
     """
     if hasattr(values, "toarray"):
         raise TypeError(f"{name}: sparse data was passed, but dense data is required; use {name}.toarray()")
+    if _is_sequence(values):
+        return np.fromiter(values, dtype=object, count=len(values))
     try:
         array = np.asarray(values)
-        if array.dtype.kind in "US" and isinstance(values, Sequence):  # of numbers beside text, numpy makes text
-            array = np.asarray(values, dtype=object)
     except ValueError:
         raise ValueError(f"{name}: not an array; are all rows equally long?") from None
     if array.dtype.kind == "c":
         raise ValueError(f"{name}: Complex data not supported")
     return array
+
+
+def _rows_of(rows: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """Return a sequence of rows as an array of type ``object``, of one dimension where an element is no row.
+
+    Raises:
+        ValueError: if rows are not equally long.
+    """
+    if not rows or not all(_is_sequence(row) or getattr(row, "ndim", 0) for row in rows):
+        return array_of(rows, "X")
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("X: not an array; are all rows equally long?")
+    shape = len(rows), len(rows[0])
+    return np.fromiter(chain.from_iterable(rows), dtype=object, count=shape[0] * shape[1]).reshape(shape)
+
+
+def _is_sequence(values: object) -> bool:
+    """Test for a list, tuple or the like, whose elements are of no declared type."""
+    return isinstance(values, Sequence) and not isinstance(values, str | bytes)
 
 
 def frame_of(table: Any, names: Sequence[str], domain: Domain, *others: pl.Series) -> pl.DataFrame:
@@ -90,7 +111,7 @@ def frame_of(table: Any, names: Sequence[str], domain: Domain, *others: pl.Serie
 
 
 def series_of(values: Any, name: str, *, numeric: bool = False) -> pl.Series:
-    """Return one column: of its own type; of type ``object``, as text or as numbers read from that text.
+    """Return one column: of its own type; of type ``object``, each value read by itself, as a number or as text.
 
     Args:
         values: A column of a frame, or an array of one dimension.
@@ -103,29 +124,25 @@ def series_of(values: Any, name: str, *, numeric: bool = False) -> pl.Series:
     kind = values.dtype.kind
     if kind != "O":  # in this machine's byte order, and no wider than Polars knows
         return pl.Series(name, values.astype(np.float64 if kind == "f" else values.dtype.newbyteorder("="), copy=False))
-    written = pl.Series(name, [text_of(value) for value in values], dtype=pl.String)
-    return written.replace({"true": "1", "false": "0"}).cast(pl.Float64, strict=False) if numeric else written
+    if not numeric:
+        return pl.Series(name, map(text_of, values), dtype=pl.String)
+    cells = list(map(cell_of, values))
+    numbers = [None if cell is None or isinstance(cell, str) else float(cell) for cell in cells]
+    texts = pl.Series(name, [cell if isinstance(cell, str) else None for cell in cells], dtype=pl.String)
+    return pl.Series(name, numbers, dtype=pl.Float64).fill_null(texts.cast(pl.Float64, strict=False))
 
 
 def plain(values: Any) -> Any:
-    """Return a column as a Polars series or an array; missing values of a pandas column of pandas' types are None."""
+    """Return a column as a Polars series or an array, of type ``object`` where pandas' type is none of numpy's."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return pl.Series(values)
     if _is_pandas(values, "Series"):
-        typed = isinstance(values.dtype, np.dtype) and values.dtype.kind != "O"
-        return values.to_numpy() if typed else values.to_numpy(dtype=object, na_value=None)
+        return values.to_numpy() if isinstance(values.dtype, np.dtype) else values.to_numpy(dtype=object)
     return values
 
 
-def text_of(value: object) -> str | None:
-    """Write a value as declarations do: 7 for 7.0, ``true`` for True; None if it is missing."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return None
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(int(value) if isinstance(value, float) and value.is_integer() else value)
+def _untyped(values: pl.Series | NDArray[Any]) -> bool:
+    return not isinstance(values, pl.Series) and values.dtype == object
 
 
 def _columns(table: Any) -> Iterator[Any]:
@@ -145,6 +162,9 @@ def _is_pandas(data: object, name: str) -> bool:
 NUMBERED = (Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.BOOLEAN)
 """Kinds of columns whose labels are numbers."""
 
+UNTYPED = (Kind.INTEGER, Kind.BOOLEAN)
+"""Kinds that the classes of labels without a type may be of, if they are not text."""
+
 
 def distinct(labels: pl.Series | NDArray[Any]) -> list[Any]:
     """List the labels that occur, sorted, without those that are missing. For public labels only.
@@ -152,11 +172,14 @@ def distinct(labels: pl.Series | NDArray[Any]) -> list[Any]:
     Raises:
         ValueError: if there are fewer than two, or if they are no labels.
     """
-    values = labels.to_list() if isinstance(labels, pl.Series) else labels.tolist()
-    try:
-        occurring = sorted({value for value in values if text_of(value) is not None})
-    except TypeError:
-        raise ValueError("Unknown label type: labels in y are of several types; make them text") from None
+    if isinstance(labels, pl.Series):
+        values = labels.to_list()
+    else:
+        values = list(map(cell_of, labels)) if _untyped(labels) else labels.tolist()
+    present = [value for value in values if text_of(value) is not None]
+    if len({type(label) if isinstance(label, bool | str) else object for label in present}) > 1:
+        raise ValueError("Unknown label type: labels in y are of several types; make them text")
+    occurring = sorted(set(present))
     if any(isinstance(label, float) and not label.is_integer() for label in occurring):
         raise ValueError("Unknown label type: continuous. Labels are text or whole numbers")
     if len(occurring) < 2:
@@ -164,9 +187,12 @@ def distinct(labels: pl.Series | NDArray[Any]) -> list[Any]:
     return occurring
 
 
-def labels_of(domain: Domain, labels: pl.Series) -> NDArray[Any]:
-    """Name the classes of a domain as y does: by numbers where y holds numbers and every class is one."""
-    kind = kind_of(labels.dtype)
-    if kind in NUMBERED and len(numbers := value_keys(domain.classes, kind)) == len(domain.classes):
-        return np.array(list(numbers))
+def labels_of(domain: Domain, labels: pl.Series | NDArray[Any]) -> NDArray[Any]:
+    """Name the classes of a domain as y does: by numbers where y holds numbers and every class is one.
+
+    Of labels without a type, whose values say nothing here, the classes alone decide.
+    """
+    for kind in UNTYPED if _untyped(labels) else [kind_of(series_of(labels, "y").dtype)]:
+        if kind in NUMBERED and len(numbers := value_keys(domain.classes, kind)) == len(domain.classes):
+            return np.array(list(numbers))
     return np.array(domain.classes)

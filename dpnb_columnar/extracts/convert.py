@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from dpnb_columnar.domain.attributes import UnlabelledDomain
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.declaration import Declaration
 from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Codebook
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
@@ -25,6 +25,7 @@ from dpnb_columnar.extracts.output_schema import check_alike, output_schema, und
 from dpnb_columnar.extracts.prefetch import prefetch
 from dpnb_columnar.extracts.selection import Selection, check_condition, keep_rows, select
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
+from dpnb_columnar.runtime.parquet_output import parquet_writer
 
 GROUP_ROWS = 2**19
 """Rows of a row group."""
@@ -57,27 +58,29 @@ class Conversion:
 
 def plan_conversion(
     extracts: Sequence[Extract],
-    output: Path,
     codebook: str | None,
     columns: str | None,
     where: str | None,
+    name: str | None = None,
     *,
     dataset: str | None = None,
+    catalogue: Path | None = None,
     types: Path | None = None,
 ) -> Conversion:
     """Find the codebooks, the columns and the domain; only headers of the extracts are read.
 
     Args:
         extracts: At least one.
-        output: Parquet file to be written; the domain gets its name.
         codebook: File or packaged layout that describes all extracts; if None, the codebook beside each.
         columns: Columns to write: names set apart by commas, or ``adult-like``; all if None.
         where: Condition on the rows to write; all if None.
+        name: Name of the data set; None for the one that the codebooks give it.
         dataset: Entry of a catalogue, the domain of extracts without a codebook; it sets the types of its columns.
+        catalogue: Catalogue to look for the entry in; None for the usual places.
         types: File with the types of columns that no codebook declares.
 
     Raises:
-        UsageError: If a column or an entry does not exist, or the condition cannot be parsed.
+        UsageError: If a column or an entry does not exist, the condition cannot be parsed, or the name cannot be one.
         MissingInputError: If a codebook or the file of types is not there.
         ConfigurationError: If a codebook cannot be used.
         DataError: If the extracts are not alike.
@@ -94,12 +97,14 @@ def plan_conversion(
     unknown = undeclared_columns(described[0], selection.columns)
     declared = [name for name in selection.columns if name not in unknown]
     domain: Declaration | None
-    domain, left_out = _domain(list(codebooks.values()), declared, output)
+    domain, left_out = _domain(list(codebooks.values()), declared, None if name is None else check_dataset(name))
+    if name is not None and domain is None:
+        raise UsageError(f"name {excerpt(name)}: names a domain, and no codebook declares one; leave it out")
     given: dict[str, pa.DataType] = {}
     if dataset is not None:
         if codebooks:
             raise UsageError(f"--dataset {excerpt(dataset)}: the extracts get the domain of their codebook; drop it")
-        domain = entry_named(dataset).declared
+        domain = entry_named(dataset, catalogue).declared
         given = types_of(domain)
         check_types(given, selection.columns, selection.columns, f"--dataset {excerpt(dataset)}")
     if types is not None:
@@ -111,7 +116,7 @@ def plan_conversion(
 
 
 def _domain(
-    codebooks: Sequence[Codebook], names: Sequence[str], output: Path
+    codebooks: Sequence[Codebook], names: Sequence[str], name: str | None
 ) -> tuple[UnlabelledDomain | None, tuple[LeftOut, ...]]:
     """Build the domain of some columns, on which all codebooks must agree.
 
@@ -127,7 +132,25 @@ def _domain(
                 f"{codebook.source}: declares other values than {codebooks[0].source} for the columns to write; give "
                 "one codebook for all extracts with --codebook, or ingest them apart"
             )
-    return replace(domain, name=output.stem) if domain.attributes else None, left_out
+    if not domain.attributes:
+        return None, left_out
+    return replace(domain, name=name or _dataset(codebooks)), left_out
+
+
+def _dataset(codebooks: Sequence[Codebook]) -> str:
+    """Name the data set by what its codebooks describe, never by the output: a copy must not get a budget of its own.
+
+    Raises:
+        UsageError: If the names of all codebooks cannot be the name of a data set.
+    """
+    name = "+".join(sorted({codebook.dataset for codebook in codebooks}))
+    try:
+        return check_dataset(name)
+    except UsageError:
+        raise UsageError(
+            f"{codebooks[0].source}: {excerpt(name)}, the name of its data set, cannot be that of an account; give one "
+            "with --name"
+        ) from None
 
 
 def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, progress: Progress | None = None) -> None:
@@ -190,7 +213,7 @@ def write_parquet(
     """
     with (
         atomic_output(output, overwrite=overwrite, confidential=True) as partial,
-        pq.ParquetWriter(partial, schema.with_metadata(dict(metadata)), version="2.6", compression="zstd") as writer,
+        parquet_writer(partial, schema.with_metadata(dict(metadata))) as writer,
     ):
         for group in groups:
             writer.write_table(group, row_group_size=group.num_rows)

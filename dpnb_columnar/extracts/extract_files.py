@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import fnmatch
 import gzip
+import hashlib
 import io
+import os
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
+from dpnb_columnar.runtime.copies import find_copies
 
 Progress = Callable[[int], None]
 """Called with the number of bytes just read from disk."""
@@ -23,6 +27,8 @@ ACS_PERSONS = "psam_p*.csv"
 """Names of the persons' files in an archive of the Census Bureau."""
 
 GZIP_MAGIC = b"\x1f\x8b"
+GZIP_TRAILER = 4
+"""Bytes at the end of a gzip file that state the size of its content, modulo 2^32."""
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """Accepted compression methods: none of them allocates memory of a size that the archive names."""
 
@@ -31,6 +37,9 @@ MOST_MEMBERS = 10_000
 
 BUFFER = 2**20
 """Bytes read from disk at a time."""
+
+BEGINNING = 2**16
+"""Bytes by which extracts of one size are told apart before they are compared to the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +123,49 @@ def _person_files(path: Path) -> list[str]:
     if not members:
         raise DataError(f"{path}: holds no {ACS_PERSONS}; give an ACS archive of persons, such as csv_pvt.zip")
     return members
+
+
+def refuse_copies(extracts: Sequence[Extract]) -> None:
+    """Refuse extracts of which one has the content of another: plain, compressed or in an archive.
+
+    Only extracts of equal size and beginning are read to the end. What a gzip file of several members holds has no size
+    that could be known at once; it is compared by the size of its last member.
+
+    Raises:
+        MissingInputError: If a file cannot be read.
+        DataError: If two extracts have the same content, or a file is damaged.
+    """
+    beginning = partial(_content_digest, most=BEGINNING)
+    for first, second, *_ in find_copies(extracts, _content_size, beginning, _content_digest):
+        raise DataError(
+            f"{first} and {second} have the same content: each row belongs into the output once; drop one, or, if they "
+            "hold different people, write these into one file"
+        )
+
+
+def _content_size(extract: Extract) -> int:
+    """Return the size of an extract's content in bytes, modulo 2^32, as a compressed file states it."""
+    with _file_errors(extract.path), extract.path.open("rb") as stream:
+        if extract.member is not None:
+            with zipfile.ZipFile(stream) as archive:
+                return archive.getinfo(extract.member).file_size % 2**32
+        packed = stream.read(2) == GZIP_MAGIC
+        size = stream.seek(0, os.SEEK_END)
+        if not packed or size < GZIP_TRAILER:
+            return size % 2**32
+        stream.seek(-GZIP_TRAILER, os.SEEK_END)
+        return int.from_bytes(stream.read(), "little")
+
+
+def _content_digest(extract: Extract, most: int | None = None) -> bytes:
+    """Return the digest of an extract's content, or of its beginning of so many bytes."""
+    with opened(extract) as stream:
+        if most is not None:
+            return hashlib.sha256(stream.read(most)).digest()
+        digest = hashlib.sha256()
+        while block := stream.read(BUFFER):
+            digest.update(block)
+        return digest.digest()
 
 
 def bytes_on_disk(extracts: Sequence[Extract]) -> int:

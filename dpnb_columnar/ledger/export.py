@@ -20,6 +20,7 @@ from dpnb_columnar.ledger.ledger import Ledger
 from dpnb_columnar.ledger.records import Account, Entry
 from dpnb_columnar.ledger.refusals import amount_shown
 from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.parquet_output import parquet_writer
 
 FIELDS = (
     *("number", "time", "run", "dataset", "epsilon", "delta", "rho", "neighbours", "mechanism", "noise"),
@@ -80,10 +81,9 @@ def _write_json(rows: Iterator[Row], output: Path) -> None:
 
 def _write_parquet(rows: Iterator[Row], output: Path) -> None:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     schema = pa.schema([(name, pa.int64() if name == "number" else pa.string()) for name in FIELDS])
-    with pq.ParquetWriter(output, schema, compression="zstd") as writer:
+    with parquet_writer(output, schema) as writer:
         while group := list(islice(rows, AT_ONCE)):
             writer.write_table(pa.Table.from_pylist(group, schema))
 

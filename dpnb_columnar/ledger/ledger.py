@@ -11,10 +11,11 @@ from typing import Self
 
 from dpnb_columnar.budget import Approximate, Neighbours, Spent, admits
 from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger import codec, refusals, storage
 from dpnb_columnar.ledger.entries import Entries
-from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, check_dataset, check_run, sha256
+from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, check_run, sha256
 from dpnb_columnar.ledger.verification import Verified, verify
 
 MOST_NAMES = 1000
@@ -238,6 +239,8 @@ class Ledger:
         """
         if not all(numbers(charge.cost).values()):
             raise ValueError("a charge must be above 0")
+        if self._entries.one("account", dataset=charge.dataset) is None:
+            raise refusals.no_account(self.path, charge.dataset, self._datasets(MOST_NAMES))
         account = self.account(charge.dataset)
         if charge.neighbours is not account.neighbours:
             raise refusals.other_relation(self.path, account, charge)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -97,7 +98,7 @@ class Payment:
 
         Raises:
             BudgetError: if another run has spent meanwhile what this one needs.
-            DataError: if the account is bound to other files than these.
+            DataError: if the account is bound to other files than these, or another account to one of these.
             BusyError: if another attempt of this run does not come to an end.
         """
         with self._alone(), Ledger(self.ledger) as ledger:
@@ -107,6 +108,12 @@ class Payment:
                     f"{self.ledger}: data set {self.charge.dataset} is bound to other files than these; "
                     "name the files it was opened for, or open an account for these"
                 )
+            for other in ledger.accounts():
+                if other.dataset != self.charge.dataset and other.parts and not other.parts.isdisjoint(parts):
+                    raise DataError(
+                        f"{self.ledger}: data set {self.charge.dataset}: account {other.dataset} is bound to one of "
+                        f"these files, whatever it is called; charge that one: --account {shlex.quote(other.dataset)}"
+                    )
             yield ChargedRun(ledger, ledger.spend(self.charge))
 
     @contextmanager

@@ -169,24 +169,11 @@ def linked(previous: str, entry: Entry) -> Entry:
     return entry._replace(digest=link(previous, entry))
 
 
-# Names of data sets and of runs.
+# Names of runs.
 
 
 LONGEST_NAME = 200
 """Characters."""
-
-
-def check_dataset(name: str) -> str:
-    """Return the name of a data set, checked.
-
-    Raises:
-        UsageError: if the name is not 1 to 200 printable characters without blanks around them.
-    """
-    if not 1 <= len(name) <= LONGEST_NAME or not name.isprintable() or name != name.strip():
-        raise UsageError(
-            f"data set {excerpt(name)}: give it a name of 1 to {LONGEST_NAME} printable characters, no blanks around it"
-        )
-    return name
 
 
 def check_run(run: str) -> str:

@@ -12,12 +12,17 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.budget import Approximate, PrivacyCost, Remaining, Spent
+from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError
 from dpnb_columnar.ledger.records import Account, Charge, canonical
 
 LONGEST_SHOWN = 20
 """Characters of an amount in a message; longer ones are rounded to nine digits."""
+
+
+MOST_OFFERED = 5
+"""Accounts that the error for an unknown one names."""
 
 
 def amount_shown(amount: Fraction) -> str:
@@ -83,12 +88,29 @@ def other_relation(path: Path, account: Account, charge: Charge) -> Configuratio
 
 
 def unknown_dataset(path: Path, name: str, known: Sequence[str]) -> ConfigurationError:
-    """Make the error for a data set without an account, naming the nearest."""
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {close[0]}? " if close else f"it knows {', '.join(known[:10])}. " if known else ""
+    """Make the error for a look at a data set without an account, naming the nearest."""
+    hint = did_you_mean(name, known, f"its accounts: {named(known)}" if known else "it has no account yet")
+    return ConfigurationError(f"{path}: the ledger has no account for data set {name}; {hint}")
+
+
+def no_account(path: Path, name: str, known: Sequence[str]) -> ConfigurationError:
+    """Make the error for a release from a data set without an account.
+
+    The accounts that are there come first: a new account for persons who have one would give them a second budget.
+    """
+    opening = f"dpnb-columnar ledger init {shlex.quote(str(path))} --dataset {shlex.quote(name)} --epsilon NUMBER"
+    if not known:
+        return ConfigurationError(f"{path}: the ledger has no account for data set {name}; open one: {opening}")
+    close = difflib.get_close_matches(name, known, n=MOST_OFFERED)
+    offered = dict.fromkeys([*close, *known[: MOST_OFFERED - len(close)]])
+    options = " or ".join(f"--account {shlex.quote(each)}" for each in offered)
+    more = (
+        f" (all {len(known)}: dpnb-columnar ledger show {shlex.quote(str(path))})" if len(known) > len(offered) else ""
+    )
     return ConfigurationError(
-        f"{path}: the ledger has no account for data set {name}; {hint}Open one: "
-        f"dpnb-columnar ledger init {shlex.quote(str(path))} --dataset {shlex.quote(name)} --epsilon NUMBER"
+        f"{path}: the ledger has no account for data set {name}; if these persons are accounted for already, under "
+        f"whatever name, charge {options}{more}. A new account claims that none of them is in "
+        f"any other account: {opening}"
     )
 
 

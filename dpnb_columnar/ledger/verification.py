@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from dpnb_columnar.budget import admits
+from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.ledger import codec
 from dpnb_columnar.ledger.entries import Entries
-from dpnb_columnar.ledger.records import COLUMNS, ORIGIN, Account, Entry, Kind, check_dataset, check_run, link, sha256
+from dpnb_columnar.ledger.records import COLUMNS, ORIGIN, Account, Entry, Kind, check_run, link, sha256
 
 _HEAD = frozenset({"number", "kind", "time", "version", "digest"})
 FIELDS = {

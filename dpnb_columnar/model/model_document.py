@@ -132,6 +132,7 @@ class Leaf:
         values: List of the parameters made of them.
         position: Index in both lists.
         whole: Whether the drawn number is a count.
+        statistic: Name of the statistic that was drawn; a deviation is made of a variance, say.
     """
 
     attribute: str | None
@@ -142,6 +143,7 @@ class Leaf:
     values: list[Any]
     position: int
     whole: bool
+    statistic: str = "count"
 
 
 def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
@@ -158,9 +160,10 @@ def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
                 yield Leaf(name, klass, part, "presence", released, values, index, True)
         for position, klass in enumerate(classes):
             if body["kind"] == "normal":
-                yield Leaf(name, klass, None, "mean", body["released_mean"], body["mean"], position, False)
-                (spread,) = (body[spread] for spread in SPREADS if spread in body)
-                yield Leaf(name, klass, None, "deviation", spread, body["deviation"], position, False)
+                yield Leaf(name, klass, None, "mean", body["released_mean"], body["mean"], position, False, "mean")
+                (spread,) = (field for field in SPREADS if field in body)
+                released, statistic = body[spread], SPREADS[spread]
+                yield Leaf(name, klass, None, "deviation", released, body["deviation"], position, False, statistic)
                 continue
             released, values = body["released"][position], body["probability"][position]
             for index, cell in enumerate(cells):

@@ -14,6 +14,7 @@ from dpnb_columnar.model.document_reader import read_document
 from dpnb_columnar.model.model_document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.parquet_output import parquet_writer
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -114,7 +115,6 @@ def _parsed(content: bytes) -> Any:
 
 def _write_parquet(document: Mapping[str, Any], path: Path) -> None:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     rows = list(leaves(document))
     columns = {
@@ -127,7 +127,8 @@ def _write_parquet(document: Mapping[str, Any], path: Path) -> None:
     }
     blank = json.dumps(_without_numbers(document), ensure_ascii=False)
     table = pa.table(columns).replace_schema_metadata({MODEL_KEY: blank})
-    pq.write_table(table, path, compression="zstd")
+    with parquet_writer(path, table.schema) as writer:
+        writer.write_table(table)
 
 
 def _without_numbers(document: Mapping[str, Any]) -> Mapping[str, Any]:

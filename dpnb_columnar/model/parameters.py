@@ -17,7 +17,7 @@ LARGEST_COUNT = 2**53
 SPREADS = {
     "released_variance": "variance",
     "released_deviation": "standard deviation",
-    "released_square": "mean of squares, of distances from the lower end of its scale",
+    "released_square": "mean of squares",
 }
 """Fields of ``Normal`` that may hold the released spread, each with the statistic it is; every ``Normal`` has one."""
 

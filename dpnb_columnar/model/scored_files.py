@@ -16,6 +16,7 @@ from dpnb_columnar.rows.database_query import read_query
 from dpnb_columnar.rows.parquet import read_metadata
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.parquet_output import parquet_writer
 
 COMPRESSION = 1
 """Level of zstd. Probabilities hardly repeat: the default level takes twice the time, for 7 % fewer bytes."""
@@ -103,8 +104,6 @@ def write_result_scores(
         MissingInputError, DataError, UnavailableError: if the query cannot be run, or its columns do not fit the model.
         OutputError: if the output exists, or cannot be written.
     """
-    import pyarrow.parquet as pq
-
     rows = skipped = 0
     with read_query(database, query) as result:
         try:
@@ -114,7 +113,7 @@ def write_result_scores(
         schema = empty.to_arrow().schema
         with (
             atomic_output(output, overwrite=overwrite) as partial,
-            pq.ParquetWriter(partial, schema, compression="zstd") as writer,
+            parquet_writer(partial, schema) as writer,
         ):
             for part in result.parts:
                 scored = score(model, part.lazy(), keep).collect()

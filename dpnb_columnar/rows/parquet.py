@@ -18,6 +18,7 @@ from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.rows.column_kinds import Kind, common_type, kinds_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.parquet_output import parquet_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -155,7 +156,7 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
         carrying = schema.with_metadata({**(schema.metadata or {}), **domain_metadata(domain)})
         with (
             atomic_output(output, overwrite=overwrite, confidential=True) as partial,
-            pq.ParquetWriter(partial, carrying, version="2.6", compression="zstd") as writer,
+            parquet_writer(partial, carrying) as writer,
         ):
             for group in range(file.num_row_groups):
                 try:

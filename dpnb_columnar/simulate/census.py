@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.parquet_output import parquet_writer
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,16 +77,13 @@ def simulate_census(
         UsageError: If ``rows`` or ``seed`` is out of range.
         OutputError: If the output exists, or cannot be written.
     """
-    import pyarrow.parquet as pq
-
     if rows < 1:
         raise UsageError(f"--rows {rows}: a file needs rows; give 1 or more, such as --rows 100000")
     if seed < 0:
         raise UsageError(f"--seed {seed}: give a whole number from 0 on, such as --seed 1940")
     with (
         atomic_output(output, overwrite=overwrite) as partial,
-        # Every setting is fixed, so that equal rows give equal bytes.
-        pq.ParquetWriter(partial, _schema(_declared_domain()), version="2.6", compression="zstd") as writer,
+        parquet_writer(partial, _schema(_declared_domain())) as writer,
     ):
         for block in _blocks(rows, seed):
             writer.write_batch(block, row_group_size=BLOCK_ROWS)

@@ -176,6 +176,18 @@ def test_an_account_bound_to_files_pays_for_no_others(people_file: Path, run: Ru
     run("train", people_file, "--ledger", LEDGER)
 
 
+def test_a_copy_under_another_name_is_paid_by_the_account_bound_to_it(people_file: Path, run: Run) -> None:
+    with Ledger.create(LEDGER) as opened:
+        limit = Approximate(Fraction(1), Fraction(0))
+        opened.open_account("people", limit, Neighbours.ADD_REMOVE, file_parts([people_file]))
+        opened.open_account("others", limit, Neighbours.ADD_REMOVE)
+    people_file.rename("others.parquet")
+    told = run("train", "others.parquet", "--account", "others", "--ledger", LEDGER, expected=65).err
+    assert "account people is bound to one of these files, whatever it is called; charge that one: --account" in told
+    with Ledger(LEDGER) as opened:
+        assert not list(opened.releases())
+
+
 @pytest.mark.parametrize(
     ("options", "code", "told"),
     [

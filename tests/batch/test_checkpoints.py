@@ -238,6 +238,18 @@ def test_a_file_that_changed_is_counted_anew(source: ParquetSource, tmp_path: Pa
     assert_same(found, local.aggregate(source, PEOPLE))
 
 
+def test_files_of_equal_footers_and_times_have_their_own_checkpoints(tmp_path: Path) -> None:
+    """As small files may have that were unpacked from an archive."""
+    frame = people(3)
+    files = [tmp_path / "first.parquet", tmp_path / "second.parquet"]
+    for file, income in zip(files, (["low", "low", "high"], ["low", "high", "high"]), strict=True):
+        frame.with_columns(income=pl.Series(income)).write_parquet(file, compression="uncompressed")
+        os.utime(file, ns=(0, 10**18))
+    assert len(file_parts(files)) == 1
+    source = open_parquet(files, PEOPLE)
+    assert_same(aggregate_by_file(source, PEOPLE, tmp_path / "kept"), local.aggregate(source, PEOPLE))
+
+
 def test_a_file_that_changes_while_it_is_counted_is_refused(
     source: ParquetSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

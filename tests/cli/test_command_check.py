@@ -10,7 +10,7 @@ import pytest
 from support.people import PEOPLE, people, write_people
 from support.running import Run
 
-from dpnb_columnar.counting import diagnostics
+from dpnb_columnar.counting import diagnostics, repeated_rows
 
 
 def rows_of(text: str) -> dict[str, list[str]]:
@@ -117,6 +117,7 @@ def test_the_report_as_json(people_file: Path, run: Run) -> None:
     assert [column["name"] for column in report["columns"]] == ["(label)", "age", "hours", "sex"]
     assert report["notes"] == report["faults"] == report["undeclared"] == []
     assert report["row_groups"] == [1000]
+    assert report["repeated"] == {"rows": 1000 - people(1000).n_unique(), "exact": True}
 
 
 def test_rows_that_one_attribute_alone_drops(folder: Path, run: Run) -> None:
@@ -181,3 +182,18 @@ def test_remedies_can_be_pasted_whatever_a_column_is_called(folder: Path, run: R
     ended = run("check", "people.parquet")
     assert "--drop 'age; rm -rf x'" in ended.out
     assert "--bounds 'age; rm -rf x=LOWER:UPPER'" in ended.out
+
+
+@pytest.mark.parametrize("most", [100, 2**23])
+def test_rows_that_repeat_are_counted_within_bounded_memory(
+    most: int, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the files' types are, and where a value is missing as well; of very many rows the share is right."""
+    monkeypatch.setattr(repeated_rows, "MOST_ROWS", most)
+    sex, income = ["f", None] * 50 + ["m"], ["low"] * 51 + ["high"] * 50
+    rows = pl.DataFrame({"age": [None, *range(100)], "hours": 40, "sex": sex, "income": income})
+    write_people(folder / "people.parquet", rows.with_columns(pl.col("age").cast(pl.Int16)))
+    write_people(folder / "again.parquet", rows.sample(fraction=1, shuffle=True, seed=1))
+    told = run("check", ".").out
+    assert ("\n101 rows repeat" if most > 100 else "\nabout 101 rows repeat") in told
+    assert "0 rows repeat another one in all columns of the domain" in run("check", "people.parquet").out

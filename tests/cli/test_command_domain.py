@@ -34,7 +34,7 @@ def carried(path: str | Path) -> Declaration:
 def edited(run: Run, *options: str) -> dict[str, Any]:
     """The attributes after some options, as an entry declares them."""
     run("domain", "edit", FILE, "--output", "edited.toml", "--overwrite", *options)
-    ((_, table),) = tomllib.loads(Path("edited.toml").read_text(), parse_float=Decimal).items()
+    *_, table = tomllib.loads(Path("edited.toml").read_text(), parse_float=Decimal).values()
     attributes: dict[str, Any] = table["attributes"]
     return attributes
 
@@ -108,7 +108,7 @@ def test_attributes_name_and_label(people_file: Path, run: Run) -> None:
     assert list(edited(run, "--drop", "sex", "--drop", "hours")) == ["age"]
     options = ["--label", "hours > 35", "--name", "people by hours"]
     assert list(edited(run, *options)) == ["age", "sex", "income"]
-    (entry,) = read_catalogue(Path("edited.toml"))
+    _, entry = read_catalogue(Path("edited.toml"))
     assert (entry.name, entry.domain.classes) == ("people by hours", ("<=35", ">35"))
 
 
@@ -206,8 +206,8 @@ def test_faults_of_the_domain_are_told_together(people_file: Path, run: Run) -> 
         (64, "has no attribute of this name; did you mean hours?", ["--drop", "hour"]),
         (64, "has none of them", ["--attributes", "adult-like"]),
         (64, "--values sex: goes with no --bounds of the column", ["--values", "sex=1,2", "--bounds", "sex=0:2"]),
-        (64, "--name: is empty", ["--name", ""]),
-        (64, "--name: is empty", ["--name", " "]),
+        (64, "give it a name of 1 to 200", ["--name", ""]),
+        (64, "give it a name of 1 to 200", ["--name", " "]),
         (64, "declares no column 'wage'", ["--label", "wage > 3"]),
         (66, "map.csv: cannot be read", ["--merge", "sex=map.csv"]),
         (73, "is an input as well", ["--output", FILE, "--overwrite"]),

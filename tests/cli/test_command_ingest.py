@@ -38,7 +38,7 @@ def test_fixed_width_with_the_codebook_beside_it(folder: Path, run: Run, name: s
     write_extract(folder / name, TOWNSPEOPLE, PEOPLE)
     ended = run("ingest", name, "--output", "out.parquet")
     first, *_, last = ended.out.splitlines()
-    assert first == "wrote out.parquet: 5 columns, domain out"
+    assert first == "wrote out.parquet: 5 columns, domain town"
     assert last == 'train: dpnb-columnar train out.parquet --label "..."'
     assert ended.err == ""
     assert rows("out.parquet") == list(ROWS)
@@ -46,6 +46,41 @@ def test_fixed_width_with_the_codebook_beside_it(folder: Path, run: Run, name: s
     assert domain is not None
     assert {"SEX", "AGE"} <= set(domain.columns)
     assert stat.S_IMODE(Path("out.parquet").stat().st_mode) == 0o600
+
+
+def test_the_name_of_the_output_opens_no_second_budget(folder: Path, run: Run) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    run("ledger", "init", "town.ledger", "--dataset", "town", "--epsilon", "1")
+    for output in ("town.parquet", "renamed.parquet"):
+        run("ingest", "town.dat", "--output", output)
+        run("train", output, "--label", "SEX", "--epsilon", "0.5", "--ledger", "town.ledger")
+    Path("renamed.parquet").rename("again.parquet")
+    again = ("train", "again.parquet", "--label", "SEX", "--epsilon", "0.5", "--ledger", "town.ledger")
+    assert "data set town: limit epsilon 1, spent 1" in run(*again, expected=77).err
+
+
+def test_a_name_of_ones_own_claims_other_persons(folder: Path, run: Run) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    run("ledger", "init", "town.ledger", "--dataset", "town", "--epsilon", "1")
+    ended = run("ingest", "town.dat", "--name", "village", "--output", "town.parquet")
+    assert "wrote town.parquet: 5 columns, domain village" in ended.out
+    train = ("train", "town.parquet", "--label", "SEX", "--epsilon", "0.5", "--ledger", "town.ledger")
+    refused = run(*train, expected=78).err
+    known, new = refused.split(". A new account claims that none of them is in any other account: ")
+    assert known.endswith("if these persons are accounted for already, under whatever name, charge --account town")
+    assert new == "dpnb-columnar ledger init town.ledger --dataset village --epsilon NUMBER\n"
+    run(*train, "--account", "town")
+
+
+@pytest.mark.parametrize(("name", "problem"), [("", "give it a name of 1 to 200"), (" a", "without blanks around it")])
+def test_a_name_that_no_account_can_have(name: str, problem: str, folder: Path, run: Run) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    assert problem in run("ingest", "town.dat", "--name", name, "--output", "town.parquet", expected=64).err
+    write_extract(folder / "long.dat", replace(TOWNSPEOPLE, name="l" * 201), PEOPLE)
+    assert "give one with --name" in run("ingest", "long.dat", "--output", "long.parquet", expected=64).err
+    write_extract(folder / "bare.csv", None, ["AGE", "3"])
+    refused = run("ingest", "bare.csv", "--name", "bare", "--output", "bare.parquet", expected=64)
+    assert "no codebook declares one" in refused.err
 
 
 def test_hierarchical(folder: Path, run: Run) -> None:
@@ -84,7 +119,7 @@ def test_several_extracts_become_one_file_in_their_order(folder: Path, run: Run)
     write_extract(folder / "b.dat", later, [f"7{line}" for line in PEOPLE])
     names = "YEAR,SEX,AGE,PERWT,TOWN"
     ended = run("ingest", "b.dat", "a.dat.gz", "--columns", names, "--output", "both.parquet")
-    assert "wrote both.parquet: 5 columns, domain both" in ended.out
+    assert "wrote both.parquet: 5 columns, domain later+town" in ended.out
     assert rows("both.parquet") == [*ROWS, *ROWS]
     refused = run("ingest", "b.dat", "a.dat.gz", "--output", "all.parquet", expected=65)
     assert "a.dat.gz: has no column NEW, as b.dat has; choose columns" in refused.err
@@ -102,11 +137,11 @@ def test_extracts_of_different_layout_or_domain(folder: Path, run: Run) -> None:
     assert "b.dat: YEAR is int32 by its codebook and int16 by that of a.dat; give one codebook" in ended.err
     write_extract(folder / "c.dat", replace(TOWNSPEOPLE, variables=(replace(SEX, start=0),)), ["1"])
     one = replace(SEX, start=0, codes=SEX.codes[:1])
-    write_extract(folder / "d.dat", replace(TOWNSPEOPLE, variables=(one,)), ["1"])
+    write_extract(folder / "d.dat", replace(TOWNSPEOPLE, variables=(one,)), ["2"])
     ended = run("ingest", "c.dat", "d.dat", "--output", "out.parquet", expected=78)
     assert "d.xml: declares other values than" in ended.err
     run("ingest", "c.dat", "d.dat", "--codebook", "c.xml", "--output", "out.parquet")
-    assert rows("out.parquet") == [{"SEX": 1}, {"SEX": 1}]
+    assert rows("out.parquet") == [{"SEX": 1}, {"SEX": 2}]
 
 
 @pytest.mark.parametrize("name", ["town.csv", "town.csv.gz"])
@@ -116,7 +151,7 @@ def test_csv_with_a_codebook_gives_what_fixed_width_gives(folder: Path, run: Run
     write_extract(folder / name, TOWNSPEOPLE, [",".join(ROWS[0]), *map(",".join, fields)])
     run("ingest", "fixed.dat", "--output", "fixed.parquet")
     ended = run("ingest", name, "--output", "csv.parquet")
-    assert "5 columns, domain csv" in ended.out
+    assert "5 columns, domain town" in ended.out
     fixed, csv = pl.read_parquet("fixed.parquet"), pl.read_parquet("csv.parquet")
     assert fixed.equals(csv)
     assert fixed.schema == csv.schema
@@ -189,7 +224,7 @@ def test_an_entry_beside_a_codebook_is_refused(folder: Path, run: Run) -> None:
 def test_undeclared_columns_beside_declared_ones(folder: Path, run: Run) -> None:
     write_extract(folder / "town.csv", TOWNSPEOPLE, ["AGE,MORE", "34,1.5", "7,", "8,x"])
     ended = run("ingest", "town.csv", "--where", "MORE > 1", "--output", "out.parquet")
-    assert "wrote out.parquet: 2 columns, domain out" in ended.out
+    assert "wrote out.parquet: 2 columns, domain town" in ended.out
     assert "not declared by a codebook: MORE: kept as text" in ended.out
     assert rows("out.parquet") == [{"AGE": 34, "MORE": "1.5"}]
 
@@ -336,7 +371,7 @@ def test_ranges_that_noise_drowns_are_named_with_the_command_that_narrows_them(f
     command = shlex.split(line.rsplit("leave the attribute out: ", 1)[1])
     assert command[:4] == ["dpnb-columnar", "domain", "edit", "out.parquet"]
     run(*command[1:])
-    assert "declared too widely" not in run("plan", "out.parquet", "--dataset", "out", "--no-advice").out
+    assert "declared too widely" not in run("plan", "out.parquet", "--dataset", "town", "--no-advice").out
     events = run(
         "ingest", "town.dat", "--output", "out.parquet", "--overwrite", "--log-format", "json"
     ).out.splitlines()

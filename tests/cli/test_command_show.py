@@ -10,6 +10,7 @@ from support.mechanisms import MECHANISMS
 from support.running import Run
 
 from dpnb_columnar.model.model import load_model
+from dpnb_columnar.model.parameters import Normal
 
 
 def test_guarantee_in_words_and_as_a_table(people_file: Path, run: Run) -> None:
@@ -22,17 +23,34 @@ def test_guarantee_in_words_and_as_a_table(people_file: Path, run: Run) -> None:
         assert f"\n  {query} " in text
 
 
-def test_every_parameter_is_listed(people_file: Path, run: Run) -> None:
-    run("train", people_file)
+SPREAD = {
+    "smooth": "variance",
+    "global": "standard deviation",
+    "global-variance": "variance",
+    "trimmed-mean": "mean of squares",
+}
+
+
+@pytest.mark.parametrize("mechanism", SPREAD)
+def test_every_released_number_is_named_beside_the_parameter_made_of_it(
+    mechanism: str, people_file: Path, run: Run
+) -> None:
+    run("train", people_file, "--mechanism", mechanism)
     model = load_model(Path("people.model.json"))
-    lines = [line.split() for line in run("show", "people.model.json").out.splitlines()]
-    for klass, count in zip(("low", "high"), model.classes.released, strict=True):
-        assert any(line[:3] == [klass, "probability", str(count)] for line in lines)
-        for name in ("age", "hours"):
-            assert any(line[:3] == [name, klass, "mean"] for line in lines)
-            assert any(line[:3] == [name, klass, "deviation"] for line in lines)
+    text = run("show", "people.model.json").out
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    for position, klass in enumerate(("low", "high")):
+        assert any(line.startswith(f"{klass} count {model.classes.released[position]} probability ") for line in lines)
+        for attribute in model.attributes:
+            if isinstance(attribute, Normal):
+                _, spread = attribute.released_spread
+                statistics = ("mean", attribute.released_mean, "mean"), (SPREAD[mechanism], spread, "deviation")
+                for statistic, released, parameter in statistics:
+                    named = f"{attribute.attribute} {klass} {statistic} {released[position]:.10g} {parameter} "
+                    assert any(line.startswith(named) for line in lines)
         for cell in ("f", "m"):
-            assert any(line[:4] == ["sex", klass, cell, "probability"] for line in lines)
+            assert any(line.startswith(f"sex {klass} {cell} count ") for line in lines)
+    assert ("mean of squares: of the distances" in text) == (mechanism == "trimmed-mean")
 
 
 def test_json_is_the_document_of_the_model(people_file: Path, run: Run) -> None:

@@ -49,8 +49,8 @@ def test_default_name(data: list[str], name: str, tmp_path: Path, monkeypatch: p
     work = tmp_path / "work"
     (work / "extracts" / "2018").mkdir(parents=True)
     monkeypatch.chdir(work)
-    for path in ("people.parquet", "part-1.parquet", "part-2.parquet", "extracts/2018/1.parquet"):
-        write_people(Path(path), people(20))
+    for rows, path in enumerate(("people.parquet", "part-1.parquet", "part-2.parquet", "extracts/2018/1.parquet"), 20):
+        write_people(Path(path), people(rows))
     assert f"wrote {name}\n" in run("train", *data).out
     assert (work / name).is_file()
 

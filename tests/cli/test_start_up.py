@@ -17,7 +17,9 @@ from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.cli.program import VERBS, verb_parser
 from dpnb_columnar.model.model_files import save_model
 
-UNUSED = "pyarrow scipy sqlglot sqlite3 rich sklearn pyspark matplotlib dpnb_columnar.ledger dpnb_columnar.study"
+UNUSED = (
+    "pyarrow scipy sqlglot sqlite3 rich tomlkit sklearn pyspark matplotlib dpnb_columnar.ledger dpnb_columnar.study"
+)
 BATCH = {"ingest", "train", "aggregate", "release", "predict"}
 
 PROBE = """

@@ -47,10 +47,14 @@ def test_working_directory_comes_first_and_hides(here: Path) -> None:
     assert entry_named("skin").catalogue != here
 
 
-def test_another_folder_may_be_named(here: Path) -> None:
-    here.write_text(entry("mine"))
-    assert entries(here.parent)[0].name == "mine"
-    assert [found.name for found in entries(here.parent.parent)] == ["adult", "skin", "census_1940"]
+def test_a_catalogue_that_is_named_is_the_only_one(here: Path) -> None:
+    other = here.with_name("other.toml")
+    other.write_text(entry("mine"))
+    here.write_text(entry("adult", first_class="local"))
+    assert [found.name for found in entries(other)] == ["mine"]
+    with pytest.raises(UsageError, match=r"other\.toml: no data set named 'adult'; known names: mine"):
+        entry_named("adult", other)
+    assert entry_for([Path("adult_2.parquet")], other) is None
 
 
 def test_packaged_catalogue_in_the_working_directory_is_read_once(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:

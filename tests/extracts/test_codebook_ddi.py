@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from dataclasses import replace
 from pathlib import Path
+from xml.sax.saxutils import quoteattr
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -43,6 +44,27 @@ def refused(path: Path) -> str:
 def test_any_codebook_is_read_as_written(book: Codebook, tmp_path: Path) -> None:
     path = written(tmp_path, "town.xml", ddi_of(book))
     assert read_ddi(path) == replace(book, source=str(path))
+
+
+@pytest.mark.parametrize(
+    ("series", "periods", "name"),
+    [
+        ("usa", ["2012"], "usa_2012"),
+        ("cps", ["2023-01", "2022-01", "2022-01"], "cps_2022-01_2023-01"),
+        ("cps", [str(year) for year in range(1962, 2024)], "cps_1962_to_2023_62_samples"),
+        ("cps", [], "town"),
+        ("", ["2012"], "town"),
+        ("u s a", ["2012"], "town"),
+        ("usa", ["2012\n"], "town"),
+    ],
+)
+def test_the_samples_name_the_data_set_where_they_are_known(
+    series: str, periods: list[str], name: str, tmp_path: Path
+) -> None:
+    samples = "".join(f"<sumDscr><timePrd date={quoteattr(period)}/></sumDscr>" for period in periods)
+    study = f"<stdyDscr><serStmt><serName abbr={quoteattr(series)}>IPUMS</serName></serStmt>{samples}</stdyDscr>"
+    text = ddi_of(TOWN).replace("<fileDscr>", f"{study}<fileDscr>", 1)
+    assert read_ddi(written(tmp_path, "town.xml", text)).dataset == name
 
 
 @pytest.mark.parametrize("namespace", ["ddi:codebook:2_5", "http://www.icpsr.umich.edu/DDI", ""])

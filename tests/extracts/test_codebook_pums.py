@@ -30,6 +30,22 @@ VAL,RT,C,1,"P","P","Person Record"
 """
 
 
+@pytest.mark.parametrize(
+    ("factors", "sample"),
+    [
+        (["2018 factor (1.013097)"], "acs2018"),
+        (["2018 factor (1.01)", "2014 factor (1.07)", "2016 factor (1.06)"], "acs2014-2018"),
+        (["a factor"], "PUMS_Data"),
+    ],
+)
+def test_the_sample_is_named_by_its_years_whatever_the_file_is_called(
+    factors: list[str], sample: str, tmp_path: Path
+) -> None:
+    lines = [f'VAL,ADJINC,C,7,"{number}","{number}","{text}"\n' for number, text in enumerate(factors, 1000000)]
+    written(tmp_path, "PUMS_Data.csv", DICTIONARY + 'NAME,ADJINC,C,7,"Adjustment"\n' + "".join(lines))
+    assert read_pums_dictionary(tmp_path / "PUMS_Data.csv").dataset == sample
+
+
 def test_a_dictionary_is_read(tmp_path: Path) -> None:
     path = written(tmp_path, "PUMS_Data_Dictionary_2018.csv", DICTIONARY)
     book = read_pums_dictionary(path)

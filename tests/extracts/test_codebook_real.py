@@ -49,6 +49,12 @@ def test_hierarchical() -> None:
     assert places["RACE"] == (43, 3, ("P",))
 
 
+def test_the_data_set_is_named_by_its_samples() -> None:
+    names = {name: read_codebook(shipped(name)).dataset for name in EXTRACTS}
+    assert names["usa_00172"] == "usa_2012"
+    assert names["cps_00421"] == "cps_2022-01_2023-01"
+
+
 def test_details() -> None:
     found = {one.name: one for one in read_codebook(shipped("cps_00361")).variables}
     assert (found["HRSERSUF"].form, len(found["HRSERSUF"].codes)) == (Form.TEXT, 21)

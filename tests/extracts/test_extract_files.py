@@ -23,7 +23,7 @@ from dpnb_columnar.extracts.prefetch import prefetch
 @pytest.mark.parametrize("name", ["town.dat", "town.dat.gz"])
 def test_progress_adds_up_to_the_bytes_on_disk(tmp_path: Path, name: str) -> None:
     extracts = find_extracts([write_extract(tmp_path / name, TOWNSPEOPLE, PEOPLE * 10_000)])
-    conversion = plan_conversion(extracts, tmp_path / "out.parquet", None, None, None)
+    conversion = plan_conversion(extracts, None, None, None)
     counts: list[int] = []
     convert(conversion, tmp_path / "out.parquet", progress=counts.append)
     assert sum(counts) == bytes_on_disk(extracts) == extracts[0].path.stat().st_size
@@ -45,7 +45,7 @@ def test_row_groups_are_of_the_size_set_and_keep_their_order(tmp_path: Path, mon
     numbered = [f"{number:04}{line[4:]}" for number, line in enumerate(PEOPLE * 500)]
     extracts = find_extracts([write_extract(tmp_path / "town.dat", TOWNSPEOPLE, numbered)])
     output = tmp_path / "out.parquet"
-    convert(plan_conversion(extracts, output, None, "YEAR", None), output)
+    convert(plan_conversion(extracts, None, "YEAR", None), output)
     with pq.ParquetFile(output) as file:
         sizes = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
         assert file.read()["YEAR"].to_pylist() == list(range(2000))
@@ -65,7 +65,7 @@ def test_households_go_on_from_block_to_block(tmp_path: Path, monkeypatch: pytes
     for size in (1, 10, 2**19):
         monkeypatch.setattr(lines, "BLOCK_BYTES", size)
         output = tmp_path / f"{size}.parquet"
-        convert(plan_conversion(extracts, output, None, None, None), output)
+        convert(plan_conversion(extracts, None, None, None), output)
         found.append(pq.read_table(output))
     assert found[0].num_rows == 150
     assert found[0].equals(found[1])

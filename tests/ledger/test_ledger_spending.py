@@ -99,7 +99,10 @@ def test_a_refused_release_is_told_what_it_needs(tmp_path: Path) -> None:
             ledger.spend(charge("f", APPROXIMATE))
         with pytest.raises(ConfigurationError, match="run it with --neighbours add-remove"):
             ledger.spend(replace(charge("f"), neighbours=Neighbours.REPLACE_ONE))
-        with pytest.raises(ConfigurationError, match=r"no account for data set censu; did you mean census\?"):
+        with pytest.raises(
+            ConfigurationError,
+            match=r"no account for data set censu; .* charge --account census or --account oregon\. A new",
+        ):
             ledger.spend(charge("f", dataset="censu"))
         with pytest.raises(UsageError, match="more than a thousand digits"):
             ledger.spend(charge("f", Pure(Fraction(1, 10**1001))))

@@ -149,7 +149,7 @@ def test_show_as_json_is_exact_and_holds_no_digest_of_data(folder: Path, run: Ru
 def test_an_unknown_data_set_is_told_the_known_ones(folder: Path, run: Run) -> None:
     full_ledger(FILE)
     assert "did you mean oregon?" in run("ledger", "show", FILE, "--dataset", "oregn", expected=78).err
-    assert "it knows census, oregon" in run("ledger", "show", FILE, "--dataset", "acs2018", expected=78).err
+    assert "its accounts: census, oregon" in run("ledger", "show", FILE, "--dataset", "acs2018", expected=78).err
 
 
 # --- verify -------------------------------------------------------------------------------------------------------

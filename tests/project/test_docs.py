@@ -55,7 +55,7 @@ def test_every_page_is_in_the_navigation() -> None:
 
 def test_proofs_name_living_functions_and_each_section_its_attack() -> None:
     text = (ROOT / "docs" / "privacy.md").read_text()
-    words = "transform missing train plan release show check evaluate aggregate row_cost"  # options and commands
+    words = "transform missing train plan release show check evaluate aggregate ingest row_cost"  # options and commands
     named = {name for name in re.findall(r"`([A-Za-z_]\w+)`", text) if not name.startswith("test_")} - {*words.split()}
     assert len(named) > 10
     assert named <= definitions("dpnb_columnar")

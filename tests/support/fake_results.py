@@ -13,25 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-SCHEMA = {
-    "study": pl.String,
-    "dataset": pl.String,
-    "mechanism": pl.String,
-    "noise": pl.String,
-    "epsilon": pl.Float64,
-    "delta": pl.String,
-    "delta_value": pl.Float64,
-    "weights": pl.String,
-    "bounds": pl.Int64,
-    "iteration": pl.Int64,
-    "fold": pl.Int64,
-    "rows": pl.Int64,
-    "correct": pl.Int64,
-    "accuracy": pl.Float64,
-    "mean_error": pl.Float64,
-    "variance_error": pl.Float64,
-    "seconds": pl.Float64,
-}
+from dpnb_columnar.study.results import SCHEMA
 
 EPSILONS = (0.01, 0.03, 0.05, 0.1, 0.3, 1.0, 3.0, 10.0)
 

@@ -21,6 +21,7 @@ def command(
         Path | None, typer.Option(help="Statistics file.", show_default="DATA.statistics.parquet")
     ] = None,
     dataset: options.Dataset = None,
+    catalogue: options.Catalogue = None,
     label: options.Label = None,
     overwrite: options.Overwrite = False,
     checkpoint: Annotated[
@@ -60,10 +61,10 @@ def command(
     from dpnb_columnar.counting.statistics_files import save_statistics
 
     with opened_input(engine, data, table, master, checkpoint) as rows:
-        found = rows.find_domain(dataset, label)
+        found = rows.find_domain(dataset, label, catalogue)
         target = output or default_name(data or (), found.domain.name, ".statistics.parquet")
         check_parquet(target)
-        check_target(target, overwrite, [*rows.files, *([] if config is None else [config])])
+        check_target(target, overwrite, [*rows.files, *(file for file in (catalogue, config) if file is not None)])
         with output_lock(target):
             checked = rows.check(found.domain)
             options.print_domain(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,6 +15,7 @@ from dpnb_columnar.errors import DataError, excerpt
 if TYPE_CHECKING:
     from dpnb_columnar.counting.diagnostics import Diagnosis
     from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.counting.repeated_rows import Repeats
 
 USEFUL = 10
 """A class is useful from as many times the error of its count on: the noise is then below a tenth."""
@@ -24,6 +24,7 @@ USEFUL = 10
 def command(
     data: options.Data,
     dataset: options.Dataset = None,
+    catalogue: options.Catalogue = None,
     label: options.Label = None,
     epsilon: options.OptionalEpsilon = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
@@ -32,39 +33,46 @@ def command(
 
     For the curator. Counts rows that training would count, the rows among them
     that lack an attribute, rows it would drop and because of which column, values
-    it would clamp, values that the domain does not declare, and row groups; and
-    says what to do about each. Ends with exit
-    code 65 when something is amiss that a release must not tell: an attribute
-    without any value, values of the label outside the declared classes, a class
-    without rows, or no row that fits.
+    it would clamp, values that the domain does not declare, rows that repeat
+    others (people may be alike; rows that are in the data twice would count
+    twice), and row groups; and says what to do about each. Ends with exit code 65
+    when something is amiss that a release must not tell: an attribute without any
+    value, values of the label outside the declared classes, a class without rows,
+    or no row that counts.
 
     \b
     Examples:
       dpnb-columnar check census.parquet
       dpnb-columnar check census.parquet --label "INCWAGE > 1500" --json
     """
+    from dpnb_columnar.cli.domain_commands import edit_command
     from dpnb_columnar.cli.remedies import advice, faults
     from dpnb_columnar.counting.diagnostics import diagnose
+    from dpnb_columnar.counting.file_parts import refuse_copies
     from dpnb_columnar.counting.find_domain import find_domain
+    from dpnb_columnar.counting.repeated_rows import count_repeats
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
     files = resolve_files(data)
-    found = find_domain(files, dataset, label)
+    found = find_domain(files, dataset, label, catalogue=catalogue)
     typed = options.effective_epsilon(found, epsilon)
     least_rows = _least_rows(found, typed)
     source = open_parquet(files, found.domain)
+    refuse_copies(files)
     with stage("checking"):
         result = diagnose(source, found.domain)
-    named = "" if dataset is None else f" --dataset {shlex.quote(dataset)}"
-    edit = f"dpnb-columnar domain edit {shlex.quote(str(files[0]))}{named} --output datasets.toml"
+        repeats = count_repeats(source, result.rows)
+    edit = edit_command(files[0], found.domain.name, dataset, catalogue)
     notes = list(advice(result, found.domain, edit, least_rows))
     amiss = list(faults(result, found.domain, edit))
     print_warning(CONFIDENTIAL)
     if json:
-        _print_json(found, result, notes, amiss)
+        _print_json(found, result, repeats, notes, amiss)
     else:
         print_line(f"domain {found.domain.name}, from {found.origin}")
         print_line(f"{result.rows} rows in {len(files)} file(s), {result.fitting} count, {result.complete} in full")
+        about = "" if repeats.exact else "about "
+        print_line(f"{about}{repeats.rows} rows repeat another one in all columns of the domain")
         _print_tables(found, result)
         for note in notes:
             print_line(f"note: {note}")
@@ -109,7 +117,7 @@ def _print_tables(found: FoundDomain, result: Diagnosis) -> None:
     print_line()
 
 
-def _print_json(found: FoundDomain, result: Diagnosis, notes: list[str], amiss: list[str]) -> None:
+def _print_json(found: FoundDomain, result: Diagnosis, repeats: Repeats, notes: list[str], amiss: list[str]) -> None:
     from dataclasses import asdict
     from json import dumps
 
@@ -117,6 +125,7 @@ def _print_json(found: FoundDomain, result: Diagnosis, notes: list[str], amiss: 
         "domain": found.domain.name,
         "origin": found.origin,
         **asdict(result),
+        "repeated": asdict(repeats),
         "class_rows": dict(zip(found.domain.classes, result.class_rows, strict=True)),
         "notes": notes,
         "faults": amiss,

@@ -20,7 +20,7 @@ app = typer.Typer(
 
 
 @app.command("list")
-def show() -> None:
+def show(catalogue: options.Catalogue = None) -> None:
     """List the declared data sets, the working directory's first.
 
     \b
@@ -31,7 +31,7 @@ def show() -> None:
     from dpnb_columnar.domain.catalogue import entries
 
     rows = []
-    for entry in entries():
+    for entry in entries(catalogue):
         domain = entry.declared
         numeric = sum(isinstance(attribute, Numeric) for attribute in domain.attributes)
         classes = len(domain.classes) if isinstance(domain, Domain) else 0
@@ -45,6 +45,7 @@ def prepare_command(
     name: Annotated[str, typer.Argument(help="Entry of datasets.toml.", metavar="NAME", show_default=False)],
     folder: Annotated[Path, typer.Option("--from", help="Folder with the raw files.", show_default=False)],
     output: Annotated[Path | None, typer.Option(help="Parquet file to write.", show_default="NAME.parquet")] = None,
+    catalogue: options.Catalogue = None,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Turn verified raw files into one Parquet file.
@@ -60,7 +61,7 @@ def prepare_command(
     from dpnb_columnar.datasets import prepare
     from dpnb_columnar.domain.catalogue import entry_named
 
-    entry = entry_named(name)
+    entry = entry_named(name, catalogue)
     target = output or Path(f"{name}.parquet")
     check_parquet(target)
     with stage(f"preparing {name}"):

@@ -16,6 +16,7 @@ from dpnb_columnar.errors import UsageError
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import FoundDeclaration
     from dpnb_columnar.domain import Declaration
+    from dpnb_columnar.domain.catalogue import Entry
 
 app = typer.Typer(
     help="Show the declared domain of a file, or change it. Rows are read only to copy them.",
@@ -45,6 +46,7 @@ def _repeated(what: str, metavar: str) -> typer.models.OptionInfo:
 def show(
     source: Source = None,
     dataset: options.Dataset = None,
+    catalogue: options.Catalogue = None,
     toml: Annotated[bool, typer.Option("--toml", help="Print an entry of datasets.toml.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the declaration as JSON.")] = False,
 ) -> None:
@@ -66,10 +68,10 @@ def show(
 
     if toml and json:
         raise UsageError("--toml and --json: give one of them")
-    declared = _find(source, dataset)
+    declared = _find(source, dataset, catalogue)
     domain = declared.declaration
     if toml:
-        print_line(entry_toml(domain, _other_keys(declared, source)).rstrip("\n"))
+        print_line(entry_toml(domain, _other_keys(domain.name, source, declared.entry)).rstrip("\n"))
     elif json:
         print_line(dumps({"name": domain.name, **document_of(domain)}, ensure_ascii=False, indent=2))
     else:
@@ -82,12 +84,14 @@ def edit(
     output: Annotated[
         Path,
         typer.Option(
-            help="X.toml for an entry of datasets.toml, X.parquet for a copy of the file that carries the domain.",
+            help="X.toml for an entry in this catalogue, where all others stay; X.parquet for a copy of the file that "
+            "carries the domain.",
             show_default=False,
         ),
     ],
     source: Source = None,
     dataset: options.Dataset = None,
+    catalogue: options.Catalogue = None,
     bounds: Annotated[list[str] | None, _repeated("Bounds of a numeric column.", "COLUMN=LOWER:UPPER")] = None,
     step: Annotated[list[str] | None, _repeated("Grid width.", "COLUMN=NUMBER")] = None,
     transform: Annotated[list[str] | None, _repeated("identity or log1p.", "COLUMN=NAME")] = None,
@@ -121,8 +125,16 @@ def edit(
         ),
     ] = None,
     drop: Annotated[list[str] | None, _repeated("Attributes to leave out.", "A,B,...")] = None,
-    name: Annotated[str | None, typer.Option(help="Name of the data set.", show_default="as it is")] = None,
-    overwrite: options.Overwrite = False,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the data set. Another one has another account in a ledger: it claims other persons.",
+            show_default="as it is",
+        ),
+    ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the entry of this name, or the file X.parquet.")
+    ] = False,
 ) -> None:
     """Change the domain of a file and write it anew.
 
@@ -139,18 +151,25 @@ def edit(
       dpnb-columnar domain edit census.parquet --output wages.toml \\
           --label "INCWAGE > 1500" --attributes adult-like
     """
+    from dpnb_columnar.cli.domain_commands import training_command
+    from dpnb_columnar.domain.catalogue_entries import check_entry_output, put_entry
     from dpnb_columnar.domain.editing import Edits, edited
     from dpnb_columnar.domain.groups import read_merge_map
     from dpnb_columnar.domain.labelling import labelled
+    from dpnb_columnar.domain.names import check_dataset
+    from dpnb_columnar.domain.toml_entry import entry_toml
+    from dpnb_columnar.rows.parquet import copy_with_domain
 
     if output.suffix.lower() not in {".toml", ".parquet"}:
         raise UsageError(f"{output}: end its name in .toml (an entry) or .parquet (a copy of the file)")
     if rest is not None and not merge:
         raise UsageError("--rest: names the rest of a map; give --merge as well, or leave it out")
-    if name is not None and not name.strip():
-        raise UsageError("--name: is empty; give the name of the data set, or leave it out")
-    declared = _find(source, dataset)
-    check_target(output, overwrite, [] if source is None else [source])
+    if name is not None:
+        check_dataset(name)
+    declared = _find(source, dataset, catalogue)
+    is_entry = output.suffix.lower() == ".toml"
+    check_target(output, overwrite or (is_entry and output.exists()), [] if source is None else [source])
+    replaced = check_entry_output(output, name or declared.declaration.name, overwrite=overwrite) if is_entry else None
     edits = Edits(
         values={column: _list(text) for column, text in _assignments("values", values)},
         bounds={column: _bounds(column, text) for column, text in _assignments("bounds", bounds)},
@@ -165,18 +184,30 @@ def edit(
     if label is not None:
         domain = labelled(domain, label)
     domain = _restricted(domain, attributes, [column for text in drop or () for column in _list(text)])
-    _write(domain, declared, source, output, overwrite)
+    if is_entry:
+        entry = entry_toml(domain, _other_keys(domain.name, source, declared.entry, replaced))
+        put_entry(output, domain.name, entry, overwrite=overwrite)
+    elif source is None:
+        raise UsageError(f"{output}: name the Parquet file to copy, or end the name in .toml")
+    else:
+        with stage("copying"):
+            copy_with_domain(source, domain, output, overwrite=overwrite)
+    if replaced is not None and (declared.entry is None or declared.entry.table != replaced.table):
+        print_warning(
+            f"note: the entry replaced was not the one edited, which came from {declared.origin}; to edit the entry of "
+            f"{output}, name it with --catalogue and --dataset"
+        )
     print_line(f"wrote {output}: domain {domain.name}, {len(domain.attributes)} attributes")
-    if output.suffix.lower() == ".toml":
-        print_line(f"train by it with --dataset {domain.name}, the entry in datasets.toml of the working directory")
+    if is_entry:
+        print_line(f"train: {training_command(domain, source, output)}")
 
 
-def _find(source: Path | None, dataset: str | None) -> FoundDeclaration:
+def _find(source: Path | None, dataset: str | None, catalogue: Path | None) -> FoundDeclaration:
     from dpnb_columnar.counting.find_domain import find_declaration
 
     if source is None and dataset is None:
         raise UsageError("name a Parquet file, or an entry of datasets.toml with --dataset")
-    return find_declaration([] if source is None else [source], dataset)
+    return find_declaration([] if source is None else [source], dataset, catalogue=catalogue)
 
 
 def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) -> Declaration:
@@ -196,33 +227,30 @@ def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) ->
     return restricted(domain, [*named[:place], *chosen, *named[place + 1 :]], drop)
 
 
-def _write(domain: Declaration, declared: FoundDeclaration, source: Path | None, output: Path, overwrite: bool) -> None:
-    from dpnb_columnar.domain.toml_entry import entry_toml
-    from dpnb_columnar.rows.parquet import copy_with_domain
-    from dpnb_columnar.runtime.outputs import atomic_output
+def _other_keys(name: str, source: Path | None, *entries: Entry | None) -> dict[str, object]:
+    """Return the keys of an entry beside its domain.
 
-    if output.suffix.lower() == ".toml":
-        with atomic_output(output, overwrite=overwrite) as partial:
-            partial.write_text(entry_toml(domain, _other_keys(declared, source)), encoding="utf-8")
-    elif source is None:
-        raise UsageError(f"{output}: name the Parquet file to copy, or end the name in .toml")
-    else:
-        with stage("copying"):
-            copy_with_domain(source, domain, output, overwrite=overwrite)
-
-
-def _other_keys(declared: FoundDeclaration, source: Path | None) -> dict[str, object]:
-    """Return the other keys of the entry, as declared, and a pattern that claims the file."""
+    Args:
+        name: Name of the entry to write.
+        source: File that the entry is to claim.
+        entries: Entries whose keys are kept, a later one's before an earlier one's; patterns of files, of this name.
+    """
+    from fnmatch import fnmatchcase
     from glob import escape
 
     from dpnb_columnar.domain.catalogue import ENTRY_KEYS
 
-    table = (
-        {}
-        if declared.entry is None
-        else {key: declared.entry.table[key] for key in ENTRY_KEYS if key in declared.entry.table}
-    )
-    return table if source is None else {**table, "files": [escape(source.name)]}
+    table: dict[str, object] = {}
+    patterns: list[str] = []
+    for entry in entries:
+        if entry is not None:
+            table |= {key: entry.table[key] for key in ENTRY_KEYS if key in entry.table}
+            patterns = [*entry.files] if entry.name == name else patterns
+    if source is None:
+        return table
+    if not any(fnmatchcase(source.name, pattern) for pattern in patterns):
+        patterns.append(escape(source.name))
+    return {**table, "files": patterns}
 
 
 def _assignments(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]]:

@@ -50,6 +50,7 @@ def command(
             show_default=False,
         ),
     ] = None,
+    catalogue: options.Catalogue = None,
     types: Annotated[
         Path | None,
         typer.Option(
@@ -71,6 +72,14 @@ def command(
         str | None,
         typer.Option(
             help='Rows to write, such as "AGE >= 16 AND STATEFIP = 41".', metavar="CONDITION", show_default="all"
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="Name of the data set, whose persons share one budget whatever their files are called.",
+            metavar="NAME",
+            show_default="that of the codebook's sample or extract",
         ),
     ] = None,
     overwrite: options.Overwrite = False,
@@ -99,12 +108,15 @@ def command(
       dpnb-columnar ingest town.csv --types types.toml --output town.parquet
     """
     from dpnb_columnar.extracts.convert import convert, plan_conversion
-    from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts
+    from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts, refuse_copies
 
     check_parquet(output)
     check_target(output, overwrite, [*extract, *([] if config is None else [config])])
     extracts = find_extracts(extract)
-    conversion = plan_conversion(extracts, output, codebook, columns, where, dataset=dataset, types=types)
+    conversion = plan_conversion(
+        extracts, codebook, columns, where, name, dataset=dataset, catalogue=catalogue, types=types
+    )
+    refuse_copies(extracts)
     size = bytes_on_disk(extracts)
     with output_lock(output), progress("reading", size) as advance:
         convert(conversion, output, overwrite=overwrite, progress=advance)

@@ -28,6 +28,7 @@ LARGEST_CLASS = 10**12
 def command(
     data: options.Data,
     dataset: options.Dataset = None,
+    catalogue: options.Catalogue = None,
     label: options.Label = None,
     epsilon: options.OptionalEpsilon = None,
     delta: options.Delta = "0",
@@ -88,7 +89,7 @@ def command(
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
     files = resolve_files(data)
-    found = find_domain_to_plan(files, dataset, label)
+    found = find_domain_to_plan(files, dataset, label, catalogue)
     known = options.declared_row_count(found, declared_rows)
     budget = options.parse_budget(options.effective_epsilon(found, epsilon), delta, neighbours, weights, known)
     open_parquet(files, found.domain)

@@ -36,6 +36,7 @@ def command(
     ],
     output: Annotated[Path, typer.Option(help="Model file, .json or .parquet.", show_default=False)],
     dataset: options.Dataset = None,
+    catalogue: options.Catalogue = None,
     domain: Annotated[
         Path | None,
         typer.Option(
@@ -90,12 +91,12 @@ def command(
     check_suffix(output)
     database = database_options.database_in(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
-    found, rows = _rows(database, table, query, files, _named(dataset, domain, label))
+    found, rows = _rows(database, table, query, files, _named(dataset, catalogue, domain, label), catalogue)
     declared = options.row_count_for_rule(found, delta, declared_rows)
     budget = options.parse_budget(options.effective_epsilon(found, epsilon), delta, neighbours, weights, declared)
     planned = plan(found.domain, budget, mechanism, noise)
     paid = payment(planned, _names(files, database, table, query), seed, ledger, account, run_id)
-    inputs = [*files, *(file for file in (domain, query, ledger, config) if file is not None)]
+    inputs = [*files, *(file for file in (domain, catalogue, query, ledger, config) if file is not None)]
     model_output = ModelOutput(output, overwrite, inputs, found, delta, declared)
     if dry_run:
         batch.print_settings(context, options.entry_defaults(found, declared))
@@ -105,7 +106,12 @@ def command(
 
 
 def _rows(
-    database: Database | None, table: str | None, query: Path | None, files: Sequence[Path], named: FoundDomain | None
+    database: Database | None,
+    table: str | None,
+    query: Path | None,
+    files: Sequence[Path],
+    named: FoundDomain | None,
+    catalogue: Path | None,
 ) -> tuple[FoundDomain, Rows]:
     """Return the domain, and the rows: those of a database, or those that statistics files have counted.
 
@@ -115,6 +121,7 @@ def _rows(
         query: File of its query.
         files: Statistics files, where there is no database.
         named: The domain that options name.
+        catalogue: The catalogue that options name.
 
     Raises:
         UsageError: if no domain is named and none is carried, or if options do not go together.
@@ -124,7 +131,7 @@ def _rows(
 
     if database is None:
         total = _added(files, named)
-        return named or _carried(total), Counted(total)
+        return named or _carried(total, catalogue), Counted(total)
     if named is None:
         raise UsageError(f"{database}: carries no domain; name one with --dataset, or with --domain and a Parquet file")
     from dpnb_columnar.counting.engines.database import DatabaseRows
@@ -140,7 +147,7 @@ def _names(files: Sequence[Path], database: Database | None, table: str | None, 
     return [address, f"table {table}" if query is None else f"query {query.resolve()}"]
 
 
-def _named(dataset: str | None, domain: Path | None, label: str | None) -> FoundDomain | None:
+def _named(dataset: str | None, catalogue: Path | None, domain: Path | None, label: str | None) -> FoundDomain | None:
     """Find the domain that options name, if they name one.
 
     Raises:
@@ -154,15 +161,17 @@ def _named(dataset: str | None, domain: Path | None, label: str | None) -> Found
         if label is not None:
             raise UsageError("--label goes with --dataset or --domain; statistics files know their label")
         return None
-    return find_domain([] if domain is None else [domain], dataset, label)
+    return find_domain(
+        [] if domain is None else [domain], dataset, label, catalogue=catalogue if domain is None else None
+    )
 
 
-def _carried(total: Statistics) -> FoundDomain:
-    """Return the domain that statistics files carry."""
+def _carried(total: Statistics, catalogue: Path | None) -> FoundDomain:
+    """Return the domain that statistics files carry, and the entry that declares the same."""
     from dpnb_columnar.counting.find_domain import FoundDomain
     from dpnb_columnar.domain.catalogue import entry_declaring
 
-    return FoundDomain(total.domain, "the statistics", entry_declaring(total.domain))
+    return FoundDomain(total.domain, "the statistics", entry_declaring(total.domain, catalogue))
 
 
 def _added(files: Sequence[Path], named: FoundDomain | None) -> Statistics:

@@ -25,7 +25,7 @@ def command(
     from dpnb_columnar.model.guarantee import statement
     from dpnb_columnar.model.model import load_model
     from dpnb_columnar.model.model_document import leaves, to_document, to_json
-    from dpnb_columnar.model.parameters import SPREADS, Normal
+    from dpnb_columnar.model.parameters import SPREADS
 
     loaded = load_model(model)
     document = to_document(loaded)
@@ -40,21 +40,23 @@ def command(
         reasons = [[share.composition] for share in guarantee.composition]
         print_composition(guarantee.composition, ["why one share is enough"], reasons)
     print_line()
+    parameters = list(leaves(document))
     print_table(
-        ["attribute", "class", "cell", "parameter", "released", "value"],
+        ["attribute", "class", "cell", "statistic", "released", "parameter", "value"],
         [
             [
                 leaf.attribute or "",
                 leaf.klass,
                 leaf.cell or "",
-                leaf.parameter,
+                leaf.statistic,
                 f"{leaf.released[leaf.position]:.10g}",
+                leaf.parameter,
                 f"{leaf.values[leaf.position]:.6g}",
             ]
-            for leaf in leaves(document)
+            for leaf in parameters
         ],
     )
-    spreads = [each.released_spread[0] for each in loaded.attributes if isinstance(each, Normal)]
-    for spread in sorted({*spreads} - {"released_variance"}):
+    square = SPREADS["released_square"]
+    if any(leaf.statistic == square for leaf in parameters):
         print_line()
-        print_line(f"a deviation was drawn as a {SPREADS[spread]}")
+        print_line(f"{square}: of the distances from the lower end of the attribute's scale")

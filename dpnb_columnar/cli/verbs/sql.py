@@ -129,6 +129,7 @@ def statistics_command(
         ),
     ] = None,
     dataset: options.Dataset = None,
+    catalogue: options.Catalogue = None,
     label: options.Label = None,
     table: TableName = None,
     output: QueryFile = None,
@@ -156,8 +157,8 @@ def statistics_command(
         raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")
     files = resolve_files(data) if data else ()
     if output is not None:
-        check_target(output, overwrite, files)
-    domain = find_domain(files, dataset, label).domain
+        check_target(output, overwrite, [*files, *([] if catalogue is None else [catalogue])])
+    domain = find_domain(files, dataset, label, catalogue=catalogue).domain
     kinds = open_parquet(files, domain).kinds if files else {}
     _write(statistics_query(domain, kinds, table, dialect), output, overwrite)
 

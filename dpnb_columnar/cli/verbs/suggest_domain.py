@@ -10,7 +10,7 @@ import typer
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_warning, stage
 from dpnb_columnar.cli.output_checks import check_target
-from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.errors import DataError, OutputError, UsageError
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.suggestion import Draft
@@ -43,7 +43,9 @@ def command(
       dpnb-columnar suggest-domain survey.parquet --output draft.toml
       dpnb-columnar suggest-domain survey.parquet --most-values 60
     """
+    from dpnb_columnar.cli.domain_commands import training_command
     from dpnb_columnar.counting.suggestion import draft, profile
+    from dpnb_columnar.domain import UnlabelledDomain
     from dpnb_columnar.rows.parquet import resolve_files
 
     files = resolve_files(data)
@@ -51,6 +53,7 @@ def command(
         if output.suffix.lower() != ".toml":
             raise UsageError(f"{output}: is an entry of datasets.toml; end its name in .toml")
         check_target(output, overwrite, files)
+        _refuse_other_entries(output, files[0].stem)
     print_warning(
         "CONFIDENTIAL: the draft is taken from the rows. Do not publish it; replace its figures by codebook facts."
     )
@@ -67,6 +70,21 @@ def command(
     with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
         partial.write_text(text, encoding="utf-8")
     print_line(f"wrote {output}: CONFIDENTIAL, a draft taken from the rows")
+    domain = UnlabelledDomain(files[0].stem, suggestion.attributes)
+    print_line(f"when every figure is from the codebook: {training_command(domain, files[0], output)}")
+
+
+def _refuse_other_entries(output: Path, name: str) -> None:
+    """Refuse to replace a catalogue by a draft, which is confidential and has a file of its own.
+
+    Raises:
+        OutputError: if the file has other entries than the draft's.
+        ConfigurationError: if it is not TOML.
+    """
+    from dpnb_columnar.domain.catalogue import read_catalogue
+
+    if output.exists() and any(entry.name != name for entry in read_catalogue(output)):
+        raise OutputError(f"{output}: has other entries, which the draft would replace; give it a file of its own")
 
 
 def _text(suggestion: Draft, files: tuple[Path, ...]) -> str:

@@ -19,6 +19,7 @@ def command(
     context: typer.Context,
     data: options.DataOrTable = None,
     dataset: options.Dataset = None,
+    catalogue: options.Catalogue = None,
     label: options.Label = None,
     epsilon: options.OptionalEpsilon = None,
     delta: options.Delta = "0",
@@ -65,14 +66,14 @@ def command(
     from dpnb_columnar.training import train
 
     with opened_input(engine, data, table, master) as rows:
-        found = rows.find_domain(dataset, label)
+        found = rows.find_domain(dataset, label, catalogue)
         declared = options.row_count_for_rule(found, delta, declared_rows)
         budget = options.parse_budget(options.effective_epsilon(found, epsilon), delta, neighbours, weights, declared)
         target = output or default_name(data or (), found.domain.name, ".model.json")
         check_suffix(target)
         planned = plan(found.domain, budget, mechanism, noise)
         paid = payment(planned, rows.names, seed, ledger, account, run_id)
-        inputs = [*rows.files, *(file for file in (ledger, config) if file is not None)]
+        inputs = [*rows.files, *(file for file in (catalogue, ledger, config) if file is not None)]
         model_output = ModelOutput(target, overwrite, inputs, found, delta, declared)
         if dry_run:
             settled = options.entry_defaults(found, declared) | {"--output": (target, "the data's name")}

@@ -18,7 +18,7 @@ from typing import Any
 import polars as pl
 
 from dpnb_columnar.counting.engines.spark_java import hadoop
-from dpnb_columnar.counting.file_parts import MAGIC, footer_part, read_footer
+from dpnb_columnar.counting.file_parts import BEGINNING, MAGIC, footer_part, read_footer
 from dpnb_columnar.domain.metadata import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.parquet import resolve_files
@@ -140,6 +140,22 @@ def _read_footer(session: Any, name: str, path: Any) -> SparkFile:
         finally:
             stream.close()
     return _parse_footer(name, str(path.toString()), size, footer)
+
+
+def read_beginning(session: Any, file: SparkFile) -> bytes:
+    """Read the beginning of a file, in which small files differ where their footers do not.
+
+    Raises:
+        MissingInputError: if the file cannot be opened.
+    """
+    with _file_system_errors(file.name):
+        path, configuration = hadoop(session)
+        place = path(file.address)
+        stream = place.getFileSystem(configuration).open(place)
+        try:
+            return _read(stream, 0, BEGINNING)
+        finally:
+            stream.close()
 
 
 def _read(stream: Any, start: int, length: int) -> bytes:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.counting.countable import OpenedRows
 from dpnb_columnar.counting.engines.spark import aggregate, open_files, open_table
-from dpnb_columnar.counting.engines.spark_files import SparkFile, is_address, read_footers
+from dpnb_columnar.counting.engines.spark_files import SparkFile, is_address, read_beginning, read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
+from dpnb_columnar.counting.file_parts import copies_error
 from dpnb_columnar.counting.find_domain import FoundDomain, find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.parquet import resolve_files
+from dpnb_columnar.runtime.copies import find_copies
 
 
 @dataclass(frozen=True)
@@ -55,18 +57,22 @@ class SparkFiles:
             return [str(file.local or file.address) for file in self._opened]
         return [str(file.resolve()) for file in self.files]
 
-    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> FoundDomain:
         """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
         opened = {} if dataset else {file.name: file for file in self._opened}
-        return find_domain([*opened], dataset, label, lambda name: opened[name].metadata)
+        return find_domain([*opened], dataset, label, lambda name: opened[name].metadata, catalogue)
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Check the columns in the files' footers.
+        """Check the columns in the files' footers, and that no file is a copy of another.
 
         Raises:
-            DataError: if a file lacks a column, has one of the wrong type, or is damaged.
+            DataError: if a file lacks a column, has one of the wrong type, is damaged, or is a copy.
         """
-        return OpenedRows(open_files(self.session.spark, self._opened, domain), domain, aggregate)
+        session = self.session.spark
+        with_rows = [file for file in self._opened if file.part is not None]
+        for first, second, *_ in find_copies(with_rows, lambda file: file.part, partial(read_beginning, session)):
+            raise copies_error(first.name, second.name)
+        return OpenedRows(open_files(session, self._opened, domain), domain, aggregate)
 
     @cached_property
     def _opened(self) -> tuple[SparkFile, ...]:
@@ -86,7 +92,7 @@ class SparkTable:
         """The table, and the cluster where one is named."""
         return [f"table {self.table}" + (f" of {self.session.master}" if self.session.master else "")]
 
-    def find_domain(self, dataset: str | None, label: str | None) -> FoundDomain:
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> FoundDomain:
         """Take the domain of a catalogue entry, since a table carries none.
 
         Raises:
@@ -94,7 +100,7 @@ class SparkTable:
         """
         if dataset is None:
             raise UsageError(f"table {self.table}: carries no domain; name an entry of datasets.toml with --dataset")
-        return find_domain([], dataset, label)
+        return find_domain([], dataset, label, catalogue=catalogue)
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the table's columns.

@@ -91,6 +91,8 @@ class Codebook:
         variables: Variables in the codebook's order. One that has different positions on different record types appears
             once for each.
         encoding: Character encoding of the data, such as ``iso-8859-1``.
+        sample: Name of the sample of persons that the extract is drawn from, such as ``cps_2022-01``; empty where the
+            codebook does not say.
     """
 
     source: str
@@ -100,6 +102,12 @@ class Codebook:
     record_type_variable: str | None
     variables: tuple[Variable, ...]
     encoding: str = "utf-8"
+    sample: str = ""
+
+    @property
+    def dataset(self) -> str:
+        """Name of the data set whose persons the extract describes: its sample, where that is known."""
+        return self.sample or self.name
 
     @property
     def columns(self) -> tuple[str, ...]:

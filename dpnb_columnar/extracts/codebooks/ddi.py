@@ -6,7 +6,9 @@ namespace (IPUMS has used two). IPUMS's own reader, ipumspy, builds the whole tr
 
 =====================================  ==============================================================================
 ``codeBook/@ID``                       the collection, after the last hyphen: ``cps.ipums.org``
-``fileTxt/fileName``                   the data set's name, without ``.dat``
+``fileTxt/fileName``                   the extract's name, without ``.dat``
+``serName/@abbr``                      the series of its samples: ``cps``
+``sumDscr/timePrd/@date``              the period of one of its samples: ``2022-01``
 ``fileStrc/@type``                     ``hierarchical`` or rectangular
 ``recGrp/@rectype @recidvar @keyvar``  a record type, the variable that holds it; the type without key is outermost
 ``fileType/@charset``                  encoding of the data
@@ -58,6 +60,14 @@ TEXTS = {
 }
 """Elements whose text is kept, each with its parent element."""
 
+MOST_SAMPLES = 10_000
+
+MOST_PERIODS = 4
+"""Periods that a name lists."""
+
+SERIES = re.compile(r"[a-z]{1,20}", re.ASCII)
+PERIOD = re.compile(r"[0-9][0-9-]{0,20}", re.ASCII)
+
 MEASURES = {"contin": Measure.CONTINUOUS, "discrete": Measure.DISCRETE}
 
 INSTRUCTED_CODE = re.compile(r"-?\d{1,20}(\.\d{1,20})?", re.ASCII)
@@ -104,7 +114,8 @@ class _DocumentElements:
         self.elements: list[str] = []  # open elements, outermost first
         self.text: list[str] | None = None  # pieces of the text that is being gathered
         self.text_depth = 0
-        self.identifier = self.file_name = self.structure = self.encoding = ""
+        self.identifier = self.file_name = self.structure = self.encoding = self.series = ""
+        self.periods: list[str] = []
         self.groups: list[dict[str, str]] = []
         self.variable: VariableElement | None = None
         self.variables: list[Variable] = []
@@ -125,6 +136,10 @@ class _DocumentElements:
         match name:
             case "codeBook":
                 self.identifier = attributes.get("ID", "")
+            case "serName":
+                self.series = attributes.get("abbr", "")
+            case "timePrd" if len(self.periods) < MOST_SAMPLES:
+                self.periods.append(attributes.get("date", ""))
             case "fileStrc":
                 self.structure = attributes.get("type", "")
             case "recGrp":
@@ -189,6 +204,7 @@ class _DocumentElements:
             record_type_variable=holders.pop() if hierarchical and holders else None,
             variables=tuple(self.variables),
             encoding=ENCODINGS.get(encoding, encoding),
+            sample=_sample(self.series, self.periods),
         )
 
     def refusal(self, problem: str) -> ConfigurationError:
@@ -276,6 +292,19 @@ class VariableElement:
     def fault(self, problem: str) -> None:
         """Note what is wrong with the variable."""
         self.faults.append(Fault(excerpt(self.name), problem))
+
+
+def _sample(series: str, periods: Iterable[str]) -> str:
+    """Name the samples of an extract by their series and periods, whatever variables and rows were ordered of them.
+
+    Two samples of one period share a name, and so an account: their budget lasts for less, never for more.
+    """
+    distinct = sorted(set(periods))
+    if not SERIES.fullmatch(series) or not distinct or not all(map(PERIOD.fullmatch, distinct)):
+        return ""
+    if len(distinct) > MOST_PERIODS:
+        distinct = [distinct[0], "to", distinct[-1], str(len(distinct)), "samples"]
+    return "_".join([series, *distinct])
 
 
 def _instructed_codes(instructions: Iterable[str], width: int | None) -> list[Code]:

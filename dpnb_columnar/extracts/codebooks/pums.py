@@ -27,6 +27,11 @@ from dpnb_columnar.extracts.codebooks.content import read_content
 
 COLLECTION = "census.gov"
 BLANK = re.compile("b+")
+
+ADJUSTED = "ADJINC"
+"""Variable of every edition, whose codes are the factors of its years: ``2018 factor (1.013097)``."""
+
+YEAR = re.compile(r"((?:19|20)\d\d) factor\b", re.ASCII)
 WHOLE = re.compile(r"-?\d+", re.ASCII)
 
 
@@ -61,7 +66,14 @@ def read_pums_dictionary(path: Path) -> Codebook:
     if faults:
         raise inconsistent(str(path), faults)
     described = tuple(_with_codes(variable, codes[name]) for name, variable in variables.items())
-    return checked(Codebook(str(path), path.name.partition(".")[0], COLLECTION, (), None, described))
+    name = path.name.partition(".")[0]
+    return checked(Codebook(str(path), name, COLLECTION, (), None, described, sample=_sample(codes.get(ADJUSTED, []))))
+
+
+def _sample(factors: list[Code]) -> str:
+    """Name the sample by the years whose amounts are adjusted, such as ``acs2018`` or ``acs2014-2018``."""
+    years = sorted(year[1] for factor in factors if (year := YEAR.match(factor.label)))
+    return f"acs{'-'.join(dict.fromkeys([years[0], years[-1]]))}" if years else ""
 
 
 def _variable(name: str, kind: str, width: str, label: str) -> Variable:

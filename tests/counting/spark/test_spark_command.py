@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.people import DECLARATION, people, people_domain, write_people
+from support.people import DECLARATION, people, people_domain, spoil_rows, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
@@ -75,6 +75,14 @@ def test_a_dry_run_opens_no_row_and_shows_the_settings(session: Any, people_file
     shown = {event["setting"]: event["value"] for event in map(json.loads, told) if event["event"] == "setting"}
     assert shown["--engine"] == "spark"
     assert not Path("people.model.json").exists()
+
+
+def test_copies_are_refused_by_paths_and_addresses(session: Any, people_file: Path, run: Run) -> None:
+    copy = Path("copy.parquet")
+    copy.write_bytes(spoil_rows(people_file).read_bytes())
+    for name in (str(copy), copy.absolute().as_uri()):
+        told = run("train", people_file, name, *SPARK, "--dry-run", expected=65).err
+        assert "copy.parquet are copies (of equal size, footer and beginning)" in told
 
 
 def test_settings_from_a_file_and_from_the_environment(

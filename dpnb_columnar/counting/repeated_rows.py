@@ -1,0 +1,52 @@
+"""Count the rows that repeat others, for the curator. CONFIDENTIAL: no release uses the number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from dpnb_columnar.counting.engines.polars import scan
+from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.runtime.confinement import confined
+
+MOST_ROWS = 2**23
+"""Rows that are compared, by hashes of 64 bits in memory; of more rows, those of a fixed share of all hashes are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """How many rows repeat others. Confidential.
+
+    Attributes:
+        rows: Rows less different rows: how many would go if each were kept once.
+        exact: Whether the number is exact; of more than ``MOST_ROWS`` rows it is an estimate.
+    """
+
+    rows: int
+    exact: bool
+
+
+@confined()
+def count_repeats(source: ParquetSource, rows: int) -> Repeats:
+    """Count the rows that are equal to another row in all columns of the domain; they are streamed once.
+
+    Equal rows have equal hashes. Two of 2^23 different rows have equal hashes with a probability below one in 500,000.
+
+    Args:
+        source: Checked Parquet files.
+        rows: Number of all rows.
+
+    Raises:
+        DataError: if a file is damaged.
+    """
+    share = -(-rows // MOST_ROWS)
+    hashes = scan(source).select(hash=pl.struct(pl.all()).hash())
+    compared = hashes if share <= 1 else hashes.filter(pl.col("hash") % share == 0)
+    try:
+        counted = compared.select(rows=pl.len(), different=pl.col("hash").n_unique()).collect(engine="streaming")
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        # The engine's own text may quote values.
+        raise source.unreadable() from None
+    some, different = counted.row(0)
+    return Repeats(rows * (some - different) // max(some, 1), share <= 1)

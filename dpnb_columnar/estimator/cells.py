@@ -1,0 +1,68 @@
+"""The rule of one untyped value: a cell of a list, of an array or a pandas column of type ``object``.
+
+It looks at the value alone, so that neither the values nor the types in other rows change how a row counts, and it has
+no error. A number matches by its value, whatever type holds it; a boolean is ``true`` or ``false``, as a number 1 or 0.
+"""
+
+from __future__ import annotations
+
+import math
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from dpnb_columnar.rows.column_kinds import LARGEST_KEY
+
+Cell: TypeAlias = bool | int | float | str | None
+
+
+def cell_of(value: object) -> Cell:
+    """Read a value: a boolean, a number (whole ones as integers) or a text; None if it is missing or anything else.
+
+    A date is the text that a declaration has for it, such as ``2018-12-31``. NaN is missing.
+    """
+    match value:
+        case bool() | np.bool_():
+            return bool(value)
+        case str():
+            return _encodable(value)
+        case int() | float():
+            return _number(value)
+        case np.timedelta64() | datetime():  # one is an integer to numpy, the other a date to Python
+            return None
+        case date():
+            return value.isoformat()
+        case np.integer() | np.floating() | Decimal() | Fraction():
+            return _number(value)
+    return None
+
+
+def text_of(value: object) -> str | None:
+    """Write a value as declarations do: 7 for 7.0, ``true`` for True; None if it is missing."""
+    cell = cell_of(value)
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float) and abs(cell) < 1:  # Python writes small ones with an exponent
+        return np.format_float_positional(cell, trim="-")
+    return None if cell is None else str(cell)
+
+
+def _number(value: int | float | np.number | Decimal | Fraction) -> int | float | None:
+    """Return a number as an integer if it may match a category, else as a float, of any size."""
+    try:
+        number = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except ValueError:  # a signalling NaN
+        return None
+    if math.isnan(number):
+        return None
+    return int(number) if number.is_integer() and abs(number) <= LARGEST_KEY else number
+
+
+def _encodable(text: str) -> str:
+    """Return a text with U+FFFD for what UTF-8 does not encode, the halves of surrogate pairs."""
+    return str.__str__(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
