@@ -16,6 +16,7 @@ from support.codebook_cases import variable
 from support.extracts import HOUSEHOLD_ROWS, HOUSEHOLDS, HOUSES, PEOPLE, ROWS, SEX, TOWNSPEOPLE, YEAR, write_extract
 from support.running import Run
 
+from dpnb_columnar import aggregate
 from dpnb_columnar.domain.metadata import domain_from_metadata
 from dpnb_columnar.extracts.codebooks.codebook import Measure
 
@@ -367,7 +368,7 @@ def test_ranges_that_noise_drowns_are_named_with_the_command_that_narrows_them(f
     write_extract(folder / "town.dat", book, ["    1000000800", "    2000000950"])
     printed = run("ingest", "town.dat", "--output", "out.parquet").out
     (line,) = [line for line in printed.splitlines() if line.startswith("declared too widely: ")]
-    assert "at 10000 rows in each of two classes and epsilon 1, noise hides all differences in RENTS (up to " in line
+    assert "at 10000 rows in each class and epsilon 1, noise hides all differences in RENTS (up to " in line
     command = shlex.split(line.rsplit("leave the attribute out: ", 1)[1])
     assert command[:4] == ["dpnb-columnar", "domain", "edit", "out.parquet"]
     run(*command[1:])
@@ -377,3 +378,25 @@ def test_ranges_that_noise_drowns_are_named_with_the_command_that_narrows_them(f
     ).out.splitlines()
     (event,) = [event for event in map(json.loads, events) if event["event"] == "wide ranges"]
     assert (event["attributes"], shlex.split(event["command"])) == (["RENTS"], command)
+
+
+DICTIONARY = """NAME,AGEP,N,2,"Age"
+VAL,AGEP,N,2,0,99,"Age"
+NAME,SEX,C,1,"Sex"
+VAL,SEX,C,1,1,1,"Male"
+VAL,SEX,C,1,2,2,"Female"
+NAME,WKHP,N,2,"Usual hours worked per week"
+VAL,WKHP,N,2,bb,bb,"N/A (less than 16 years old/did not work)"
+VAL,WKHP,N,2,1,99,"Hours"
+"""
+
+
+def test_who_did_not_work_is_counted(folder: Path, run: Run) -> None:
+    archive(folder / "csv_pvt.zip", psam_p50=b"SEX,AGEP,WKHP\n1,41,40\n2,70,\n2,8,\n1,33,20\n")
+    (folder / "dictionary.csv").write_text(DICTIONARY)
+    printed = run("ingest", "csv_pvt.zip", "--codebook", "dictionary.csv", "--output", "vt.parquet").out
+    assert "a missing value of WKHP is a category of its own: " in printed
+    statistics = aggregate(["vt.parquet"], label="SEX")
+    assert statistics.class_counts.tolist() == [2, 2]
+    assert [sum(column.counts) for column in statistics.columns["WKHP"]] == [2, 0]
+    assert [sum(column.counts) for column in statistics.columns["AGEP"]] == [2, 2]

@@ -14,10 +14,11 @@ from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat, print_line, progress
 from dpnb_columnar.cli.output_checks import check_parquet, check_target
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.locks import output_lock
 
 if TYPE_CHECKING:
-    from dpnb_columnar.domain.attributes import UnlabelledDomain
+    from dpnb_columnar.domain import Declaration
     from dpnb_columnar.extracts.convert import Conversion
 
 NAMES_SHOWN = 4
@@ -143,23 +144,28 @@ def _print_result(conversion: Conversion, output: Path) -> None:
         )
     if conversion.domain is None:
         print_line("to train, declare its domain in datasets.toml, or ingest it again with --codebook")
-    elif isinstance(conversion.domain, Domain):
-        print_line(f"train: dpnb-columnar train {output}")
-    else:
-        _print_wide_ranges(conversion.domain, output)
-        print_line(f'train: dpnb-columnar train {output} --label "..."')
+        return
+    _print_plan(conversion.domain, output)
+    label = "" if isinstance(conversion.domain, Domain) else ' --label "..."'
+    print_line(f"train: dpnb-columnar train {output}{label}")
 
 
-def _print_wide_ranges(domain: UnlabelledDomain, output: Path) -> None:
-    """Name the attributes that a usual release would say nothing about, and the command that narrows their ranges."""
+def _print_plan(domain: Declaration, output: Path) -> None:
+    """Say what missing values do and cost in a usual release, and which ranges are too wide for it. Public facts."""
     from dpnb_columnar.budget import Budget
-    from dpnb_columnar.cli.tables import print_wide_ranges
+    from dpnb_columnar.cli.tables import print_missing, print_wide_ranges
+    from dpnb_columnar.domain import Domain
     from dpnb_columnar.domain.labelling import provisional
     from dpnb_columnar.mechanisms.plan import plan
     from dpnb_columnar.mechanisms.wide_ranges import wide_ranges
 
-    planned = plan(provisional(domain), Budget(Fraction(options.DEFAULT_EPSILON)))
-    circumstances = f"at {options.USUAL_SIZE} rows in each of two classes and epsilon {options.DEFAULT_EPSILON}"
+    labelled = domain if isinstance(domain, Domain) else provisional(domain)
+    try:
+        planned = plan(labelled, Budget(Fraction(options.DEFAULT_EPSILON)))
+    except UsageError:  # more attributes than the budget can be divided among: the file is written all the same
+        return
+    print_missing(planned)
+    circumstances = f"at {options.USUAL_SIZE} rows in each class and epsilon {options.DEFAULT_EPSILON}"
     print_wide_ranges(wide_ranges(planned, options.USUAL_SIZE), circumstances, quote(str(output)))
 
 
