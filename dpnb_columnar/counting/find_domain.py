@@ -133,7 +133,8 @@ def find_declaration(
     if claimed is None:
         raise ConfigurationError(
             f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; "
-            f"name an entry with --dataset, or declare one in {CATALOGUE_NAME} in the working directory"
+            "name an entry with --dataset, its file with --catalogue, or declare one in "
+            f"{CATALOGUE_NAME} in the working directory"
         )
     return ResolvedDeclaration(claimed.declared, str(claimed), claimed)
 
