@@ -13,7 +13,7 @@ from dpnb_columnar.cli.console import add_log_fields, print_line, print_warning,
 from dpnb_columnar.cli.output_checks import check_no_input, check_target
 from dpnb_columnar.cli.tables import print_composition
 from dpnb_columnar.counting.countable import Rows
-from dpnb_columnar.counting.find_domain import FoundDomain
+from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError
 from dpnb_columnar.mechanisms.plan import ReleasePlan
@@ -36,7 +36,7 @@ class ModelOutput(Output):
         path: The model file.
         overwrite: Whether it may be replaced.
         inputs: Files that it must not replace: the data, the ledger and the file of settings among them.
-        found: The domain, and where it was found.
+        resolved: The domain, and its origin.
         delta: Delta as typed, perhaps a rule.
         rows: The n of the rule, if there is one.
     """
@@ -44,7 +44,7 @@ class ModelOutput(Output):
     path: Path
     overwrite: bool
     inputs: Sequence[Path]
-    found: FoundDomain
+    resolved: ResolvedDomain
     delta: str
     rows: options.DeclaredRowCount | None
 
@@ -71,7 +71,7 @@ class ModelOutput(Output):
 
     def announce(self, plan: ReleasePlan, payment: Payment | None) -> None:
         """Say in which domain rows are counted, what the release spends, and who pays."""
-        options.print_domain(self.found)
+        options.print_domain(self.resolved)
         options.print_rule(self.delta, self.rows)
         mechanism, queries = plan.mechanism.name, len(plan.shares)
         facts: dict[str, object] = {"mechanism": mechanism, "queries": queries}

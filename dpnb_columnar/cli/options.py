@@ -15,7 +15,7 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.mechanisms.plan import ReleasePlan
 
 DataOrTable = Annotated[
@@ -183,33 +183,35 @@ def parse_budget(
     return Budget(parse_epsilon(epsilon), neighbours, division, parse_delta(delta, None if rows is None else rows.rows))
 
 
-def effective_epsilon(found: FoundDomain, typed: str | None) -> str:
+def effective_epsilon(resolved: ResolvedDomain, typed: str | None) -> str:
     """Return the epsilon that was typed, else the one declared beside the domain, else the default.
 
     Raises:
         ConfigurationError: if the declared epsilon is out of range.
     """
-    if typed is not None or found.epsilon is None:
+    if typed is not None or resolved.epsilon is None:
         return DEFAULT_EPSILON if typed is None else typed
-    declared = number_text(found.epsilon)
+    declared = number_text(resolved.epsilon)
     try:
         parse_epsilon(declared)
     except UsageError as error:
-        raise ConfigurationError(f"{found.origin}: {error}") from None
+        raise ConfigurationError(f"{resolved.origin}: {error}") from None
     return declared
 
 
-def entry_defaults(found: FoundDomain, rows: DeclaredRowCount | None) -> dict[str, tuple[object, str]]:
+def entry_defaults(resolved: ResolvedDomain, rows: DeclaredRowCount | None) -> dict[str, tuple[object, str]]:
     """Return value and origin of the options, by option, that the domain's entry sets unless they are typed."""
-    entry = str(found.entry)
-    values: dict[str, tuple[object, str]] = {"--account": (found.domain.name, found.origin)}
-    values["--epsilon"] = (DEFAULT_EPSILON, "default") if found.epsilon is None else (number_text(found.epsilon), entry)
+    entry = str(resolved.entry)
+    values: dict[str, tuple[object, str]] = {"--account": (resolved.domain.name, resolved.origin)}
+    values["--epsilon"] = (
+        (DEFAULT_EPSILON, "default") if resolved.epsilon is None else (number_text(resolved.epsilon), entry)
+    )
     if rows is not None:
         values["--declared-rows"] = (rows.rows, rows.origin)
     return values
 
 
-def declared_row_count(found: FoundDomain, typed: int | None) -> DeclaredRowCount | None:
+def declared_row_count(resolved: ResolvedDomain, typed: int | None) -> DeclaredRowCount | None:
     """Return the number of rows that was typed, else the one declared beside the domain; None if neither was.
 
     Raises:
@@ -218,15 +220,15 @@ def declared_row_count(found: FoundDomain, typed: int | None) -> DeclaredRowCoun
     """
     if typed is not None:
         return DeclaredRowCount(parse_rows(typed), "--declared-rows")
-    if found.rows is None:
+    if resolved.rows is None:
         return None
     try:
-        return DeclaredRowCount(parse_rows(found.rows), str(found.entry))
+        return DeclaredRowCount(parse_rows(resolved.rows), str(resolved.entry))
     except UsageError as error:
-        raise ConfigurationError(f"{found.entry}: {error}") from None
+        raise ConfigurationError(f"{resolved.entry}: {error}") from None
 
 
-def row_count_for_rule(found: FoundDomain, delta: str, typed: int | None) -> DeclaredRowCount | None:
+def row_count_for_rule(resolved: ResolvedDomain, delta: str, typed: int | None) -> DeclaredRowCount | None:
     """Return the declared number of rows for a verb in which only a rule for delta depends on it.
 
     Raises:
@@ -234,7 +236,7 @@ def row_count_for_rule(found: FoundDomain, delta: str, typed: int | None) -> Dec
         ConfigurationError: if the declared number is out of range.
     """
     if is_rule(delta):
-        return declared_row_count(found, typed)
+        return declared_row_count(resolved, typed)
     if typed is not None:
         raise UsageError(
             "declared rows: only a rule for delta depends on them; give --delta 1/n or 1/n^2, or leave "
@@ -243,10 +245,10 @@ def row_count_for_rule(found: FoundDomain, delta: str, typed: int | None) -> Dec
     return None
 
 
-def print_domain(found: FoundDomain) -> None:
+def print_domain(resolved: ResolvedDomain) -> None:
     """Print the name of the domain in which rows are counted, and where it is declared."""
-    name = found.domain.name
-    print_line(f"domain {name}, from {found.origin}", "domain", domain=name, origin=str(found.origin))
+    name = resolved.domain.name
+    print_line(f"domain {name}, from {resolved.origin}", "domain", domain=name, origin=str(resolved.origin))
 
 
 def rule_line(delta: str, rows: DeclaredRowCount | None) -> str | None:

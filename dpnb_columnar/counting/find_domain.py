@@ -25,7 +25,7 @@ from dpnb_columnar.rows.parquet import read_metadata
 
 
 @dataclass(frozen=True, slots=True)
-class FoundDeclaration:
+class ResolvedDeclaration:
     """A declaration, with a label or without, and its origin.
 
     Attributes:
@@ -40,7 +40,7 @@ class FoundDeclaration:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundDomain:
+class ResolvedDomain:
     """A domain, its origin, and the public facts declared beside it.
 
     Attributes:
@@ -72,7 +72,7 @@ def find_domain(
     label: str | None = None,
     metadata: Callable[[Any], dict[str, str]] = read_metadata,
     catalogue: Path | None = None,
-) -> FoundDomain:
+) -> ResolvedDomain:
     """Find the domain of Parquet files, with its label.
 
     Args:
@@ -91,10 +91,10 @@ def find_domain(
     """
     declared = find_declaration(files, dataset, metadata, catalogue)
     if label is not None:
-        return FoundDomain(labelled(declared.declaration, label), declared.origin, declared.entry)
+        return ResolvedDomain(labelled(declared.declaration, label), declared.origin, declared.entry)
     if not isinstance(declared.declaration, Domain):
         raise no_label(declared.declaration, str(files[0]) if declared.entry is None else str(declared.entry))
-    return FoundDomain(declared.declaration, declared.origin, declared.entry)
+    return ResolvedDomain(declared.declaration, declared.origin, declared.entry)
 
 
 def find_domain_to_plan(
@@ -102,7 +102,7 @@ def find_domain_to_plan(
     dataset: str | None = None,
     label: str | None = None,
     catalogue: Path | None = None,
-) -> FoundDomain:
+) -> ResolvedDomain:
     """Find the domain of Parquet files; where no label is declared and none is given, with one that stands in for it.
 
     Args:
@@ -120,7 +120,9 @@ def find_domain_to_plan(
     if label is None:
         declared = find_declaration(files, dataset, catalogue=catalogue)
         if not isinstance(declared.declaration, Domain):
-            return FoundDomain(provisional(declared.declaration), declared.origin, declared.entry, label_chosen=False)
+            return ResolvedDomain(
+                provisional(declared.declaration), declared.origin, declared.entry, label_chosen=False
+            )
     return find_domain(files, dataset, label, catalogue=catalogue)
 
 
@@ -129,7 +131,7 @@ def find_declaration(
     dataset: str | None = None,
     metadata: Callable[[Any], dict[str, str]] = read_metadata,
     catalogue: Path | None = None,
-) -> FoundDeclaration:
+) -> ResolvedDeclaration:
     """Find the declaration of Parquet files, with a label or without.
 
     Args:
@@ -146,14 +148,14 @@ def find_declaration(
     """
     if dataset is not None:
         entry = entry_named(dataset, catalogue)
-        return FoundDeclaration(entry.declared, str(entry), entry)
+        return ResolvedDeclaration(entry.declared, str(entry), entry)
     if catalogue is not None:
         return _claiming(files, catalogue)
     carried = [domain_from_metadata(metadata(file), str(file)) for file in files]
     domains = {digest(domain): domain for domain in carried if domain is not None}
     if len(domains) == 1 and None not in carried:
         (domain,) = domains.values()
-        return FoundDeclaration(domain, "the metadata of the data", entry_declaring(domain))
+        return ResolvedDeclaration(domain, "the metadata of the data", entry_declaring(domain))
     if domains:
         raise ConfigurationError(
             f"{files[0]} and the files beside it do not all carry the same domain; name one with --dataset"
@@ -162,12 +164,13 @@ def find_declaration(
     if claimed is None:
         raise ConfigurationError(
             f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; "
-            f"name an entry with --dataset, or declare one in {CATALOGUE_NAME} in the working directory"
+            "name an entry with --dataset, its file with --catalogue, or declare one in "
+            f"{CATALOGUE_NAME} in the working directory"
         )
-    return FoundDeclaration(claimed.declared, str(claimed), claimed)
+    return ResolvedDeclaration(claimed.declared, str(claimed), claimed)
 
 
-def _claiming(files: Sequence[Path | str], catalogue: Path) -> FoundDeclaration:
+def _claiming(files: Sequence[Path | str], catalogue: Path) -> ResolvedDeclaration:
     """Return what the entry of a catalogue declares that claims the files.
 
     Raises:
@@ -180,4 +183,4 @@ def _claiming(files: Sequence[Path | str], catalogue: Path) -> FoundDeclaration:
             f"{catalogue}: no entry of it claims {named(list(map(str, files)))}; name one with --dataset (its entries: "
             f"{known}), or leave --catalogue out"
         )
-    return FoundDeclaration(claimed.declared, str(claimed), claimed)
+    return ResolvedDeclaration(claimed.declared, str(claimed), claimed)

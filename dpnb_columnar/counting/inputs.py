@@ -18,7 +18,7 @@ from dpnb_columnar.counting.countable import OpenedRows, Rows
 from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.rows.frames import Frame
 
@@ -44,7 +44,7 @@ class Input(Rows, Protocol):
     def names(self) -> Sequence[str]:
         """Names of the rows in a ledger."""
 
-    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> FoundDomain:
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
         """Find the domain of the rows; see ``counting.find_domain``."""
 
 
@@ -56,7 +56,7 @@ class FrameInput:
     files: Sequence[Path] = ()
     names: Sequence[str] = ()
 
-    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> FoundDomain:
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
         """Take the domain of a catalogue entry, since a frame carries none.
 
         Raises:
@@ -146,7 +146,7 @@ class LocalFiles:
         """Absolute paths of the files."""
         return [str(file.resolve()) for file in self.files]
 
-    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> FoundDomain:
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
         """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
         from dpnb_columnar.counting.find_domain import find_domain
 

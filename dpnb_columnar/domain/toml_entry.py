@@ -2,7 +2,7 @@
 
 The writer is our own, eighty lines, because people edit the entry: numbers are exact decimals, which tomlkit refuses to
 write (it knows floats alone), and a list of hundreds of codes fills its lines, which tomlkit writes on one line of any
-length or one value a line.
+length or one value a line. Into a catalogue that is there, ``catalogue_entries`` puts it with tomlkit.
 """
 
 from __future__ import annotations

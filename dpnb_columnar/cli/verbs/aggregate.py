@@ -61,13 +61,13 @@ def command(
     from dpnb_columnar.counting.statistics_files import save_statistics
 
     with opened_input(engine, data, table, master, checkpoint) as rows:
-        found = rows.find_domain(dataset, label, catalogue)
-        target = output or default_name(data or (), found.domain.name, ".statistics.parquet")
+        resolved = rows.find_domain(dataset, label, catalogue)
+        target = output or default_name(data or (), resolved.domain.name, ".statistics.parquet")
         check_parquet(target)
         check_target(target, overwrite, [*rows.files, *(file for file in (catalogue, config) if file is not None)])
         with output_lock(target):
-            checked = rows.check(found.domain)
-            options.print_domain(found)
+            checked = rows.check(resolved.domain)
+            options.print_domain(resolved)
             with stage("counting"):
                 statistics = checked.count()
             save_statistics(statistics, target, overwrite=overwrite)

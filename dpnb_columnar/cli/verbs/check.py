@@ -14,7 +14,7 @@ from dpnb_columnar.errors import DataError, excerpt
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.diagnostics import Diagnosis
-    from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.counting.repeated_rows import Repeats
 
 USEFUL = 10
@@ -54,26 +54,26 @@ def command(
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
     files = resolve_files(data)
-    found = find_domain(files, dataset, label, catalogue=catalogue)
-    typed = options.effective_epsilon(found, epsilon)
-    least_rows = _least_rows(found, typed)
-    source = open_parquet(files, found.domain)
+    resolved = find_domain(files, dataset, label, catalogue=catalogue)
+    typed = options.effective_epsilon(resolved, epsilon)
+    least_rows = _least_rows(resolved, typed)
+    source = open_parquet(files, resolved.domain)
     refuse_copies(files)
     with stage("checking"):
-        result = diagnose(source, found.domain)
+        result = diagnose(source, resolved.domain)
         repeats = count_repeats(source, result.rows)
-    edit = edit_command(files[0], found.domain.name, dataset, catalogue)
-    notes = list(advice(result, found.domain, edit, least_rows))
-    amiss = list(faults(result, found.domain, edit))
+    edit = edit_command(files[0], resolved.domain.name, dataset, catalogue)
+    notes = list(advice(result, resolved.domain, edit, least_rows))
+    amiss = list(faults(result, resolved.domain, edit))
     print_warning(CONFIDENTIAL)
     if json:
-        _print_json(found, result, repeats, notes, amiss)
+        _print_json(resolved, result, repeats, notes, amiss)
     else:
-        print_line(f"domain {found.domain.name}, from {found.origin}")
+        print_line(f"domain {resolved.domain.name}, from {resolved.origin}")
         print_line(f"{result.rows} rows in {len(files)} file(s), {result.fitting} count, {result.complete} in full")
         about = "" if repeats.exact else "about "
         print_line(f"{about}{repeats.rows} rows repeat another one in all columns of the domain")
-        _print_tables(found, result)
+        _print_tables(resolved, result)
         for note in notes:
             print_line(f"note: {note}")
         for fault in amiss:
@@ -83,17 +83,17 @@ def command(
         raise DataError(f"{files[0]}: not ready for a release; the report on standard output says why and what to do")
 
 
-def _least_rows(found: FoundDomain, epsilon: str) -> int:
+def _least_rows(resolved: ResolvedDomain, epsilon: str) -> int:
     """Compute the rows that a class needs so that the noise in its count is below a tenth."""
     from dpnb_columnar.mechanisms.expected_error import expected_error
     from dpnb_columnar.mechanisms.plan import plan
 
     budget = options.parse_budget(epsilon, "0", Neighbours.ADD_REMOVE, None, None)
-    counts = plan(found.domain, budget).shares[0]
-    return math.ceil(USEFUL * expected_error(found.domain, counts, 1))
+    counts = plan(resolved.domain, budget).shares[0]
+    return math.ceil(USEFUL * expected_error(resolved.domain, counts, 1))
 
 
-def _print_tables(found: FoundDomain, result: Diagnosis) -> None:
+def _print_tables(resolved: ResolvedDomain, result: Diagnosis) -> None:
     groups = result.row_groups
     print_line(f"{len(groups)} row groups, the largest of {max(groups, default=0)} rows")
     print_line()
@@ -106,7 +106,7 @@ def _print_tables(found: FoundDomain, result: Diagnosis) -> None:
         ],
     )
     print_line()
-    print_table(["class", "rows that count"], list(zip(found.domain.classes, result.class_rows, strict=True)))
+    print_table(["class", "rows that count"], list(zip(resolved.domain.classes, result.class_rows, strict=True)))
     for undeclared in result.undeclared:
         print_line()
         more = ", the most frequent" if undeclared.more else ""
@@ -117,16 +117,18 @@ def _print_tables(found: FoundDomain, result: Diagnosis) -> None:
     print_line()
 
 
-def _print_json(found: FoundDomain, result: Diagnosis, repeats: Repeats, notes: list[str], amiss: list[str]) -> None:
+def _print_json(
+    resolved: ResolvedDomain, result: Diagnosis, repeats: Repeats, notes: list[str], amiss: list[str]
+) -> None:
     from dataclasses import asdict
     from json import dumps
 
     report = {
-        "domain": found.domain.name,
-        "origin": found.origin,
+        "domain": resolved.domain.name,
+        "origin": resolved.origin,
         **asdict(result),
         "repeated": asdict(repeats),
-        "class_rows": dict(zip(found.domain.classes, result.class_rows, strict=True)),
+        "class_rows": dict(zip(resolved.domain.classes, result.class_rows, strict=True)),
         "notes": notes,
         "faults": amiss,
     }

@@ -14,7 +14,7 @@ from dpnb_columnar.cli.output_checks import check_target
 from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.find_domain import FoundDeclaration
+    from dpnb_columnar.counting.find_domain import ResolvedDeclaration
     from dpnb_columnar.domain import Declaration
     from dpnb_columnar.domain.catalogue import Entry
 
@@ -202,7 +202,7 @@ def edit(
         print_line(f"train: {training_command(domain, source, output)}")
 
 
-def _find(source: Path | None, dataset: str | None, catalogue: Path | None) -> FoundDeclaration:
+def _find(source: Path | None, dataset: str | None, catalogue: Path | None) -> ResolvedDeclaration:
     from dpnb_columnar.counting.find_domain import find_declaration
 
     if source is None and dataset is None:

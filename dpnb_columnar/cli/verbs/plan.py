@@ -18,7 +18,7 @@ from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
     from dpnb_columnar.advice.recommendation import Advice
-    from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.mechanisms.plan import ReleasePlan
     from dpnb_columnar.mechanisms.wide_ranges import WideRange
 
@@ -89,21 +89,21 @@ def command(
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
     files = resolve_files(data)
-    found = find_domain_to_plan(files, dataset, label, catalogue)
-    known = options.declared_row_count(found, declared_rows)
-    budget = options.parse_budget(options.effective_epsilon(found, epsilon), delta, neighbours, weights, known)
-    open_parquet(files, found.domain)
+    resolved = find_domain_to_plan(files, dataset, label, catalogue)
+    known = options.declared_row_count(resolved, declared_rows)
+    budget = options.parse_budget(options.effective_epsilon(resolved, epsilon), delta, neighbours, weights, known)
+    open_parquet(files, resolved.domain)
     sizes = rows or [options.USUAL_SIZE, 1_000_000]
-    planned = plan(found.domain, budget, mechanism, noise)
-    classes = len(found.domain.classes)
+    planned = plan(resolved.domain, budget, mechanism, noise)
+    classes = len(resolved.domain.classes)
     assumed = known or options.DeclaredRowCount(sizes[0] * classes, "--rows in each class")
-    outlook = _Outlook(found, planned, sizes, assumed, quote(str(files[0])) + _named(dataset))
+    outlook = _Outlook(resolved, planned, sizes, assumed, quote(str(files[0])) + _named(dataset))
     if planned.mechanism.private:
-        outlook.errors = [[expected_error(found.domain, share, size) for size in sizes] for share in planned.shares]
+        outlook.errors = [[expected_error(resolved.domain, share, size) for size in sizes] for share in planned.shares]
         outlook.wide = wide_ranges(planned, outlook.class_rows)
         if not no_advice:
             with stage("rehearsing"):
-                outlook.advice = advise(found.domain, budget, assumed.rows)
+                outlook.advice = advise(resolved.domain, budget, assumed.rows)
     if json:
         print_line(_as_json(outlook))
     else:
@@ -115,7 +115,7 @@ class _Outlook:
     """What a plan says. Public facts alone.
 
     Attributes:
-        found: The domain, perhaps with classes that stand in for a label.
+        resolved: The domain, perhaps with classes that stand in for a label.
         plan: The plan of the release.
         sizes: Rows of a class to expect errors for.
         assumed: Declared number of all rows, or the first size in each class.
@@ -125,7 +125,7 @@ class _Outlook:
         advice: The advice on mechanisms, if wanted.
     """
 
-    found: FoundDomain
+    resolved: ResolvedDomain
     plan: ReleasePlan
     sizes: Sequence[int]
     assumed: options.DeclaredRowCount
@@ -137,7 +137,7 @@ class _Outlook:
     @property
     def class_rows(self) -> int:
         """Rows of a class of average size."""
-        return max(self.assumed.rows // len(self.found.domain.classes), 1)
+        return max(self.assumed.rows // len(self.resolved.domain.classes), 1)
 
 
 def _named(dataset: str | None) -> str:
@@ -146,9 +146,9 @@ def _named(dataset: str | None) -> str:
 
 def _print(outlook: _Outlook, rule: str | None) -> None:
     """Print a plan for people."""
-    found, planned = outlook.found, outlook.plan
-    print_line(f"domain {found.domain.name}, from {found.origin}")
-    if not found.label_chosen:
+    resolved, planned = outlook.resolved, outlook.plan
+    print_line(f"domain {resolved.domain.name}, from {resolved.origin}")
+    if not resolved.label_chosen:
         print_line(
             "no label is chosen yet: planned for two classes, every column an attribute; to plan for yours, name "
             'what to predict, such as --label "COLUMN > 1000"'
@@ -183,13 +183,13 @@ def _as_json(outlook: _Outlook) -> str:
     """Write a plan as JSON; numbers that must be exact are texts."""
     from json import dumps
 
-    found, planned, advice = outlook.found, outlook.plan, outlook.advice
+    resolved, planned, advice = outlook.resolved, outlook.plan, outlook.advice
     budget = planned.budget
     document = {
-        "domain": found.domain.name,
-        "origin": found.origin,
-        "label_chosen": found.label_chosen,
-        "classes": list(found.domain.classes) if found.label_chosen else len(found.domain.classes),
+        "domain": resolved.domain.name,
+        "origin": resolved.origin,
+        "label_chosen": resolved.label_chosen,
+        "classes": list(resolved.domain.classes) if resolved.label_chosen else len(resolved.domain.classes),
         "epsilon": number_text(budget.epsilon),
         "delta": number_text(budget.delta),
         "neighbours": budget.neighbours.value,

@@ -18,7 +18,7 @@ from dpnb_columnar.rows.database_address import Dialect
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.countable import Rows
-    from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.rows.database_address import Database
 
@@ -91,15 +91,15 @@ def command(
     check_suffix(output)
     database = database_options.database_in(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
-    found, rows = _rows(database, table, query, files, _named(dataset, catalogue, domain, label), catalogue)
-    declared = options.row_count_for_rule(found, delta, declared_rows)
-    budget = options.parse_budget(options.effective_epsilon(found, epsilon), delta, neighbours, weights, declared)
-    planned = plan(found.domain, budget, mechanism, noise)
+    resolved, rows = _rows(database, table, query, files, _named(dataset, catalogue, domain, label), catalogue)
+    declared = options.row_count_for_rule(resolved, delta, declared_rows)
+    budget = options.parse_budget(options.effective_epsilon(resolved, epsilon), delta, neighbours, weights, declared)
+    planned = plan(resolved.domain, budget, mechanism, noise)
     paid = payment(planned, _names(files, database, table, query), seed, ledger, account, run_id)
     inputs = [*files, *(file for file in (domain, catalogue, query, ledger, config) if file is not None)]
-    model_output = ModelOutput(output, overwrite, inputs, found, delta, declared)
+    model_output = ModelOutput(output, overwrite, inputs, resolved, delta, declared)
     if dry_run:
-        batch.print_settings(context, options.entry_defaults(found, declared))
+        batch.print_settings(context, options.entry_defaults(resolved, declared))
         rehearse(planned, rows, paid, model_output)
     else:
         train(planned, rows, paid, sampler(seed), model_output)
@@ -110,9 +110,9 @@ def _rows(
     table: str | None,
     query: Path | None,
     files: Sequence[Path],
-    named: FoundDomain | None,
+    named: ResolvedDomain | None,
     catalogue: Path | None,
-) -> tuple[FoundDomain, Rows]:
+) -> tuple[ResolvedDomain, Rows]:
     """Return the domain, and the rows: those of a database, or those that statistics files have counted.
 
     Args:
@@ -147,7 +147,9 @@ def _names(files: Sequence[Path], database: Database | None, table: str | None, 
     return [address, f"table {table}" if query is None else f"query {query.resolve()}"]
 
 
-def _named(dataset: str | None, catalogue: Path | None, domain: Path | None, label: str | None) -> FoundDomain | None:
+def _named(
+    dataset: str | None, catalogue: Path | None, domain: Path | None, label: str | None
+) -> ResolvedDomain | None:
     """Find the domain that options name, if they name one.
 
     Raises:
@@ -166,15 +168,15 @@ def _named(dataset: str | None, catalogue: Path | None, domain: Path | None, lab
     )
 
 
-def _carried(total: Statistics, catalogue: Path | None) -> FoundDomain:
+def _carried(total: Statistics, catalogue: Path | None) -> ResolvedDomain:
     """Return the domain that statistics files carry, and the entry that declares the same."""
-    from dpnb_columnar.counting.find_domain import FoundDomain
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.domain.catalogue import entry_declaring
 
-    return FoundDomain(total.domain, "the statistics", entry_declaring(total.domain, catalogue))
+    return ResolvedDomain(total.domain, "the statistics", entry_declaring(total.domain, catalogue))
 
 
-def _added(files: Sequence[Path], named: FoundDomain | None) -> Statistics:
+def _added(files: Sequence[Path], named: ResolvedDomain | None) -> Statistics:
     """Add up statistics files.
 
     Raises:

@@ -66,17 +66,19 @@ def command(
     from dpnb_columnar.training import train
 
     with opened_input(engine, data, table, master) as rows:
-        found = rows.find_domain(dataset, label, catalogue)
-        declared = options.row_count_for_rule(found, delta, declared_rows)
-        budget = options.parse_budget(options.effective_epsilon(found, epsilon), delta, neighbours, weights, declared)
-        target = output or default_name(data or (), found.domain.name, ".model.json")
+        resolved = rows.find_domain(dataset, label, catalogue)
+        declared = options.row_count_for_rule(resolved, delta, declared_rows)
+        budget = options.parse_budget(
+            options.effective_epsilon(resolved, epsilon), delta, neighbours, weights, declared
+        )
+        target = output or default_name(data or (), resolved.domain.name, ".model.json")
         check_suffix(target)
-        planned = plan(found.domain, budget, mechanism, noise)
+        planned = plan(resolved.domain, budget, mechanism, noise)
         paid = payment(planned, rows.names, seed, ledger, account, run_id)
         inputs = [*rows.files, *(file for file in (catalogue, ledger, config) if file is not None)]
-        model_output = ModelOutput(target, overwrite, inputs, found, delta, declared)
+        model_output = ModelOutput(target, overwrite, inputs, resolved, delta, declared)
         if dry_run:
-            settled = options.entry_defaults(found, declared) | {"--output": (target, "the data's name")}
+            settled = options.entry_defaults(resolved, declared) | {"--output": (target, "the data's name")}
             batch.print_settings(context, settled)
             rehearse(planned, rows, paid, model_output)
         else:

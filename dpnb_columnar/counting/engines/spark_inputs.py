@@ -14,7 +14,7 @@ from dpnb_columnar.counting.engines.spark import aggregate, open_files, open_tab
 from dpnb_columnar.counting.engines.spark_files import SparkFile, is_address, read_beginning, read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import copies_error
-from dpnb_columnar.counting.find_domain import FoundDomain, find_domain
+from dpnb_columnar.counting.find_domain import ResolvedDomain, find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.parquet import resolve_files
@@ -57,7 +57,7 @@ class SparkFiles:
             return [str(file.local or file.address) for file in self._opened]
         return [str(file.resolve()) for file in self.files]
 
-    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> FoundDomain:
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
         """Find the domain: of the entry named, in the files' metadata, or of an entry that claims the files."""
         opened = {} if dataset else {file.name: file for file in self._opened}
         return find_domain([*opened], dataset, label, lambda name: opened[name].metadata, catalogue)
@@ -92,7 +92,7 @@ class SparkTable:
         """The table, and the cluster where one is named."""
         return [f"table {self.table}" + (f" of {self.session.master}" if self.session.master else "")]
 
-    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> FoundDomain:
+    def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
         """Take the domain of a catalogue entry, since a table carries none.
 
         Raises:
