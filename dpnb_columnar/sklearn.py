@@ -51,8 +51,9 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ``dpnb_columnar.sklearn``, level INFO).
 
     Bounds, categories and classes are public facts, declared here and never taken from the data. Numbers beyond the
-    bounds count as the nearest bound. A row with NaN or None, with a category or a label that is not declared, does not
-    count in ``fit``, and no error or warning says so; in ``predict`` such a value is left out of the row's likelihood.
+    bounds count as the nearest bound. A row whose label is not declared does not count in ``fit``. NaN, None, or a
+    category that is not declared leaves its attribute out of this row, in ``fit`` as in ``predict``, unless ``domain``
+    declares another meaning. No error or warning says so.
     What ``fit`` does say is about column names, types and dimensions, and whether X and y are equally long; with
     ``classes="public"``, also which labels there are.
 

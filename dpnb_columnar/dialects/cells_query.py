@@ -126,23 +126,29 @@ def _renamed(node: exp.Expr, name: str) -> exp.Expr:
 
 
 def _by_dictionary(code: exp.Expr) -> exp.Expr:
-    """Write ``CASE key WHEN constant THEN code ... ELSE otherwise END`` as a function, by an ENUM of the constants.
+    """Write ``CASE key WHEN constant THEN code ... ELSE otherwise END`` as a function."""
+    return _function(in_duckdb(code))
 
-    Constants that are neither texts nor whole numbers stay in a CASE.
-    """
-    code = in_duckdb(code)
+
+def _function(code: exp.Expr) -> exp.Expr:
+    """The same of a lookup in DuckDB's SQL: by an ENUM of texts or whole numbers, by a list of other constants."""
     assert isinstance(code, exp.Case)
     constants = [branch.this for branch in code.args["ifs"]]
-    if not all(isinstance(each, exp.Literal) for each in constants):
-        return code
-    key = code.this if all(each.is_string for each in constants) else as_text(code.this)
-    members = exp.DataType(this=exp.DType.ENUM, expressions=[text(each.name) for each in constants])
-    found: exp.Expr = exp.Anonymous(this="ENUM_CODE", expressions=[exp.TryCast(this=key, to=members, safe=True)])
     codes = [branch.args["true"] for branch in code.args["ifs"]]
-    if [each.name for each in codes] != [str(place) for place in range(len(codes))]:
-        place = exp.Add(this=exp.cast(found, exp.DType.INT), expression=integer(1))
+    is_place = [each.name for each in codes] == [str(place) for place in range(len(codes))]
+    if all(isinstance(each, exp.Literal) for each in constants):
+        key = code.this if all(each.is_string for each in constants) else as_text(code.this)
+        members = exp.DataType(this=exp.DType.ENUM, expressions=[text(each.name) for each in constants])
+        found: exp.Expr = exp.Anonymous(this="ENUM_CODE", expressions=[exp.TryCast(this=key, to=members, safe=True)])
+        place: exp.Expr = exp.Add(this=exp.cast(found, exp.DType.INT), expression=integer(1))
+    else:
+        place = exp.Anonymous(this="LIST_POSITION", expressions=[exp.Array(expressions=constants), code.this])
+        found = exp.Sub(this=place, expression=integer(1))
+    if not is_place:
         found = exp.Anonymous(this="LIST_EXTRACT", expressions=[exp.Array(expressions=codes), place])
     otherwise = code.args.get("default")
+    if isinstance(otherwise, exp.Case):
+        otherwise = _function(otherwise)
     return exp.Coalesce(this=found, expressions=[otherwise]) if otherwise else found
 
 

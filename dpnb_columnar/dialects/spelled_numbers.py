@@ -26,14 +26,26 @@ NUMBER_TYPES: Mapping[Dialect, Sequence[str]] = {
 SPARK_PATTERN = "(?s)" + SPELLED_NUMBER.replace("$", "(?!.)")
 """The same for Java, where ``$`` matches before a line break, too."""
 
+SHORT = f"^.{{1,{LONGEST_SPELLING}}}$"
+"""A text that is not too long for a number, for DuckDB."""
+
 OTHER_CHARACTERS = "*[^0-9.+ -]*"
 """Any text with a character that no number has, as SQLite's GLOB matches it."""
 
 
 def number_of_duckdb(node: exp.Expr) -> exp.Expr:
-    """Cast what is a number. Its own cast would take ``1_0`` and ``inf`` for numbers."""
+    """Cast what is a number. Its own cast would take ``1_0`` and ``inf`` for numbers.
+
+    A text is cut out by functions, which DuckDB computes once for each entry of a column's dictionary, unlike a CASE:
+    of what is no number, or too long, nothing is left, which is cast to null.
+    """
     if not isinstance(node, exp.TryCast):
         return node
+    if _is_text(node.this):
+        number = node.this
+        for pattern in (SPELLED_NUMBER, SHORT):
+            number = exp.Anonymous(this="REGEXP_EXTRACT", expressions=[number, text(pattern)])
+        return exp.TryCast(this=number, to=node.to.copy(), safe=True)
     return _number_if(node, Dialect.DUCKDB, "TYPEOF", _matches(node.this, SPELLED_NUMBER), node.copy())
 
 

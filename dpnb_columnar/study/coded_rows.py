@@ -77,7 +77,8 @@ def code_rows(files: Sequence[Path], domain: Domain) -> CodedRows:
 
     Args:
         files: Parquet files; one column of them at a time has to fit in memory.
-        domain: Their domain. Bounds and steps of its numeric attributes do not matter.
+        domain: Their domain, of complete rows (``data_sets.complete_rows``). Bounds and steps of its numeric attributes
+            do not matter.
 
     Raises:
         MissingInputError: if a file does not exist.

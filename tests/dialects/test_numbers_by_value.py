@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.aggregation_cases import LABEL, declared, labelled
+from support.aggregation_cases import LABEL, by_duckdb, declared, labelled, written
 from support.counted_queries import statistics_of
 from support.engines import DuckDB, Engine, SQLite
 from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
@@ -21,6 +22,7 @@ from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import declared_number, spelled_number
 from dpnb_columnar.rows.column_kinds import kinds_of
+from dpnb_columnar.rows.parquet import open_parquet
 
 NUMBERS = ["1", "001", "1.0", "01.", "+1", " 1 ", "2", "-2", "-02.0", "0", "-0", "0.5", ".5", "00.50", "-.5", "99"]
 WORDS = [
@@ -54,11 +56,13 @@ ANY = ["1", "0.5", "-2", "0", "-.50", "9007199254740991"]
 WHOLE = ["001", "-2.0", "0", "9007199254740991"]
 
 
-def check(engines: list[Engine], table: pa.Table, domain: Domain, kinds: Kinds | None = None) -> None:
-    """The rule, one row at a time; Polars; every database."""
+def check(folder: Path, engines: list[Engine], table: pa.Table, domain: Domain, kinds: Kinds | None = None) -> None:
+    """The rule, one row at a time; Polars; DuckDB over a file; every database."""
     expected = expected_counts(table.to_pylist(), domain)
     frame = pl.DataFrame(table)
     assert counts_of(aggregate_frame(frame, domain)) == expected
+    source = open_parquet(written(folder, [table]), domain)
+    assert counts_of(by_duckdb(source, domain)) == expected
     known = kinds_of(frame.schema) if kinds is None else kinds
     for engine in engines:
         engine.load(table)
@@ -71,41 +75,42 @@ def of(**attributes: Document) -> Domain:
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_categories_in_every_type(engine: Engine, name: str) -> None:
+def test_categories_in_every_type(engine: Engine, tmp_path: Path, name: str) -> None:
     values = [
         *(WHOLE if name == "integers" else ANY),
         *(["AB", "1E2", "", "9007199254740993"] if name == "text" else []),
     ]
     body = {"values": values, "missing": "row", "missing_values": ["99", "NIU"]}
-    check([engine], labelled(x=COLUMNS[name]), of(x=body))
-    check([engine], labelled(x=COLUMNS[name]), of(x={**body, "missing": "category"}))
+    check(tmp_path, [engine], labelled(x=COLUMNS[name]), of(x=body))
+    check(tmp_path, [engine], labelled(x=COLUMNS[name]), of(x={**body, "missing": "category"}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COLUMNS)
-def test_labels_and_conditions_in_every_type(engine: Engine, name: str) -> None:
+def test_labels_and_conditions_in_every_type(engine: Engine, tmp_path: Path, name: str) -> None:
     column = COLUMNS[name]
     table = pa.table({"y": column, "x": pa.array(range(len(column)), pa.int16())})
     places = {"x": {"lower": 0, "upper": 50, "step": 1, "missing": "row"}}
     classes = WHOLE[:2] if name == "integers" else ["1", "0.5"]
-    check([engine], table, declared({"label": {"column": "y", "classes": classes}, "attributes": places}))
+    check(tmp_path, [engine], table, declared({"label": {"column": "y", "classes": classes}, "attributes": places}))
     for condition in ("y = '01'", "y <> '1.0'", "y > 0.25 OR y = '-2'", "NOT y IN (1, 99)"):
         label = {"condition": condition, "classes": ["no", "yes"], "missing_values": ["0", "99"]}
-        check([engine], table, declared({"label": label, "attributes": places}))
+        check(tmp_path, [engine], table, declared({"label": label, "attributes": places}))
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_numeric_attributes_in_every_type(engine: Engine, name: str) -> None:
+def test_numeric_attributes_in_every_type(engine: Engine, tmp_path: Path, name: str) -> None:
     bounds = {"lower": -3, "upper": 5, "step": "1/2", "missing": "row", "missing_values": [99]}
-    check([engine], labelled(x=COLUMNS[name]), of(x=bounds))
+    check(tmp_path, [engine], labelled(x=COLUMNS[name]), of(x=bounds))
 
 
-def test_columns_of_unknown_kind(engine: Engine) -> None:
+def test_columns_of_unknown_kind(engine: Engine, tmp_path: Path) -> None:
     """As text, and as a number where it is one."""
     for name in ("text", "integers"):
         body = {"values": WHOLE, "missing": "row"}
-        check([engine], labelled(x=COLUMNS[name]), of(x=body), {})
+        check(tmp_path, [engine], labelled(x=COLUMNS[name]), of(x=body), {})
         bounds = {"lower": -3, "upper": 5, "step": "1/2", "missing": "row"}
-        check([engine], labelled(x=COLUMNS[name]), of(x=bounds), {})
+        check(tmp_path, [engine], labelled(x=COLUMNS[name]), of(x=bounds), {})
 
 
 TEXTS = st.one_of(
@@ -127,7 +132,7 @@ def test_any_texts(tmp_path_factory: pytest.TempPathFactory, texts: list[Any], v
     body = {"values": sorted(one_each.values()), "missing": "category"}
     bounds = {"lower": -10, "upper": 10, "step": "1/4", "missing": "row"}
     table = labelled(x=pa.array(texts, pa.string()), z=pa.array(texts, pa.string()))
-    check([DuckDB(folder), SQLite()], table, of(x=body, z=bounds))
+    check(folder, [DuckDB(folder), SQLite()], table, of(x=body, z=bounds))
 
 
 @given(TEXTS)

@@ -12,7 +12,7 @@ from support.model_cases import declared, histogram_of, model_of, normal_of, tab
 from support.scored_rows import AGE, MIXED
 
 from dpnb_columnar.dialects.rendering import parse_table, select_columns
-from dpnb_columnar.dialects.spelled_numbers import NUMBER_TYPES, OTHER_CHARACTERS, SPARK_PATTERN
+from dpnb_columnar.dialects.spelled_numbers import NUMBER_TYPES, OTHER_CHARACTERS, SHORT, SPARK_PATTERN
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.numbers import SPELLED_NUMBER
@@ -89,7 +89,7 @@ def test_names_and_values_stay_names_and_values(name: str, dialect: Dialect) -> 
 def _expected(name: str, domain: Domain) -> set[str]:
     """The long texts of a counting query."""
     types = {type_ for types in NUMBER_TYPES.values() for type_ in types}
-    numbers = {"100.0", "0.25", "inf", SPELLED_NUMBER, SPARK_PATTERN, OTHER_CHARACTERS, *types}
+    numbers = {"100.0", "0.25", "inf", SPELLED_NUMBER, SPARK_PATTERN, OTHER_CHARACTERS, SHORT, *types}
     return {name, name + "0", name + "y", "other", digest(domain), *numbers}
 
 

@@ -145,14 +145,19 @@ def test_a_domain_of_numbered_classes_speaks_numbers_where_y_does() -> None:
     assert SmoothNaiveBayes(domain=domain).fit(rows, y.astype(str)).classes_.tolist() == ["10", "2"]
 
 
-def test_rows_that_do_not_fit_are_dropped_and_nothing_says_so() -> None:
+def test_values_that_do_not_fit_are_left_out_and_nothing_says_so() -> None:
     X, y = flowers(300)
     odd = X.head(4).with_columns(
         pl.Series(MEASURES[0], [float("nan"), None, 5.0, 5.0]), colour=pl.Series(["blue", "blue", "green", None])
     )
     labels = pl.concat([y, y.head(4), pl.Series("species", ["tulip", None])])
     fitted = estimator(mechanism="none").fit(pl.concat([X, odd, X.head(2)]), labels)
-    assert fitted.model_ == estimator(mechanism="none").fit(X, y).model_
+    assert sum(fitted.model_.classes.released) == 304
+    present = {MEASURES[0]: (2, 4), "colour": (0, 2)}
+    for place, name in enumerate(X.columns):
+        first, end = present.get(name, (0, 4))
+        alone = estimator(mechanism="none").fit(pl.concat([X, odd[first:end]]), pl.concat([y, y[first:end]]))
+        assert fitted.model_.attributes[place] == alone.model_.attributes[place]
     # Numbers beyond the bounds, infinite ones included, count as the nearest bound.
     far, near = (X.with_columns(pl.lit(value).alias(MEASURES[1])) for value in (float("inf"), 10.0))
     assert estimator(mechanism="none").fit(far, y).model_ == estimator(mechanism="none").fit(near, y).model_

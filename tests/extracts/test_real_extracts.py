@@ -77,11 +77,11 @@ def test_all_states_together(folder: Path, run: Run) -> None:
     frame = ingested(run, *archives)
     assert frame.shape == (sum(STATES.values()), 286)
     assert frame["ST"].rle().struct.field("len").to_list() == list(STATES.values())
-    assert frame.filter(pl.col("ST") == 50)["PWGTP"].sum() == 626_299
-    assert (frame.schema["SERIALNO"], frame.schema["PUMA"]) == (pl.String, pl.Int64)
+    assert set(frame.schema.values()) == {pl.String}
+    assert frame.filter(pl.col("ST") == "50")["PWGTP"].cast(pl.Int64).sum() == 626_299
     dictionary = ACS / "PUMS_Data_Dictionary_2018.csv.gz"
     declared = ingested(
         run, *archives, "--codebook", dictionary, "--columns", "adult-like,PINCP", "--where", "AGEP>=16"
     )
-    wanted = frame.filter(pl.col("AGEP") >= 16).select(declared.columns)
-    assert declared.cast(dict(wanted.schema)).equals(wanted)  # type: ignore[arg-type]
+    wanted = frame.filter(pl.col("AGEP").cast(pl.Int64) >= 16).select(declared.columns)
+    assert wanted.cast(dict(declared.schema)).equals(declared)  # type: ignore[arg-type]

@@ -24,6 +24,7 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.study.coded_rows import code_rows
 from dpnb_columnar.study.cross_validation import Folds, HeldOut, split
+from dpnb_columnar.study.data_sets import complete_rows
 
 
 def by_predict(model: Model, rows: pl.DataFrame) -> list[str]:
@@ -51,7 +52,7 @@ def test_predicted_classes_are_those_of_predict(mechanism: str, tmp_path: Path, 
     """On a simulated census, and on rows with every kind of attribute; the same prepared rows serve all models."""
     file = tmp_path / "tiny.parquet"
     mini_plan.tiny_rows(3000).write_parquet(file)
-    for data, domain in ((census, find_domain([census]).domain), (file, tiny_domain())):
+    for data, domain in ((census, complete_rows(find_domain([census]).domain)), (file, tiny_domain())):
         folds = split(code_rows([data], domain), domain, 2, seed=5)
         order = np.sort(np.random.default_rng(5).permutation(folds.rows.size)[0::2])
         rows = fitting(data, domain)[order]
