@@ -118,7 +118,7 @@ def _with_replaced(text: str, name: str, entry: str) -> str:
     try:
         document, new = tomlkit.parse(text), tomlkit.parse(entry)[name]
         old = document[name]
-        if not isinstance(old, Table) or not isinstance(new, Table):
+        if not isinstance(old, Table) or not isinstance(new, Table) or document.as_string() != text:
             raise ValueError(f"{quoted(name)} is not written as one table [{quoted(name)}] with tables below it")
         body = _body(old)
         following: list[Any] = []
@@ -127,7 +127,7 @@ def _with_replaced(text: str, name: str, entry: str) -> str:
         _replace(old, new, parse_toml(text)[name], parse_toml(entry)[name], [*old])
         _body(old).extend(following)
         return document.as_string()
-    except TOMLKitError as error:
+    except (TOMLKitError, RecursionError) as error:
         raise ValueError(f"{quoted(name)} cannot be replaced there: {error!s:.200}") from None
 
 
