@@ -17,7 +17,19 @@ import pytest
 import dpnb_columnar
 
 CHECKOUT = Path(__file__).parents[2]
-RUN_TIME = {"polars", "pyarrow", "numpy", "scipy", "duckdb", "typer", "rich", "python-flint", "sqlglot", "defusedxml"}
+RUN_TIME = {
+    "polars",
+    "pyarrow",
+    "numpy",
+    "scipy",
+    "duckdb",
+    "typer",
+    "rich",
+    "python-flint",
+    "sqlglot",
+    "defusedxml",
+    "tomlkit",
+}
 DEVELOPMENT = {"pytest", "hypothesis", "mpmath", "ruff", "mypy", "build", "hatchling", "scikit-learn", "import-linter"}
 VERSION = f"dpnb-columnar {dpnb_columnar.__version__}\n"
 
