@@ -19,6 +19,17 @@ from support.spark import local_session
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.simulate import simulate_census
 
+MEMORY = Path("/dev/shm")
+"""File system of Linux that is in memory."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep files of quick tests in memory where there is room; they would wait for the disk most of the time."""
+    if config.option.markexpr == "not slow" and MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
+        place = os.statvfs(MEMORY)
+        if place.f_bavail * place.f_frsize > 2**30 and not place.f_flag & os.ST_NOEXEC:
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:

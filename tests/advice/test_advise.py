@@ -47,6 +47,7 @@ def test_every_private_mechanism_is_rehearsed() -> None:
     assert found.rows == 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["smooth", "trimmed-mean", "global-variance"])
 def test_errors_fall_as_epsilon_or_the_rows_grow(mechanism: str) -> None:
     ladder = [outcomes(advice(epsilon), mechanism) for epsilon in ("0.03", "0.3", "3")]
@@ -84,6 +85,7 @@ def test_worst_case_noise_suffers_from_wide_bounds() -> None:
     assert wide.mean_error > 5 * tight.mean_error
 
 
+@pytest.mark.slow
 def test_a_relation_that_costs_more_has_larger_errors() -> None:
     budget = Budget(Fraction(1, 2))
     one = advise(DOMAIN, budget, 20_000)

@@ -132,6 +132,7 @@ def test_the_corrected_double_is_left_alone(universe: Universe, monkeypatch: pyt
     assert found_in(under(DOUBLE, REPLACE), universe, error=RARE) == {}
 
 
+@pytest.mark.slow
 def test_a_row_that_stops_the_engine_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     faults.refuses_nan(monkeypatch)
     _, findings = build_universe()

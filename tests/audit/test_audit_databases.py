@@ -65,6 +65,7 @@ def test_every_forced_size_names_every_class(universe: Universe) -> None:
         assert all(len(sizes) == len(universe.domain.classes) for sizes in group.sizes)
 
 
+@pytest.mark.slow
 def test_the_engine_clamps_and_drops_odd_rows(universe: Universe) -> None:
     """Twelve kinds of rows count, and those that do not count are one kind."""
     assert len(universe.rows) == 13

@@ -185,6 +185,7 @@ def test_password_in_a_configured_address_is_refused(
     assert "hunter2" not in ended.out + ended.err
 
 
+@pytest.mark.slow
 @given(content=st.binary(max_size=300) | st.text(max_size=300).map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_any_file_is_read_or_refused(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "any.toml"

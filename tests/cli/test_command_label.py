@@ -85,6 +85,7 @@ def test_another_label_than_the_one_declared(people_file: Path, run: Run) -> Non
     assert [attribute.name for attribute in model.domain] == ["age", "hours", "income"]
 
 
+@pytest.mark.slow
 def test_condition_of_as_many_parts_as_fit_in_its_text(people_file: Path, run: Run) -> None:
     listed = ",".join(map(str, range(900)))
     run("aggregate", people_file, "--label", f"age IN ({listed})", "--output", "listed.parquet")

@@ -93,6 +93,7 @@ def test_expected_errors_fall_with_rows_but_for_counts(people_file: Path, run: R
             assert float(small) > float(large) > 0
 
 
+@pytest.mark.slow
 def test_expected_errors_grow_as_epsilon_falls(people_file: Path, run: Run) -> None:
     precise, coarse = (queries(run("plan", people_file, "--epsilon", epsilon).out) for epsilon in ("2", "0.2"))
     assert all(float(low[-1]) < float(high[-1]) for low, high in zip(precise, coarse, strict=True))
@@ -141,6 +142,7 @@ def test_advice_is_for_declared_rows_or_for_the_first_size(people_file: Path, ru
     assert ": 4321 (datasets.toml, entry people), " in run("plan", people_file).out
 
 
+@pytest.mark.slow
 def test_advice_is_the_same_whatever_mechanism_is_planned(people_file: Path, run: Run) -> None:
     options = ("--epsilon", "0.7", "--declared-rows", 5000)
     plans = [run("plan", people_file, *options, "--mechanism", name).out for name in ("smooth", "histogram")]

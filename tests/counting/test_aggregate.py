@@ -142,6 +142,7 @@ def test_odd_column_names(tmp_path: Path, name: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_odd_values(tmp_path: Path) -> None:
     """Every odd name as a category, a class, a missing value and a text of a condition."""
     column = pa.array([*ODD_NAMES, None, "else"])

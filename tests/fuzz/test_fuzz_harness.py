@@ -71,6 +71,7 @@ def test_a_process_that_dies_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None
     assert (outcome.reader, outcome.code, outcome.text) == (READERS[0].file, None, "last words")
 
 
+@pytest.mark.slow
 def test_a_process_that_does_not_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzz_parent, "serve", hang)
     monkeypatch.setattr(fuzz_parent, "MOST_SECONDS", 0.1)
@@ -111,6 +112,7 @@ def test_changed_parquet_differs_and_can_still_be_told_for_parquet(parquet: byte
     assert changed[-4:] == b"PAR1"
 
 
+@pytest.mark.slow
 def test_footers_lie_about_rows(parquet: bytes) -> None:
     """Among the changed footers that can be read there are such that declare other numbers of rows."""
     rows = set()

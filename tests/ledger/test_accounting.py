@@ -44,6 +44,7 @@ def test_epsilons_and_deltas_of_many_releases_add_up_exactly(losses: list[Privac
         assert not admits(Approximate(epsilon, delta - Fraction(1, 10**30)), total)
 
 
+@pytest.mark.slow
 @given(st.lists(SUMMED, max_size=5), st.lists(st.one_of(PURE, st.builds(Concentrated, RHOS)), max_size=5), RHOS)
 def test_from_the_first_concentrated_release_on_rhos_add_up(
     before: list[PrivacyCost], after: list[PrivacyCost], first: Fraction
@@ -74,6 +75,7 @@ def test_totals_of_more_than_a_thousand_digits_are_refused() -> None:
 # --- limits -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(LIMITS, st.lists(SUMMED, max_size=3), RHOS)
 def test_rhos_must_imply_what_the_first_phase_has_left(

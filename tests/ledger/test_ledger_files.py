@@ -218,6 +218,7 @@ def use(path: Path) -> None:
             act(ledger)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, len(full_content()) - 1), st.integers(0, 255)), min_size=1, max_size=20))
 def test_flipped_bytes_end_in_a_clear_error_or_in_none(flips: list[tuple[int, int]]) -> None:

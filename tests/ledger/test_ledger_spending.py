@@ -56,6 +56,7 @@ def outcome(ledger: Ledger, run: str, loss: PrivacyCost) -> str:
     return "charged"
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=20)
 @given(st.lists(st.tuples(RUNS, LOSSES), max_size=12), st.sampled_from([LIMIT, PURE_LIMIT]))
 def test_any_sequence_of_charges_is_accounted_exactly_and_never_overspent(

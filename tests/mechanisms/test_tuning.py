@@ -109,6 +109,7 @@ def test_more_rows_are_never_counted_in_fewer_bins(rows: int, more: int, epsilon
 moments = st.fractions(-(10**13), 10**13)
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.lists(st.tuples(moments, moments, st.integers(-100, 10**7)), min_size=2, max_size=4),

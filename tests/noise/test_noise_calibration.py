@@ -58,6 +58,7 @@ def test_one_percent_less_noise_loses_more_than_epsilon(family: NoiseFamily) -> 
     assert worst_loss(family, 0.99) > float(family.epsilon) * 1.001
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 999), st.fractions(Fraction(1, 5), 30, max_denominator=10))
 def test_student_noise_is_private_and_tight_for_any_parameters(tenths: int, share: int, degrees: Fraction) -> None:
@@ -145,11 +146,17 @@ def test_the_laplace_scale_with_a_delta_is_the_larger_of_three_in_fifty_digits()
             assert 0 <= mpmath.mpf(family.scale.numerator) / family.scale.denominator / exact - 1 < 1e-30
 
 
-@every(CONCENTRATED)
+@every(
+    [
+        pytest.param(family, marks=pytest.mark.slow) if isinstance(family, LaplaceLogNormal) else family
+        for family in CONCENTRATED
+    ]
+)
 def test_worst_renyi_divergence_never_exceeds_order_times_rho(family: NoiseFamily) -> None:
     assert 0.5 < worst_renyi(family, float(family.rho)) <= 1
 
 
+@pytest.mark.slow
 @every([CONCENTRATED[index] for index in (0, 5, 10)])
 def test_for_a_small_rho_one_percent_less_noise_exceeds_it(family: NoiseFamily) -> None:
     assert worst_renyi(family, float(family.rho), 0.99) > 1.01

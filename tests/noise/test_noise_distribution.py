@@ -27,9 +27,18 @@ from support.noise_cases import (
     panels,
 )
 
-from dpnb_columnar.noise import NoiseFamily, PolyPlace, SeededBits, StudentT, SystemBits, draw
+from dpnb_columnar.noise import (
+    LaplaceLogNormal,
+    NoiseFamily,
+    PolyPlace,
+    SeededBits,
+    StudentT,
+    SystemBits,
+    UniformLogNormal,
+    draw,
+)
 
-LOG_NORMAL = [family for family in CONCENTRATED if family.uniforms == 2]
+LOG_NORMAL = [family for family in CONCENTRATED if isinstance(family, UniformLogNormal | LaplaceLogNormal)]
 
 
 @pytest.mark.parametrize("family", POLYPLACE[:6], ids=name_of)

@@ -93,6 +93,7 @@ def loaded(program: str) -> set[str]:
     return set(ended.stdout.split())
 
 
+@pytest.mark.slow
 def test_release_loads_no_engine() -> None:
     program = f"""
 import numpy as np
@@ -118,6 +119,7 @@ for mechanism in MECHANISMS:
     assert not any(name.startswith(("dpnb_columnar.rows", "dpnb_columnar.runtime.outputs")) for name in modules)
 
 
+@pytest.mark.slow
 def test_advice_loads_no_engine() -> None:
     program = """
 from dpnb_columnar.advice.recommendation import advise

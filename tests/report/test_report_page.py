@@ -85,6 +85,7 @@ def test_files_beside_the_page(whole: Page) -> None:
     assert "&lt;b&gt;&amp;" in (folder / "b.svg").read_text()
 
 
+@pytest.mark.slow
 def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
     rows = evaluation(["seeds"], iterations=2, folds=2, epsilons=[0.1], methods=PURE_METHODS[:1])
     pages = []

@@ -104,6 +104,7 @@ def test_a_public_size_whose_sums_could_wrap_around_is_refused(size: int) -> Non
         public_size(runs_of({1: 5}), size, 2)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     st.dictionaries(
