@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dpnb_columnar.rows.column_kinds import LARGEST_KEY
+from dpnb_columnar.domain.numbers import LARGEST_MATCHED, spelled_number
 
 Cell: TypeAlias = bool | int | float | str | None
 
@@ -50,6 +50,14 @@ def text_of(value: object) -> str | None:
     return None if cell is None else str(cell)
 
 
+def number_of(value: object) -> float | None:
+    """Read a value as a number, of a text the one that it spells; None if it is missing."""
+    cell = cell_of(value)
+    if isinstance(cell, str):
+        return spelled_number(cell)
+    return None if cell is None else float(cell)
+
+
 def _number(value: int | float | np.number | Decimal | Fraction) -> int | float | None:
     """Return a number as an integer if it may match a category, else as a float, of any size."""
     try:
@@ -60,7 +68,7 @@ def _number(value: int | float | np.number | Decimal | Fraction) -> int | float 
         return None
     if math.isnan(number):
         return None
-    return int(number) if number.is_integer() and abs(number) <= LARGEST_KEY else number
+    return int(number) if number.is_integer() and abs(number) <= LARGEST_MATCHED else number
 
 
 def _encodable(text: str) -> str:

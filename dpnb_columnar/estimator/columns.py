@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.estimator.cells import cell_of, text_of
+from dpnb_columnar.estimator.cells import cell_of, number_of, text_of
 from dpnb_columnar.rows.column_kinds import Kind, kind_of, value_keys
 from dpnb_columnar.rows.frames import to_polars
 
@@ -126,10 +126,7 @@ def series_of(values: Any, name: str, *, numeric: bool = False) -> pl.Series:
         return pl.Series(name, values.astype(np.float64 if kind == "f" else values.dtype.newbyteorder("="), copy=False))
     if not numeric:
         return pl.Series(name, map(text_of, values), dtype=pl.String)
-    cells = list(map(cell_of, values))
-    numbers = [None if cell is None or isinstance(cell, str) else float(cell) for cell in cells]
-    texts = pl.Series(name, [cell if isinstance(cell, str) else None for cell in cells], dtype=pl.String)
-    return pl.Series(name, numbers, dtype=pl.Float64).fill_null(texts.cast(pl.Float64, strict=False))
+    return pl.Series(name, map(number_of, values), dtype=pl.Float64)
 
 
 def plain(values: Any) -> Any:

@@ -121,6 +121,9 @@ def test_rows_are_predicted_one_by_one() -> None:
         (np.False_, "false", 0),
         ("7", "7", 7),
         ("0.50", "0.50", 0.5),
+        (" 007.50 ", " 007.50 ", 7.5),
+        ("1e5", "1e5", None),
+        ("inf", "inf", None),
         ("true", "true", None),
         (2**53, "9007199254740992.0", 2**53),
         (-Fraction(HUGE), "-inf", float("-inf")),
@@ -136,6 +139,12 @@ def test_rows_are_predicted_one_by_one() -> None:
 def test_a_value_is_read_by_itself(value: Any, text: str | None, number: float | None) -> None:
     assert text_of(value) == text
     assert series_of(objects([value]), "x", numeric=True).to_list() == [number]
+
+
+@pytest.mark.parametrize("spelling", ["001", " 1", "+1.0", 1, 1.0, Decimal("1.00")], ids=repr)
+def test_a_number_matches_a_category_and_a_class_by_its_value(spelling: Any) -> None:
+    rows = [(spelling, spelling, spelling), *ROWS]
+    assert fitted(rows).model_ == fitted([(1, 1, 1), *ROWS]).model_
 
 
 def test_labels_in_lists_of_their_own() -> None:
