@@ -10,8 +10,8 @@ from dpnb_columnar.counting.engines.polars import scan
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.runtime.confinement import confined
 
-MOST_ROWS = 2**23
-"""Rows that are compared, by hashes of 64 bits in memory; of more rows, those of a fixed share of all hashes are."""
+MOST_ROWS = 2**22
+"""Rows that are compared by 64-bit hashes in memory, some 200 MiB; of more rows, a fixed share of all hashes is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Repeats:
 def count_repeats(source: ParquetSource, rows: int) -> Repeats:
     """Count the rows that are equal to another row in all columns of the domain; they are streamed once.
 
-    Equal rows have equal hashes. Two of 2^23 different rows have equal hashes with a probability below one in 500,000.
+    Equal rows have equal hashes. Two of 2^22 different rows share a hash with a probability below one in a million.
 
     Args:
         source: Checked Parquet files.

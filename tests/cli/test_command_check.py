@@ -184,7 +184,7 @@ def test_remedies_can_be_pasted_whatever_a_column_is_called(folder: Path, run: R
     assert "--bounds 'age; rm -rf x=LOWER:UPPER'" in ended.out
 
 
-@pytest.mark.parametrize("most", [100, 2**23])
+@pytest.mark.parametrize("most", [100, 2**22])
 def test_rows_that_repeat_are_counted_within_bounded_memory(
     most: int, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
