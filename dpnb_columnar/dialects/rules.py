@@ -1,6 +1,6 @@
 """The rules of a row (docs/privacy.md, section 1) as SQL: numbers, grid codes, category codes and the class.
 
-The rules of ``dpnb_columnar/rows/row_rules.py`` and ``sql/aggregate.sql``, in what every database understands. A text
+The rules of ``dpnb_columnar/rows/row_rules.py``, in what every database understands. A text
 that is no number is missing, never an error: a query that failed at such a text would reveal that there is one.
 What a column holds may be unknown (its kind None). Then it is read as text, and as a number where it is one. A NaN is
 then an unknown category rather than a missing one, and a boolean is no number where the database casts none to a number

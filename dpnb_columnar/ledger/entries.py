@@ -130,4 +130,4 @@ class Entries:
 @cache
 def _query(section: str) -> str:
     named = sections("ledger")
-    return named[section].substitute(columns=named["columns"].template)
+    return named[section].replace("@columns", named["columns"])

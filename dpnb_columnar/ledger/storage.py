@@ -171,7 +171,7 @@ def _check_identity(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _query(name: str) -> str:
-    return sections("ledger")[name].template
+    return sections("ledger")[name]
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Write the rules of a row as Polars expressions: numbers, grid codes, category keys and the label.
 
-Every rule looks at one row only. docs/privacy.md, section 1, states the rules; ``sql/aggregate.sql`` holds them in
-DuckDB's SQL, and ``dialects/rules.py`` in the SQL of any database.
+Every rule looks at one row only. docs/privacy.md, section 1, states the rules; ``dialects/rules.py`` holds them in SQL.
 """
 
 from __future__ import annotations

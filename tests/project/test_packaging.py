@@ -102,7 +102,7 @@ def test_sdist_holds_what_tests_need_and_nothing_else(built: Path) -> None:
         "cli.py",
         "datasets.toml",
         "pyproject.toml",
-        "sql/aggregate.sql",
+        "sql/ledger.sql",
         "tests/project/test_packaging.py",
     } <= names
     assert {name.split("/")[0] for name in names} - {".gitignore"} == {

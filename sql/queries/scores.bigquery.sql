@@ -1,0 +1,295 @@
+-- Scores rows by a model of 'test' (bigquery). Holds what the model holds, and no row.
+-- predicted: the likeliest class; skipped: attributes left out of the row, missing or of unknown category.
+WITH `rows_read` AS (
+  SELECT
+    `source`.`id` AS `kept_0`,
+    CASE
+      WHEN CAST(`source`.`age` AS FLOAT64) IN (CAST('999.0' AS FLOAT64))
+      THEN NULL
+      ELSE CAST(`source`.`age` AS FLOAT64)
+    END AS `__dpnb_read_0`,
+    CASE
+      WHEN NOT (
+        CAST(`source`.`wage` AS FLOAT64) <= CAST('inf' AS FLOAT64)
+      )
+      THEN NULL
+      ELSE CAST(`source`.`wage` AS FLOAT64)
+    END AS `__dpnb_read_1`,
+    CAST(`source`.`hours` AS FLOAT64) AS `__dpnb_read_2`,
+    CASE CAST(`source`.`job "x"` AS STRING)
+      WHEN 'clerk'
+      THEN 0
+      WHEN 'été'
+      THEN 1
+      WHEN '中'
+      THEN 2
+      ELSE 3
+    END AS `__dpnb_read_3`,
+    CAST(CAST(`source`.`pension` AS STRING) AS FLOAT64) AS `__dpnb_read_4`,
+    CASE
+      WHEN LENGTH(CAST(`source`.`rent` AS STRING)) <= 64
+      AND REGEXP_CONTAINS(CAST(`source`.`rent` AS STRING), '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$')
+      THEN SAFE_CAST(CAST(`source`.`rent` AS STRING) AS FLOAT64)
+    END AS `__dpnb_read_5`
+  FROM person AS `source`
+), `rows_placed` AS (
+  SELECT
+    *,
+    CASE
+      WHEN `__dpnb_read_0` <= CAST('0.0' AS FLOAT64)
+      THEN CAST('0.0' AS FLOAT64)
+      WHEN `__dpnb_read_0` >= CAST('90.0' AS FLOAT64)
+      THEN CAST('90.0' AS FLOAT64)
+      WHEN ABS(`__dpnb_read_0`) < CAST('9e-59' AS FLOAT64)
+      THEN CAST('0.0' AS FLOAT64)
+      ELSE `__dpnb_read_0`
+    END AS `__dpnb_value_0`,
+    CASE
+      WHEN `__dpnb_read_1` <= CAST('0.0' AS FLOAT64)
+      THEN CAST('0.0' AS FLOAT64)
+      WHEN `__dpnb_read_1` >= CAST('1000.0' AS FLOAT64)
+      THEN CAST('6.90875477931522' AS FLOAT64)
+      WHEN ABS(`__dpnb_read_1`) < CAST('6.90875477931522e-60' AS FLOAT64)
+      THEN CAST('0.0' AS FLOAT64)
+      ELSE LN(CAST('1.0' AS FLOAT64) + `__dpnb_read_1`)
+    END AS `__dpnb_value_1`,
+    CASE
+      WHEN `__dpnb_read_2` - CAST('1.0' AS FLOAT64) < CAST('1.75' AS FLOAT64)
+      THEN 0
+      WHEN `__dpnb_read_2` >= CAST('99.0' AS FLOAT64)
+      THEN 14
+      ELSE CAST(FLOOR(
+        (
+          (
+            `__dpnb_read_2` - CAST('1.0' AS FLOAT64)
+          ) / CAST('7.0' AS FLOAT64)
+        ) + CAST('0.5' AS FLOAT64)
+      ) AS INT64)
+    END AS `__dpnb_value_2`,
+    `__dpnb_read_3` AS `__dpnb_value_3`,
+    CASE
+      WHEN `__dpnb_read_4` <= CAST('0.0' AS FLOAT64)
+      THEN CAST('0.0' AS FLOAT64)
+      WHEN `__dpnb_read_4` >= CAST('900.0' AS FLOAT64)
+      THEN CAST('900.0' AS FLOAT64)
+      WHEN ABS(`__dpnb_read_4`) < CAST('8.999999999999999e-58' AS FLOAT64)
+      THEN CAST('0.0' AS FLOAT64)
+      ELSE `__dpnb_read_4`
+    END AS `__dpnb_value_4`,
+    CASE
+      WHEN `__dpnb_read_5` - CAST('0.0' AS FLOAT64) < CAST('0.25' AS FLOAT64)
+      THEN 0
+      WHEN `__dpnb_read_5` >= CAST('9.0' AS FLOAT64)
+      THEN 9
+      ELSE CAST(FLOOR(
+        (
+          (
+            `__dpnb_read_5` - CAST('0.0' AS FLOAT64)
+          ) / CAST('1.0' AS FLOAT64)
+        ) + CAST('0.5' AS FLOAT64)
+      ) AS INT64)
+    END AS `__dpnb_value_5`
+  FROM `rows_read`
+), `rows_joint` AS (
+  SELECT
+    *,
+    CAST('-0.0008322930151693469' AS FLOAT64) + COALESCE(
+      (
+        CAST('0.5' AS FLOAT64) * (
+          (
+            (
+              (
+                `__dpnb_value_0` - CAST('0.0' AS FLOAT64)
+              ) / CAST('90.0' AS FLOAT64)
+            ) * (
+              (
+                `__dpnb_value_0` - CAST('0.0' AS FLOAT64)
+              ) / CAST('90.0' AS FLOAT64)
+            )
+          ) - (
+            (
+              (
+                `__dpnb_value_0` - CAST('30.125' AS FLOAT64)
+              ) / CAST('12.0' AS FLOAT64)
+            ) * (
+              (
+                `__dpnb_value_0` - CAST('30.125' AS FLOAT64)
+              ) / CAST('12.0' AS FLOAT64)
+            )
+          )
+        )
+      ) + CAST('0.946088687552916' AS FLOAT64),
+      CAST('0.0' AS FLOAT64)
+    ) + COALESCE(
+      (
+        CAST('0.5' AS FLOAT64) * (
+          (
+            (
+              (
+                `__dpnb_value_1` - CAST('6.1' AS FLOAT64)
+              ) / CAST('6.5' AS FLOAT64)
+            ) * (
+              (
+                `__dpnb_value_1` - CAST('6.1' AS FLOAT64)
+              ) / CAST('6.5' AS FLOAT64)
+            )
+          ) - (
+            (
+              (
+                `__dpnb_value_1` - CAST('5.5' AS FLOAT64)
+              ) / CAST('0.1' AS FLOAT64)
+            ) * (
+              (
+                `__dpnb_value_1` - CAST('5.5' AS FLOAT64)
+              ) / CAST('0.1' AS FLOAT64)
+            )
+          )
+        )
+      ) + CAST('3.194907780039892' AS FLOAT64),
+      CAST('0.0' AS FLOAT64)
+    ) + COALESCE(
+      CASE
+        WHEN `__dpnb_value_2` >= 5
+        THEN CAST('-2.9957322735539913' AS FLOAT64)
+        WHEN `__dpnb_value_2` >= 0
+        THEN CAST('-2.3025850929940455' AS FLOAT64)
+      END,
+      CAST('0.0' AS FLOAT64)
+    ) + COALESCE(
+      CASE `__dpnb_value_3`
+        WHEN 0
+        THEN CAST('-0.6931471805599453' AS FLOAT64)
+        WHEN 1
+        THEN CAST('-2.0794415416798357' AS FLOAT64)
+        WHEN 2
+        THEN CAST('-1.3862943611198906' AS FLOAT64)
+        WHEN 3
+        THEN CAST('-2.0794415416798357' AS FLOAT64)
+      END,
+      CAST('0.0' AS FLOAT64)
+    ) + COALESCE(
+      (
+        CAST('0.5' AS FLOAT64) * (
+          (
+            (
+              (
+                `__dpnb_value_4` - CAST('400.0' AS FLOAT64)
+              ) / CAST('100.0' AS FLOAT64)
+            ) * (
+              (
+                `__dpnb_value_4` - CAST('400.0' AS FLOAT64)
+              ) / CAST('100.0' AS FLOAT64)
+            )
+          ) - (
+            (
+              (
+                `__dpnb_value_4` - CAST('350.5' AS FLOAT64)
+              ) / CAST('50.0' AS FLOAT64)
+            ) * (
+              (
+                `__dpnb_value_4` - CAST('350.5' AS FLOAT64)
+              ) / CAST('50.0' AS FLOAT64)
+            )
+          )
+        )
+      ) + CAST('-3.19584028778408e-05' AS FLOAT64),
+      CAST('-0.2876820724517809' AS FLOAT64)
+    ) + COALESCE(
+      CASE WHEN `__dpnb_value_5` >= 0 THEN CAST('-2.302585092994046' AS FLOAT64) END,
+      CAST('0.0' AS FLOAT64)
+    ) AS `__dpnb_joint_0`,
+    CAST('-7.091742115095153' AS FLOAT64) + COALESCE(
+      (
+        CAST('0.0' AS FLOAT64) * (
+          (
+            (
+              `__dpnb_value_0` - CAST('0.0' AS FLOAT64)
+            ) / CAST('90.0' AS FLOAT64)
+          ) - CAST('0.0' AS FLOAT64)
+        )
+      ) + CAST('0.0' AS FLOAT64),
+      CAST('0.0' AS FLOAT64)
+    ) + COALESCE(
+      (
+        CAST('0.0' AS FLOAT64) * (
+          (
+            (
+              `__dpnb_value_1` - CAST('6.1' AS FLOAT64)
+            ) / CAST('6.5' AS FLOAT64)
+          ) - CAST('0.0' AS FLOAT64)
+        )
+      ) + CAST('0.0' AS FLOAT64),
+      CAST('0.0' AS FLOAT64)
+    ) + COALESCE(
+      CASE
+        WHEN `__dpnb_value_2` >= 5
+        THEN CAST('-2.302585092994046' AS FLOAT64)
+        WHEN `__dpnb_value_2` >= 0
+        THEN CAST('-38.45079940033884' AS FLOAT64)
+      END,
+      CAST('0.0' AS FLOAT64)
+    ) + COALESCE(
+      CASE `__dpnb_value_3`
+        WHEN 0
+        THEN CAST('-1.3862943611198906' AS FLOAT64)
+        WHEN 1
+        THEN CAST('-1.3862943611198906' AS FLOAT64)
+        WHEN 2
+        THEN CAST('-1.3862943611198906' AS FLOAT64)
+        WHEN 3
+        THEN CAST('-1.3862943611198906' AS FLOAT64)
+      END,
+      CAST('0.0' AS FLOAT64)
+    ) + COALESCE(
+      (
+        CAST('0.0' AS FLOAT64) * (
+          (
+            (
+              `__dpnb_value_4` - CAST('400.0' AS FLOAT64)
+            ) / CAST('100.0' AS FLOAT64)
+          ) - CAST('0.0' AS FLOAT64)
+        )
+      ) + CAST('0.0' AS FLOAT64),
+      CAST('-0.6931471805599453' AS FLOAT64)
+    ) + COALESCE(
+      CASE WHEN `__dpnb_value_5` >= 0 THEN CAST('-2.302585092994046' AS FLOAT64) END,
+      CAST('0.0' AS FLOAT64)
+    ) AS `__dpnb_joint_1`
+  FROM `rows_placed`
+), `rows_largest` AS (
+  SELECT
+    *,
+    GREATEST(`__dpnb_joint_0`, `__dpnb_joint_1`) AS `__dpnb_largest`
+  FROM `rows_joint`
+), `rows_weighed` AS (
+  SELECT
+    *,
+    CASE
+      WHEN `__dpnb_joint_0` - `__dpnb_largest` < CAST('-700.0' AS FLOAT64)
+      THEN CAST('0.0' AS FLOAT64)
+      ELSE EXP(`__dpnb_joint_0` - `__dpnb_largest`)
+    END AS `__dpnb_weight_0`,
+    CASE
+      WHEN `__dpnb_joint_1` - `__dpnb_largest` < CAST('-700.0' AS FLOAT64)
+      THEN CAST('0.0' AS FLOAT64)
+      ELSE EXP(`__dpnb_joint_1` - `__dpnb_largest`)
+    END AS `__dpnb_weight_1`
+  FROM `rows_largest`
+), `rows_summed` AS (
+  SELECT
+    *,
+    `__dpnb_weight_0` + `__dpnb_weight_1` AS `__dpnb_total`
+  FROM `rows_weighed`
+)
+SELECT
+  `kept_0` AS `id`,
+  CASE
+    WHEN `__dpnb_weight_0` / `__dpnb_total` = CAST('1.0' AS FLOAT64) / `__dpnb_total`
+    THEN 'no'
+    WHEN `__dpnb_weight_1` / `__dpnb_total` = CAST('1.0' AS FLOAT64) / `__dpnb_total`
+    THEN 'yes'
+  END AS `predicted`,
+  `__dpnb_weight_0` / `__dpnb_total` AS `probability_no`,
+  `__dpnb_weight_1` / `__dpnb_total` AS `probability_yes`,
+  CASE WHEN `__dpnb_value_0` IS NULL THEN 1 ELSE 0 END + CASE WHEN `__dpnb_value_1` IS NULL THEN 1 ELSE 0 END + CASE WHEN `__dpnb_value_2` IS NULL THEN 1 ELSE 0 END + CASE WHEN `__dpnb_value_3` IS NULL THEN 1 ELSE 0 END + CASE WHEN `__dpnb_value_5` IS NULL THEN 1 ELSE 0 END AS `skipped`
+FROM `rows_summed`
