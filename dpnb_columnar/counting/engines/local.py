@@ -18,8 +18,8 @@ from dpnb_columnar.runtime.confinement import confined
 if TYPE_CHECKING:
     from dpnb_columnar.rows.frames import Frame
 
-SMALL = 2**22
-"""Bytes of files that Polars counts alone, about a million rows: to load DuckDB and to write its query would take
+SMALL = 2**24
+"""Bytes of files that Polars counts alone, about three million rows: to load DuckDB and to write its query would take
 longer."""
 
 
