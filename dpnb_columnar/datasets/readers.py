@@ -32,6 +32,24 @@ MUSHROOM = (
 SKIN = ("B", "G", "R", "skin")
 SEEDS = ("area", "perimeter", "compactness", "length", "width", "asymmetry", "groove", "variety")
 GLASS = ("id", "RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe", "type")
+CENSUS_INCOME_NUMBERS = (
+    *("age", "detailed industry recode", "detailed occupation recode", "wage per hour", "capital gains"),
+    *("capital losses", "dividends from stocks", "num persons worked for employer", "own business or self employed"),
+    *("veterans benefits", "weeks worked in year", "year"),
+)
+CENSUS_INCOME = (
+    *("age", "class of worker", "detailed industry recode", "detailed occupation recode", "education"),
+    *("wage per hour", "enroll in edu inst last wk", "marital stat", "major industry code", "major occupation code"),
+    *("race", "hispanic origin", "sex", "member of a labor union", "reason for unemployment"),
+    *("full or part time employment stat", "capital gains", "capital losses", "dividends from stocks"),
+    *("tax filer stat", "region of previous residence", "state of previous residence"),
+    *("detailed household and family stat", "detailed household summary in household", "instance weight"),
+    *("migration code-change in msa", "migration code-change in reg", "migration code-move within reg"),
+    *("live in this house 1 year ago", "migration prev res in sunbelt", "num persons worked for employer"),
+    *("family members under 18", "country of birth father", "country of birth mother", "country of birth self"),
+    *("citizenship", "own business or self employed", "fill inc questionnaire for veteran's admin"),
+    *("veterans benefits", "weeks worked in year", "year", "class"),
+)
 ACS_PERSONS = "psam_p*.csv"
 """Name of the persons' file in an archive of the Census Bureau."""
 
@@ -76,6 +94,14 @@ def glass(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
     return text.with_columns(pl.col(GLASS[1:-1]).cast(pl.Float64), pl.col("type").cast(pl.Int64))
 
 
+def census_income(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
+    """Read UCI Census-Income (KDD): comma and space, labels that end in a full stop."""
+    import polars as pl
+
+    text = _delimited(paths, CENSUS_INCOME).with_columns(pl.all().str.strip_chars())
+    return text.with_columns(pl.col(CENSUS_INCOME_NUMBERS).cast(pl.Int64), pl.col("class").str.strip_suffix("."))
+
+
 def acs_persons(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
     """Read ACS PUMS: one archive per state with a persons' CSV; codes become whole numbers, blanks become null.
 
@@ -106,6 +132,8 @@ READERS: dict[str, Reader] = {
     "skin": skin,
     "seeds": seeds,
     "glass": glass,
+    "census-income": census_income,
+    "census-income-no-recodes": census_income,
     "acs2018": acs_persons,
     "acs_income_2018": parquet,
 }

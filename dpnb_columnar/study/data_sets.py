@@ -222,6 +222,10 @@ ACS = DataSet("acs2018", 55_881, Published())
 ACS_INCOME = DataSet("acs_income_2018", 295_243, Published())
 """Rows as their publishers' files hold them."""
 
+CENSUS_INCOME = DataSet("census-income", 49_881, Published())
+CENSUS_INCOME_NO_RECODES = DataSet("census-income-no-recodes", 49_881, Published())
+"""Half of the publisher's test file: attributes that code one answer again, and what is left without them."""
+
 WYOMING = DataSet("wyoming", 250_000, Simulated(250_000, seed=56))
 NEVADA = DataSet("nevada", 110_000, Simulated(110_000, seed=32))
 OREGON = DataSet("oregon", 1_000_000, Simulated(1_000_000, seed=41))

@@ -240,7 +240,7 @@ BENCHMARKS = (data_sets.ADULT, data_sets.MUSHROOM, data_sets.SKIN, data_sets.SEE
 """The paper's published data sets."""
 
 SYNTHETIC = (data_sets.NUMERIC_TELLS, data_sets.CATEGORICAL_TELLS)
-SURVEYS = (data_sets.ACS, data_sets.ACS_INCOME)
+SURVEYS = (data_sets.CENSUS_INCOME_NO_RECODES, data_sets.CENSUS_INCOME, data_sets.ACS, data_sets.ACS_INCOME)
 CENSUSES = (data_sets.NEVADA, data_sets.WYOMING, data_sets.OREGON, data_sets.WASHINGTON, *data_sets.STATES)
 LOOSE = (data_sets.ADULT, data_sets.ACS, data_sets.WASHINGTON)
 

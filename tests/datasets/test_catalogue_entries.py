@@ -81,6 +81,28 @@ def test_adult_lists_are_those_of_its_description() -> None:
     assert number.upper == education.size
 
 
+def test_census_income_lists_are_those_of_its_description() -> None:
+    lines = published("census_income_kdd/census-income.names").read_text(encoding="ascii").splitlines()
+    listed = {
+        name: {value.strip() for value in values.strip().removesuffix(".").split(",")}
+        for name, values in (line.split(":", 1) for line in lines if line and not line.startswith("|") and ":" in line)
+    }
+    domain = CATALOGUE["census-income"].domain
+    assert {attribute.name for attribute in domain} == set(listed) - {"instance weight"}
+    for attribute in domain.numeric:
+        assert listed[attribute.name] == {"continuous"}
+    for attribute in domain.categorical:
+        assert {*attribute.values, *attribute.missing_values} - {"?"} == listed[attribute.name]
+        assert len(set(attribute.values)) == len(attribute.values)
+        assert (attribute.missing is Missing.CATEGORY) == bool(attribute.missing_values)
+
+
+def test_census_income_without_recodes_declares_the_same_attributes() -> None:
+    full, rest = CATALOGUE["census-income"], CATALOGUE["census-income-no-recodes"]
+    assert (rest.raw, rest.rows, rest.domain.label) == (full.raw, full.rows, full.domain.label)
+    assert all(attribute == full.domain[attribute.name] for attribute in rest.domain)
+
+
 def pums_dictionary() -> dict[str, tuple[list[tuple[str, str]], str]]:
     """Of each variable of the PUMS data dictionary: (lowest code, label) of each line, and its description."""
     path = published("acs_pums_2018/PUMS_Data_Dictionary_2018.csv.gz")

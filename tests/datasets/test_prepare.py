@@ -18,6 +18,7 @@ from support.raw_files import (
     ACS_IDAHO,
     ADULT_TEST,
     ADULT_TRAIN,
+    CENSUS_INCOME,
     GLASS,
     MUSHROOM,
     SEEDS,
@@ -86,6 +87,16 @@ def test_glass_reader_drops_the_running_number(tmp_path: Path) -> None:
     assert frame.columns == ["RI", "Na", "Mg", "Al", "Si", "K", "Ca", "Ba", "Fe", "type"]
     assert frame.row(1) == (1.51711, 14.23, 0.0, 2.08, 73.36, 0.0, 8.62, 1.67, 0.0, 7)
     assert outside(frame, CATALOGUE["glass"].domain) == 0
+
+
+def test_census_income_reader_leaves_the_weight_out(tmp_path: Path) -> None:
+    _, frame = made("census-income", {"part.csv.gz": CENSUS_INCOME}, tmp_path)
+    assert frame.columns[:2] == ["age", "class of worker"]
+    assert "instance weight" not in frame.columns
+    row = frame.row(0, named=True)
+    assert (row["age"], row["detailed industry recode"], row["dividends from stocks"]) == (44, 37, 2500)
+    assert (row["migration code-change in reg"], row["year"], row["class"]) == ("?", 95, "50000+")
+    assert outside(frame, CATALOGUE["census-income"].domain) == 0
 
 
 def test_acs_reader_keeps_wanted_columns_as_whole_numbers(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ PUBLISHED = {
     "glass": (214, {"1": 70, "2": 76, "3": 17, "5": 13, "6": 9, "7": 29}),
     "acs2018": (55_881, None),
     "acs_income_2018": (295_243, None),
+    "census-income": (49_881, {"- 50000": 46_826, "50000+": 3_055}),
+    "census-income-no-recodes": (49_881, {"- 50000": 46_826, "50000+": 3_055}),
 }
 
 
@@ -56,7 +58,10 @@ def test_published_rows_and_classes(prepared: Published, name: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "documented"),
-    [("adult", 48_842 - 45_222), ("mushroom", 0), ("skin", 0), ("seeds", 0), ("glass", 0), ("acs_income_2018", 0)],
+    [
+        *(("adult", 48_842 - 45_222), ("mushroom", 0), ("skin", 0), ("seeds", 0), ("glass", 0), ("acs_income_2018", 0)),
+        *(("census-income", 0), ("census-income-no-recodes", 0)),
+    ],
 )
 def test_published_rows_outside_the_domain(prepared: Published, name: str, documented: int) -> None:
     assert outside(prepared(name)[1], CATALOGUE[name].domain) == documented

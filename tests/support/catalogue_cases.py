@@ -26,6 +26,8 @@ SHAPES = {
     "glass": (9, 0, 7),
     "acs2018": (2, 11, 2),
     "acs_income_2018": (1, 14, 2),
+    "census-income": (7, 33, 2),
+    "census-income-no-recodes": (7, 23, 2),
     "ipums1940": (4, 9, 2),
     "census_simulated": (4, 9, 2),
 }

@@ -29,6 +29,14 @@ MUSHROOM = b"p,x,s,n,t,p,f,c,n,k,e,e,s,s,w,w,p,w,o,p,k,s,u\ne,f,y,w,f,n,f,c,b,w,
 SKIN = b"74\t85\t123\t1\r\n255\t0\t7\t2\r\n"
 SEEDS = b"15.26\t14.84\t0.871\t5.763\t3.312\t2.221\t5.22\t1\n14.88\t14.57\t\t0.8811\t5.554\t3.333\t1.018\t\t4.956\t3"
 GLASS = b"1,1.52101,13.64,4.49,1.10,71.78,0.06,8.75,0.00,0.00,1\n214,1.51711,14.23,0,2.08,73.36,0,8.62,1.67,0.00,7\n"
+CENSUS_INCOME = (
+    b"44, Self-employed-not incorporated, 37, 12, Associates degree-occup /vocational, 0, Not in universe, "
+    b"Married-civilian spouse present, Business and repair services, Professional specialty, White, All other, Female, "
+    b"Not in universe, Not in universe, PT for econ reasons usually PT, 0, 0, 2500, Joint both under 65, "
+    b"Not in universe, Not in universe, Spouse of householder, Spouse of householder, 1462.33, ?, ?, ?, "
+    b"Not in universe under 1 year old, ?, 1, Not in universe, United-States, United-States, United-States, "
+    b"Native- Born in the United States, 0, Not in universe, 2, 26, 95, 50000+.\n"
+)
 ACS_HEADER = b"RT,SERIALNO,AGEP,CIT,COW,MAR,RELP,SCHL,SEX,WKHP,WKW,DIS,ESR,HICOV,PINCP,RAC1P\n"
 ACS_DELAWARE = b"P,2018GQ0001291,041,1,1,5,00,01,2,40,1,2,1,1,000050001,1\n"
 ACS_IDAHO = b"P,2018HU0000007,9,1, ,5,02,03,1,,,2,,1,,9\n".replace(b" ", b"")
