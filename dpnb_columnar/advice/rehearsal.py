@@ -17,7 +17,7 @@ from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.plan import MECHANISMS, ReleasePlan, plan
 from dpnb_columnar.mechanisms.release import release
-from dpnb_columnar.model.likelihood import cell_terms, normal_terms
+from dpnb_columnar.model.likelihood import cell_terms, class_terms, normal_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
 from dpnb_columnar.noise import ExactSampler, SeededBits
@@ -26,24 +26,28 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def log_likelihoods(attribute: Attribute, parameters: AttributeParameters, codes: Integers) -> Floats:
-    """Compute the log-likelihood of every code within every class, up to a number common to all of them.
+def log_likelihoods(
+    attribute: Attribute, parameters: AttributeParameters, codes: Integers, weight: float = 1.0
+) -> Floats:
+    """Compute the weighted log-likelihood of every code within every class, up to a number common to all of them.
 
     Args:
         attribute: The attribute as declared.
         parameters: Its parameters.
         codes: Shape (values,), int64: grid codes or category codes.
+        weight: The attribute's weight.
 
     Returns:
         Shape (classes, values).
     """
     if isinstance(parameters, Table):
-        return np.array(cell_terms(parameters))[:, codes]
+        return np.array(cell_terms(parameters, weight))[:, codes]
     assert isinstance(attribute, Numeric)
     scaled = scale_codes(attribute, codes)
     if isinstance(parameters, Histogram):
-        return np.array(cell_terms(parameters))[:, np.searchsorted(parameters.edges, scaled, side="right") - 1]
-    return np.stack(normal_terms(attribute, parameters, attribute.scale.origin + attribute.scale.step * scaled))
+        bins = np.searchsorted(parameters.edges, scaled, side="right") - 1
+        return np.array(cell_terms(parameters, weight))[:, bins]
+    return np.stack(normal_terms(attribute, parameters, attribute.scale.origin + attribute.scale.step * scaled, weight))
 
 
 DRAWS = 4
@@ -128,9 +132,9 @@ class _Stage:
         codes = self._population.distributions
         return {
             parameters.attribute: log_likelihoods(
-                model.domain[parameters.attribute], parameters, codes[parameters.attribute].codes
+                model.domain[parameters.attribute], parameters, codes[parameters.attribute].codes, weight
             )
-            for parameters in model.attributes
+            for parameters, weight in zip(model.attributes, model.weights, strict=True)
         }
 
     def _moment_errors(self, models: Sequence[Model]) -> tuple[float | None, float | None]:
@@ -168,7 +172,7 @@ def _ratios(terms: Floats) -> Floats:
 def _accuracy(model: Model, terms: Mapping[str, Floats], rows: Sample) -> float:
     """Part of the rows that the model classifies as they are."""
     joint = np.empty((len(model.classes.probability), rows.size))
-    joint[:] = np.log(model.classes.probability)[:, None]
+    joint[:] = np.array(class_terms(model))[:, None]
     for name, table in terms.items():
         joint += table[:, rows.places[name]]
     return float(np.mean(joint.argmax(axis=0) == rows.classes))

@@ -17,8 +17,11 @@ from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model_document import FORMAT, READ_VERSIONS
 from dpnb_columnar.model.parameters import (
+    LARGEST_INTERCEPT,
+    LARGEST_WEIGHT,
     SPREADS,
     AttributeParameters,
+    AttributeWeights,
     ClassCounts,
     Histogram,
     NaiveBayes,
@@ -68,16 +71,30 @@ def _model(document: Part, source: str) -> NaiveBayes:
     declaration = {key: entry for key, entry in document["domain"].mapping().items() if key != "name"}
     domain = read_domain(document["domain"]["name"].text(), declaration, f"{source}: domain")
     size, attributes = len(domain.classes), {attribute.name: attribute for attribute in domain.attributes}
+    bodies = document["attributes"].entries()
     return NaiveBayes(
         domain=domain,
         guarantee=_guarantee(document["guarantee"]),
         classes=ClassCounts(
             document["classes"]["released"].counts(size), document["classes"]["probability"].probabilities(size)
         ),
-        attributes=tuple(
-            _parameters(body, attributes.get(name), size) for name, body in document["attributes"].entries().items()
-        ),
+        attributes=tuple(_parameters(body, attributes.get(name), size) for name, body in bodies.items()),
         software={_library(name, entry): entry.text() for name, entry in document["software"].entries().items()},
+        attribute_weights=_weights(document.entry("attribute_weights"), list(bodies), size),
+    )
+
+
+def _weights(part: Part, attributes: Sequence[str], classes: int) -> AttributeWeights | None:
+    """The weights of a model's attributes, and the intercepts of its classes; None where there are none."""
+    if part.value is None:
+        return None
+    weights = part["weights"].entries()
+    if unknown := weights.keys() - set(attributes):
+        raise weights[min(unknown)].invalid("not an attribute of the model")
+    return AttributeWeights(
+        method=part["method"].text(),
+        weights=tuple(part["weights"][name].number(LARGEST_WEIGHT) for name in attributes),
+        intercepts=part["intercepts"].numbers(classes, -LARGEST_INTERCEPT, LARGEST_INTERCEPT),
     )
 
 

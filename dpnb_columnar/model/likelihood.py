@@ -1,8 +1,9 @@
-"""The log-likelihood of an attribute's value within each class, defined once.
+"""The terms of a row's score within each class, defined once.
 
-Polars (``polars_terms``), SQL (``scoring_query``) and numpy (``advice``) compute the same terms from these
-definitions. The terms of one attribute are meant up to a number that all classes have in common, since probabilities
-do not depend on it.
+score_c = log P(c) + b_c + sum over attributes of w_i log P(x_i | c), with w = 1 and b = 0 for ordinary naive Bayes
+(``parameters.AttributeWeights``). Polars (``polars_terms``), SQL (``scoring_query``) and numpy (``advice``) compute the
+same terms from these definitions, in which a weight is part of the constants. The terms of one attribute are meant up
+to a number that all classes have in common, since probabilities do not depend on it.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from itertools import pairwise
 from typing import Protocol, Self, TypeVar
 
 from dpnb_columnar.domain import Numeric, Transform
-from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 NEGLIGIBLE = 1e-60
 """Of the scale's width: a number so close to zero counts as zero. Its square would be too small for a float, where
-PostgreSQL fails; the terms are the same to all digits."""
+PostgreSQL fails; the terms are the same to all digits. A weight so close to zero counts as zero likewise."""
 
 
 class Arithmetic(Protocol):
@@ -36,23 +37,32 @@ class Arithmetic(Protocol):
 Values = TypeVar("Values", bound=Arithmetic)
 
 
-def normal_terms(attribute: Numeric, parameters: Normal, value: Values) -> list[Values]:
-    """Compute the log-likelihoods of a value, truncated normal, relative to the class of the widest distribution, w.
+def class_terms(model: NaiveBayes) -> list[float]:
+    """Compute the part of the score that no attribute changes: per class, log P(c) + b_c."""
+    return [
+        math.log(prior) + intercept
+        for prior, intercept in zip(model.classes.probability, model.intercepts, strict=True)
+    ]
 
-    With z = (value - mean)/deviation, that is (z_w^2 - z^2)/2 plus constants. In the far tails of every class z^2 is
-    huge, and so is its rounding error; but there the widest class is the likeliest, and only classes nearly as wide
-    come near it. Where the deviations are equal (a pooled variance), z = z_w - shift and the squares cancel by algebra:
-    (z_w^2 - z^2)/2 = shift (z_w - shift/2).
+
+def normal_terms(attribute: Numeric, parameters: Normal, value: Values, weight: float = 1.0) -> list[Values]:
+    """Compute the weighted log-likelihoods of a value, truncated normal, relative to the class of the widest one, r.
+
+    With z = (value - mean)/deviation, that is weight (z_r^2 - z^2)/2 plus constants. In the far tails of every class
+    z^2 is huge, and so is its rounding error; but there the widest class is the likeliest, and only classes nearly as
+    wide come near it. Under a negative weight all of this holds of the narrowest class. Where the deviations are equal
+    (a pooled variance), z = z_r - shift and the squares cancel by algebra: (z_r^2 - z^2)/2 = shift (z_r - shift/2).
 
     Args:
         attribute: A numeric attribute.
         parameters: Its normal distributions.
         value: Numbers on the attribute's scale, within its bounds.
+        weight: The attribute's weight.
 
     Returns:
         One term per class.
     """
-    scale = attribute.scale
+    scale, weight = attribute.scale, _distinct(weight)
     constants = [
         log_normalisation(mean, deviation, scale.origin, scale.end) + present
         for mean, deviation, present in zip(
@@ -60,33 +70,44 @@ def normal_terms(attribute: Numeric, parameters: Normal, value: Values) -> list[
         )
     ]
     means = [0.0 if abs(mean) < negligible(attribute) else mean for mean in parameters.mean]
-    widest = max(range(len(means)), key=parameters.deviation.__getitem__)
-    distance = (value - means[widest]) / parameters.deviation[widest]
+    sign = 1 if weight >= 0 else -1
+    reference = max(range(len(means)), key=lambda place: sign * parameters.deviation[place])
+    distance = (value - means[reference]) / parameters.deviation[reference]
     terms = []
     for mean, deviation, constant in zip(means, parameters.deviation, constants, strict=True):
-        if deviation == parameters.deviation[widest]:
-            shift = float((Fraction(mean) - Fraction(means[widest])) / Fraction(deviation))
-            gained = shift * (distance - shift / 2)
+        if deviation == parameters.deviation[reference]:
+            shift = float((Fraction(mean) - Fraction(means[reference])) / Fraction(deviation))
+            gained = (weight * shift) * (distance - shift / 2)
         else:
             own = (value - mean) / deviation
-            gained = 0.5 * (distance * distance - own * own)
-        terms.append(gained + (constant - constants[widest]))
+            gained = (weight * 0.5) * (distance * distance - own * own)
+        terms.append(gained + weight * (constant - constants[reference]))
     return terms
 
 
-def cell_terms(parameters: Table | Histogram) -> list[list[float]]:
-    """Compute the log-likelihood of every category, or the log-density of every bin, within each class.
+def cell_terms(parameters: Table | Histogram, weight: float = 1.0) -> list[list[float]]:
+    """Compute the weighted log-likelihood of every category, or log-density of every bin, within each class.
+
+    Args:
+        parameters: Parameters of a categorical attribute, or of one with bins.
+        weight: The attribute's weight.
 
     Returns:
         Per class, one number per category or bin.
     """
+    weight = _distinct(weight)
     if isinstance(parameters, Table):
-        return [list(map(math.log, row)) for row in parameters.probability]
+        return [[weight * math.log(cell) for cell in row] for row in parameters.probability]
     widths = [high - low for low, high in pairwise(parameters.edges)]
     return [
-        [math.log(cell) - math.log(width) + present for cell, width in zip(row, widths, strict=True)]
+        [weight * (math.log(cell) - math.log(width) + present) for cell, width in zip(row, widths, strict=True)]
         for row, present in zip(parameters.probability, present_terms(parameters), strict=True)
     ]
+
+
+def _distinct(weight: float) -> float:
+    """Return the weight; 0 for one that cannot be told from it."""
+    return weight if abs(weight) >= NEGLIGIBLE else 0.0
 
 
 def present_terms(parameters: Normal | Histogram) -> list[float]:
@@ -96,14 +117,14 @@ def present_terms(parameters: Normal | Histogram) -> list[float]:
     return [math.log(present) for present, *_ in parameters.presence.probability]
 
 
-def missing_terms(parameters: AttributeParameters) -> list[float] | None:
-    """Compute the log-probability of having no value within each class; None where that leaves the attribute out.
+def missing_terms(parameters: AttributeParameters, weight: float = 1.0) -> list[float] | None:
+    """Compute the weighted log-probability of having no value within each class; None where that is left out.
 
     Of a categorical attribute a missing value is one of its cells, where it is not left out.
     """
     if isinstance(parameters, Table) or parameters.presence is None or len(parameters.presence.probability[0]) == 1:
         return None
-    return [math.log(missing) for _, missing in parameters.presence.probability]
+    return [_distinct(weight) * math.log(missing) for _, missing in parameters.presence.probability]
 
 
 def log_normalisation(mean: float, deviation: float, lower: float, upper: float) -> float:

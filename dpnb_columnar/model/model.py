@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class Model(NaiveBayes):
     """A released naive Bayes classifier.
 
-    Its attributes are those of ``NaiveBayes``: ``domain``, ``guarantee``, ``classes``, ``attributes`` and ``software``.
+    Its attributes are those of ``NaiveBayes``: ``domain``, ``guarantee``, ``classes``, ``attributes``, ``software``
+    and ``attribute_weights``.
     """
 
     @overload
@@ -79,7 +80,14 @@ class Model(NaiveBayes):
     @classmethod
     def of(cls, values: NaiveBayes) -> Model:
         """Give released values the methods of a model."""
-        return cls(values.domain, values.guarantee, values.classes, values.attributes, values.software)
+        return cls(
+            values.domain,
+            values.guarantee,
+            values.classes,
+            values.attributes,
+            values.software,
+            values.attribute_weights,
+        )
 
 
 def load_model(path: Path) -> Model:

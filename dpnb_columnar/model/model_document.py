@@ -28,7 +28,8 @@ VERSION = 2
 """Incremented whenever the meaning of a document changes; a program reads the versions it knows and no other."""
 
 READ_VERSIONS = (1, VERSION)
-"""Version 1 had no numeric attribute that declares what a missing value means; else it is the same."""
+"""Version 1 had no numeric attribute that declares what a missing value means, and no attribute weights; else it is the
+same."""
 
 KINDS: Mapping[str, type[Normal] | type[Table] | type[Histogram]] = {
     "normal": Normal,
@@ -47,6 +48,7 @@ def to_document(model: NaiveBayes) -> dict[str, Any]:
         "domain": {"name": model.domain.name, **document_of(model.domain)},
         "classes": _plain(model.classes),
         "attributes": {parameters.attribute: _parameters_document(parameters) for parameters in model.attributes},
+        **_weights_document(model),
     }
 
 
@@ -85,6 +87,20 @@ def _parameters_document(parameters: AttributeParameters) -> dict[str, Any]:
     return {"kind": kind, **_plain(parameters)}
 
 
+def _weights_document(model: NaiveBayes) -> dict[str, Any]:
+    """The entry of the attribute weights; none for ordinary naive Bayes."""
+    if model.attribute_weights is None:
+        return {}
+    names = [parameters.attribute for parameters in model.attributes]
+    return {
+        "attribute_weights": {
+            "method": model.attribute_weights.method,
+            "weights": dict(zip(names, model.weights, strict=True)),
+            "intercepts": list(model.intercepts),
+        }
+    }
+
+
 def _guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
     return {
         "private": guarantee.private,
@@ -120,34 +136,42 @@ PRESENCE_CELLS = ("present", "missing")
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One parameter within a document: what it is a parameter of, and the two lists that hold its numbers.
+    """One parameter within a document: what it is a parameter of, and the lists or objects that hold its numbers.
 
     Attributes:
-        attribute: Attribute name; None for the probabilities of the classes.
-        klass: Class name.
+        attribute: Attribute name; None for the probabilities and the intercepts of the classes.
+        klass: Class name; None for the weight of an attribute.
         cell: Category, or bin as ``first..last`` in codes of the scale; None for a category of missing values, and for
             parameters that have no cells. Of ``presence``, ``present`` or ``missing``.
-        parameter: ``probability``, ``mean``, ``deviation`` or ``presence``.
-        released: List and field name of the number as it was drawn (one of ``SPREADS``, for a deviation).
-        values: List of the parameters made of them.
-        position: Index in both lists.
+        parameter: ``probability``, ``mean``, ``deviation``, ``presence``, ``weight`` or ``intercept``.
+        released: What holds the number as it was drawn; None for a parameter that was made of others.
+        values: What holds the parameter.
+        position: Index or key in both.
         whole: Whether the drawn number is a count.
         statistic: Name of the statistic that was drawn; a deviation is made of a variance, say.
     """
 
     attribute: str | None
-    klass: str
+    klass: str | None
     cell: str | None
     parameter: str
-    released: list[Any]
-    values: list[Any]
-    position: int
+    released: Any
+    values: Any
+    position: int | str
     whole: bool
     statistic: str = "count"
 
+    @property
+    def drawn(self) -> float | None:
+        """The number as it was drawn; None for a parameter that was made of others."""
+        return None if self.released is None else float(self.released[self.position])
+
 
 def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
-    """Iterate over every parameter of a document: classes first, then attributes, each by class and cell."""
+    """Iterate over every parameter of a document: classes first, then attributes, each by class and cell.
+
+    Attribute weights come last: the classes' intercepts, then a weight per attribute.
+    """
     classes: Sequence[str] = document["domain"]["label"]["classes"]
     body = document["classes"]
     for position, klass in enumerate(classes):
@@ -168,6 +192,12 @@ def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
             released, values = body["released"][position], body["probability"][position]
             for index, cell in enumerate(cells):
                 yield Leaf(name, klass, cell, "probability", released, values, index, True)
+    if "attribute_weights" in document:
+        body = document["attribute_weights"]
+        for position, klass in enumerate(classes):
+            yield Leaf(None, klass, None, "intercept", None, body["intercepts"], position, False, "")
+        for name in document["attributes"]:
+            yield Leaf(name, None, None, "weight", None, body["weights"], name, False, "")
 
 
 def _cell_names(declaration: Mapping[str, Any], body: Mapping[str, Any]) -> list[str | None]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dpnb_columnar.domain.documents import distinct_keys
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
 from dpnb_columnar.model.document_reader import read_document
-from dpnb_columnar.model.model_document import leaves, to_document, to_json
+from dpnb_columnar.model.model_document import Leaf, leaves, to_document, to_json
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
@@ -122,7 +122,7 @@ def _write_parquet(document: Mapping[str, Any], path: Path) -> None:
         "class": pa.array([leaf.klass for leaf in rows], pa.string()),
         "cell": pa.array([leaf.cell for leaf in rows], pa.string()),
         "parameter": pa.array([leaf.parameter for leaf in rows], pa.string()),
-        "released": pa.array([float(leaf.released[leaf.position]) for leaf in rows], pa.float64()),
+        "released": pa.array([leaf.drawn for leaf in rows], pa.float64()),
         "value": pa.array([leaf.values[leaf.position] for leaf in rows], pa.float64()),
     }
     blank = json.dumps(_without_numbers(document), ensure_ascii=False)
@@ -135,8 +135,15 @@ def _without_numbers(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """The document with null for every number that stands in a row."""
     blank = copy.deepcopy(document)
     for leaf in leaves(blank):
-        leaf.released[leaf.position] = leaf.values[leaf.position] = None
+        _fill(leaf, None, None)
     return blank
+
+
+def _fill(leaf: Leaf, released: float | None, value: float | None) -> None:
+    """Set the numbers of a parameter in the document that holds them."""
+    leaf.values[leaf.position] = value
+    if leaf.released is not None:
+        leaf.released[leaf.position] = released
 
 
 def _read_parquet(content: bytes, path: Path) -> Any:
@@ -154,7 +161,7 @@ def _read_parquet(content: bytes, path: Path) -> Any:
                 named = (row["attribute"], row["class"], row["cell"], row["parameter"])
                 if named != (leaf.attribute, leaf.klass, leaf.cell, leaf.parameter):
                     raise DataError(f"{path}: not a valid model: its rows do not follow its metadata")
-                leaf.released[leaf.position], leaf.values[leaf.position] = row["released"], row["value"]
+                _fill(leaf, row["released"], row["value"])
     except (pa.ArrowException, OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
         raise DataError(f"{path}: not a model: not a Parquet file written by this program") from None
     return document

@@ -42,17 +42,17 @@ def prepared_value(attribute: Attribute, parameters: AttributeParameters, kind: 
     return value.log1p() if attribute.transform is Transform.LOG1P else value
 
 
-def terms(attribute: Attribute, parameters: AttributeParameters, value: pl.Expr) -> list[pl.Expr]:
-    """Compute the prepared value's log-likelihood within each class, up to a number common to all.
+def terms(attribute: Attribute, parameters: AttributeParameters, value: pl.Expr, weight: float = 1.0) -> list[pl.Expr]:
+    """Compute the prepared value's weighted log-likelihood within each class, up to a number common to all.
 
     Where the value is null, the terms are those of a missing value, or null if it leaves the attribute out.
     """
     if isinstance(parameters, Normal):
         assert isinstance(attribute, Numeric)
-        present = normal_terms(attribute, parameters, value)
+        present = normal_terms(attribute, parameters, value, weight)
     else:
-        present = [pl.lit(pl.Series(row)).gather(value) for row in cell_terms(parameters)]
-    missing = missing_terms(parameters)
+        present = [pl.lit(pl.Series(row)).gather(value) for row in cell_terms(parameters, weight)]
+    missing = missing_terms(parameters, weight)
     if missing is None:
         return present
     return [term.fill_null(without) for term, without in zip(present, missing, strict=True)]
@@ -68,11 +68,12 @@ class ComputedTerms:
 
     attribute: Attribute
     parameters: Normal
+    weight: float
     value: pl.Expr
 
     def terms(self, value: pl.Expr) -> list[pl.Expr]:
         """Return a term per class for the column that holds ``value``; 0.0 where the attribute is left out."""
-        return [term.fill_null(0.0) for term in terms(self.attribute, self.parameters, value)]
+        return [term.fill_null(0.0) for term in terms(self.attribute, self.parameters, value, self.weight)]
 
     def left_out(self, value: pl.Expr) -> pl.Expr:
         """Say whether the attribute is left out of the row (never null)."""
@@ -106,30 +107,38 @@ class TabulatedTerms:
 Terms = ComputedTerms | TabulatedTerms
 
 
-def attribute_terms(attribute: Attribute, parameters: AttributeParameters, kind: Kind, type_: pl.DataType) -> Terms:
+def attribute_terms(
+    attribute: Attribute, parameters: AttributeParameters, weight: float, kind: Kind, type_: pl.DataType
+) -> Terms:
     """Choose how an attribute's terms are obtained from a column.
 
     Args:
         attribute: The attribute as declared.
         parameters: Its parameters.
+        weight: Its weight.
         kind: What its column holds.
         type_: The column's type.
     """
     whole = _small_extent(attribute, parameters, type_)
     if whole is not None:
-        return _tabulated_by_value(attribute, parameters, kind, type_, whole)
+        return _tabulated_by_value(attribute, parameters, weight, kind, type_, whole)
     value = prepared_value(attribute, parameters, kind)
     if isinstance(parameters, Normal):
-        return ComputedTerms(attribute, parameters, value)
+        return ComputedTerms(attribute, parameters, weight, value)
     size = len(parameters.probability[0])
     codes = pl.DataFrame({VALUE: [*range(size), None]})
-    tables = codes.select(_numbered(terms(attribute, parameters, pl.col(VALUE))))
+    tables = codes.select(_numbered(terms(attribute, parameters, pl.col(VALUE), weight)))
     last = size - 1 if missing_terms(parameters) is None else size
     return _tabulated(value.fill_null(size), tables, 0, last)
 
 
 def _tabulated_by_value(
-    attribute: Attribute, parameters: AttributeParameters, kind: Kind, type_: pl.DataType, whole: tuple[int, int]
+    attribute: Attribute,
+    parameters: AttributeParameters,
+    weight: float,
+    kind: Kind,
+    type_: pl.DataType,
+    whole: tuple[int, int],
 ) -> TabulatedTerms:
     """Tabulate a whole number, or a truth value, itself."""
     first, last = whole
@@ -145,7 +154,7 @@ def _tabulated_by_value(
     values = pl.Series(numbers, dtype=pl.Int64).extend_constant(None, 1).cast(type_)
     prepared = prepared_value(attribute, parameters, kind).alias(VALUE)
     known = values.alias(attribute.name).to_frame().select(prepared)
-    tables = known.select(_numbered(terms(attribute, parameters, pl.col(VALUE))))
+    tables = known.select(_numbered(terms(attribute, parameters, pl.col(VALUE), weight)))
     place, fits = place.fill_null(size), tables.to_series().is_not_null()
     if fits.any() and fits.arg_true()[-1] - fits.arg_true()[0] < fits.sum():
         return _tabulated(place, tables, fits.arg_true()[0], fits.arg_true()[-1])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import add
@@ -13,6 +12,7 @@ from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.domain.condition import in_halves
 from dpnb_columnar.domain.names import listed, named
 from dpnb_columnar.errors import DataError, excerpt
+from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.polars_terms import Terms, attribute_terms
 from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, category_keys, kind_of, type_name
@@ -72,8 +72,8 @@ def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = ()) -> p
 
 
 def _joint(model: NaiveBayes, attributes: Sequence[Terms], values: Sequence[pl.Expr]) -> list[pl.Expr]:
-    """Per class, the joint log-likelihood: the logarithm of the prior, and the terms of the attributes not left out."""
-    priors = [pl.lit(math.log(prior)) for prior in model.classes.probability]
+    """Per class, the score: the term of the class, and the terms of the attributes not left out."""
+    priors = [pl.lit(term) for term in class_terms(model)]
     terms = [attribute.terms(value) for attribute, value in zip(attributes, values, strict=True)]
     # Added from the left, so that a row's sum does not depend on how many threads there are, as sum_horizontal's does.
     return [reduce(add, summands) for summands in zip(priors, *terms, strict=True)]
@@ -124,8 +124,8 @@ def _attribute_terms(model: NaiveBayes, schema: Mapping[str, pl.DataType], keep:
     if clash := results.intersection(keep):
         raise DataError(f"column {named(sorted(clash))} would stand beside a result of that name; rename it first")
     return [
-        attribute_terms(model.domain[name], parameters, _kind(model.domain[name], schema[name]), schema[name])
-        for parameters, name in zip(model.attributes, names, strict=True)
+        attribute_terms(model.domain[name], parameters, weight, _kind(model.domain[name], schema[name]), schema[name])
+        for parameters, weight, name in zip(model.attributes, model.weights, names, strict=True)
     ]
 
 

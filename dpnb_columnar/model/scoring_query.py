@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
@@ -31,7 +30,14 @@ from dpnb_columnar.dialects.steps import Step, rows_of_table
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, negligible, normal_terms
+from dpnb_columnar.model.likelihood import (
+    bin_starts,
+    cell_terms,
+    class_terms,
+    missing_terms,
+    negligible,
+    normal_terms,
+)
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
 from dpnb_columnar.rows.database_address import Dialect
@@ -65,18 +71,23 @@ def prepared_value(attribute: Numeric, parameters: Normal | Histogram, value: ex
     )
 
 
-def terms(attribute: Attribute, parameters: AttributeParameters, value: exp.Expr) -> list[exp.Expr]:
-    """Compute the prepared value's log-likelihood within each class, up to a number common to all; null where it is."""
+def terms(
+    attribute: Attribute, parameters: AttributeParameters, value: exp.Expr, weight: float = 1.0
+) -> list[exp.Expr]:
+    """Compute the prepared value's weighted log-likelihood within each class; null where the value is null.
+
+    It is meant up to a number common to all classes.
+    """
     if isinstance(parameters, Normal):
         assert isinstance(attribute, Numeric)
-        return [term.node for term in normal_terms(attribute, parameters, Number(value))]
+        return [term.node for term in normal_terms(attribute, parameters, Number(value), weight)]
     if isinstance(parameters, Histogram):
         assert isinstance(attribute, Numeric)
         starts = [0, *bin_starts(attribute, parameters.edges)]
-        return [_bin_term(starts, row, value) for row in cell_terms(parameters)]
+        return [_bin_term(starts, row, value) for row in cell_terms(parameters, weight)]
     return [
         lookup(value.copy(), [(integer(code), double(term)) for code, term in enumerate(row)])
-        for row in cell_terms(parameters)
+        for row in cell_terms(parameters, weight)
     ]
 
 
@@ -173,12 +184,12 @@ def _placed(model: NaiveBayes) -> Iterator[exp.Expr]:
 
 
 def _joint(model: NaiveBayes) -> Iterator[exp.Expr]:
-    """Per class, the joint log-likelihood, added from the left as ``score`` does."""
-    summands: list[list[exp.Expr]] = [[double(math.log(prior))] for prior in model.classes.probability]
-    for place, parameters in enumerate(model.attributes):
+    """Per class, the score, added from the left as ``predict.score`` does."""
+    summands: list[list[exp.Expr]] = [[double(term)] for term in class_terms(model)]
+    for place, (parameters, weight) in enumerate(zip(model.attributes, model.weights, strict=True)):
         attribute = model.domain[parameters.attribute]
-        classes = terms(attribute, parameters, _step_column(f"value_{place}"))
-        missing = missing_terms(parameters) or [0.0] * len(summands)
+        classes = terms(attribute, parameters, _step_column(f"value_{place}"), weight)
+        missing = missing_terms(parameters, weight) or [0.0] * len(summands)
         for summand, term, without in zip(summands, classes, missing, strict=True):
             summand.append(exp.Coalesce(this=term, expressions=[double(without)]))
     for summand in summands:

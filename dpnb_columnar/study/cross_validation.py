@@ -8,7 +8,6 @@ the predicted classes are the same, but for ties that rounding decides.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +20,7 @@ from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.release import release
-from dpnb_columnar.model.likelihood import bin_starts
+from dpnb_columnar.model.likelihood import bin_starts, class_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
 from dpnb_columnar.model.polars_terms import prepared_value, terms
@@ -76,20 +75,19 @@ class HeldOut:
     def _joint(self, model: Model) -> Floats:
         """Joint log-likelihoods; shape (classes, rows)."""
         joint = np.empty((len(model.classes.probability), self.size))
-        joint[:] = [[math.log(prior)] for prior in model.classes.probability]
-        for parameters in model.attributes:
+        joint[:] = [[term] for term in class_terms(model)]
+        for parameters, weight in zip(model.attributes, model.weights, strict=True):
             attribute = model.domain[parameters.attribute]
             places = self.columns[attribute.name].places
-            for row, table in zip(joint, self._terms(attribute, parameters), strict=True):
+            for row, table in zip(joint, self._terms(attribute, parameters, weight), strict=True):
                 row += table[places]
         return joint
 
-    def _terms(self, attribute: Attribute, parameters: AttributeParameters) -> list[Floats]:
+    def _terms(self, attribute: Attribute, parameters: AttributeParameters, weight: float) -> list[Floats]:
         """Per class, the term of each distinct value of an attribute."""
         value = self._value(attribute, parameters)
-        by_class = value.to_frame().select(
-            term.alias(str(place)) for place, term in enumerate(terms(attribute, parameters, pl.col(value.name)))
-        )
+        weighted = terms(attribute, parameters, pl.col(value.name), weight)
+        by_class = value.to_frame().select(term.alias(str(place)) for place, term in enumerate(weighted))
         return [column.to_numpy() for column in by_class]
 
     def _value(self, attribute: Attribute, parameters: AttributeParameters) -> pl.Series:

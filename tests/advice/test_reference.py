@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,6 +19,8 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Domain, Numeric, read_domain
 from dpnb_columnar.domain.catalogue import entries
 from dpnb_columnar.mechanisms.plan import MECHANISMS
+from dpnb_columnar.model.likelihood import class_terms
+from dpnb_columnar.model.parameters import AttributeWeights
 from dpnb_columnar.model.predict import score
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
@@ -157,14 +160,16 @@ def test_likelihoods_are_those_of_prediction(mechanism: str) -> None:
     made = people_domain()
     statistics = expected_statistics(population(made, 1), 5000)
     model = plan_and_release(statistics, Budget(Fraction(3)), mechanism, draw=ExactSampler(SeededBits(5)))
+    weights = (0.5, 1.25, -0.75)[: len(model.attributes)]
+    model = replace(model, attribute_weights=AttributeWeights("fitted", weights, (0.25, -0.5)))
     generator = np.random.default_rng(3)
     codes = {
         attribute.name: generator.integers(0, (attribute.cells + 1) if isinstance(attribute, Numeric) else 2, 500)
         for attribute in made.attributes
     }
-    joint = np.log(model.classes.probability)[:, None] + np.zeros((2, 500))
-    for parameters in model.attributes:
-        joint += log_likelihoods(made[parameters.attribute], parameters, codes[parameters.attribute])
+    joint = np.array(class_terms(model))[:, None] + np.zeros((2, 500))
+    for parameters, weight in zip(model.attributes, weights, strict=True):
+        joint += log_likelihoods(made[parameters.attribute], parameters, codes[parameters.attribute], weight)
     frame = pl.DataFrame({"age": codes["age"], "hours": codes["hours"], "sex": np.array(["f", "m"])[codes["sex"]]})
     found = score(model, frame.lazy()).collect()
     expected = 1 / (1 + np.exp(np.clip(joint[0] - joint[1], -700, 700)))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from support.golden_model import golden_model
 from support.mechanisms import MECHANISMS
 from support.running import Run
 
@@ -51,6 +52,17 @@ def test_every_released_number_is_named_beside_the_parameter_made_of_it(
         for cell in ("f", "m"):
             assert any(line.startswith(f"sex {klass} {cell} count ") for line in lines)
     assert ("mean of squares: of the distances" in text) == (mechanism == "trimmed-mean")
+
+
+def test_attribute_weights_stand_last_with_what_they_mean(run: Run) -> None:
+    golden_model().save("model.json")
+    lines = [" ".join(line.split()) for line in run("show", "model.json").out.splitlines()]
+    assert lines[-9:-2] == [
+        "yes intercept -1.5",
+        *("age weight 0.5", "wage weight 1", "hours weight 0", 'job "x" weight 1.75', "pension weight -0.25"),
+        "rent weight 0.125",
+    ]
+    assert lines[-1].startswith("attribute weights (tempered): a class's score is the logarithm of its probability, ")
 
 
 def test_json_is_the_document_of_the_model(people_file: Path, run: Run) -> None:

@@ -66,10 +66,10 @@ def _is_number(model: Model, name: str) -> bool:
 def _logarithm_error(model: Model) -> float:
     """What ln(1 + x) in the place of log1p(x) may change: a rounding of 1, in units of the narrowest deviation."""
     worst = 0.0
-    for parameters in model.attributes:
+    for parameters, weight in zip(model.attributes, model.weights, strict=True):
         attribute = model.domain[parameters.attribute]
         if isinstance(parameters, Normal) and getattr(attribute, "transform", None) is Transform.LOG1P:
             width = attribute.scale.end - attribute.scale.origin  # type: ignore[union-attr]
             narrowest = min(parameters.deviation)
-            worst += 2.0**-51 * width / narrowest**2
+            worst += abs(weight) * 2.0**-51 * width / narrowest**2
     return worst

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from itertools import cycle, islice, product
@@ -16,6 +17,7 @@ from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of
 from support.scored_rows import AGE, MIXED
 
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.model.parameters import AttributeWeights
 from dpnb_columnar.model.scoring_query import scoring_query
 from dpnb_columnar.rows.database_address import Dialect
 
@@ -49,6 +51,13 @@ def mixed_rows() -> pa.Table:
 def test_odd_rows(engine: Engine, known: bool) -> None:
     table = mixed_rows()
     assert compare(engine, MIXED, table, kinds_of(table) if known else {}) <= CLOSE
+
+
+@pytest.mark.parametrize("weights", [(0.5, 1.75, 0.25, 0.0, 1.5), (-0.5, -0.25, -2.0, -1.0, 1e-300)])
+def test_odd_rows_under_attribute_weights(engine: Engine, weights: tuple[float, ...]) -> None:
+    table = mixed_rows()
+    model = replace(MIXED, attribute_weights=AttributeWeights("fitted", weights, (0.5, -0.75)))
+    assert compare(engine, model, table, kinds_of(table)) <= CLOSE
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import mpmath
@@ -18,6 +19,7 @@ from support.scored_rows import AGE, MIXED, SEX, probabilities_of, scored, types
 
 from dpnb_columnar.model.likelihood import bin_starts, log_normalisation
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import AttributeWeights
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED
 
 
@@ -118,6 +120,21 @@ def test_bins_of_a_logarithm_are_found_by_whole_numbers(lower: int, cells: int, 
         before, reached = (lower + 40.0 * code for code in (threshold - 1, threshold))
         assert threshold == 0 or bin_of(attribute, edges, before) < position
         assert threshold > attribute.cells or bin_of(attribute, edges, reached) >= position
+
+
+def test_weights_are_powers_of_likelihoods_and_intercepts_are_factors_of_priors() -> None:
+    domain = declared({"sex": SEX, "job": {"values": [1, 2], "missing": "category"}})
+    tables = [table_of("sex", [0.8, 0.2], [0.4, 0.6]), table_of("job", [0.5, 0.1, 0.4], [0.2, 0.5, 0.3])]
+    model = replace(
+        model_of(domain, tables, [0.75, 0.25]),
+        attribute_weights=AttributeWeights("fitted", (0.5, 2.0), (0.0, math.log(3))),
+    )
+    factors = {"f": math.sqrt(0.8 / 0.4), "m": math.sqrt(0.2 / 0.6), None: 1.0}  # without a value, no weight counts
+    squares = {"1": (0.5 / 0.2) ** 2, "2": (0.1 / 0.5) ** 2, None: (0.4 / 0.3) ** 2}
+    rows = [{"sex": sex, "job": job} for sex in factors for job in squares]
+    for row, (no, yes) in zip(rows, probabilities_of(model, scored(model, rows)), strict=True):
+        assert no / yes == pytest.approx(factors[row["sex"]] * squares[row["job"]], rel=1e-12)
+    assert scored(model, rows)[SKIPPED].to_list() == [0] * 6 + [1] * 3
 
 
 def test_ties_go_to_the_first_class() -> None:

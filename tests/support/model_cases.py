@@ -13,7 +13,17 @@ from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeri
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Histogram, Normal, Presence, Table
+from dpnb_columnar.model.parameters import (
+    LARGEST_INTERCEPT,
+    LARGEST_WEIGHT,
+    AttributeParameters,
+    AttributeWeights,
+    ClassCounts,
+    Histogram,
+    Normal,
+    Presence,
+    Table,
+)
 
 UNPROTECTED = Guarantee("none", None, None, None, None, (), False)
 LARGEST_COUNT = 2**53
@@ -159,7 +169,22 @@ def models(draw: st.DrawFn, largest_classes: int = 4) -> Model:
     attributes = tuple(draw(parameters_for(attribute, len(classes))) for attribute in asked)
     released = tuple(draw(st.lists(counts, min_size=len(classes), max_size=len(classes))))
     priors = ClassCounts(released, draw(probabilities(len(classes))))
-    return Model(domain, draw(guarantees()), priors, attributes, {"dpnb-columnar": "0", draw(names): draw(names)})
+    weights = draw(st.none() | attribute_weights(len(attributes), len(classes)))
+    software = {"dpnb-columnar": "0", draw(names): draw(names)}
+    return Model(domain, draw(guarantees()), priors, attributes, software, weights)
+
+
+@st.composite
+def attribute_weights(draw: st.DrawFn, attributes: int, classes: int) -> AttributeWeights:
+    """Weights and intercepts that a model may have: of the size that fits have, none, tiny, and as large as can be."""
+    odd = st.sampled_from([0.0, -0.0, 1.0, -1.0, 5e-324, -1e-59, LARGEST_WEIGHT, -LARGEST_WEIGHT])
+    weight = st.one_of(st.floats(-0.5, 2), st.floats(-0.5, 2), odd)
+    intercept = st.one_of(st.floats(-5, 5), st.sampled_from([0.0, LARGEST_INTERCEPT, -LARGEST_INTERCEPT]))
+    return AttributeWeights(
+        draw(names),
+        tuple(draw(st.lists(weight, min_size=attributes, max_size=attributes))),
+        tuple(draw(st.lists(intercept, min_size=classes, max_size=classes))),
+    )
 
 
 @st.composite

@@ -37,25 +37,32 @@ class Reference:
 
 
 def reference(model: Model, row: Mapping[str, Any]) -> Reference:
-    """Prior times likelihoods, normalised."""
+    """Prior times exp(intercept) times likelihoods to the power of their weights, normalised."""
+    intercepts = [0.0] * len(model.domain.classes)
+    weights = [1.0] * len(model.attributes)
+    if model.attribute_weights is not None:
+        intercepts, weights = list(model.attribute_weights.intercepts), list(model.attribute_weights.weights)
     with mpmath.workdps(DIGITS):
-        joint = [mpmath.log(mpmath.mpf(prior)) for prior in model.classes.probability]
+        joint = [
+            mpmath.log(mpmath.mpf(prior)) + mpmath.mpf(intercept)
+            for prior, intercept in zip(model.classes.probability, intercepts, strict=True)
+        ]
         rounding = [0.0] * len(joint)
         skipped = 0
-        for parameters in model.attributes:
+        for parameters, weight in zip(model.attributes, weights, strict=True):
             attribute = model.domain[parameters.attribute]
             value = _value(attribute, row[parameters.attribute])
             if value is None and attribute.missing is not Missing.CATEGORY:
                 skipped += 1
                 continue
             found = [_log_likelihood(attribute, parameters, value, klass) for klass in range(len(joint))]
-            joint = [left + right for left, right in zip(joint, found, strict=True)]
-            errors = _rounding(attribute, parameters, value)
-            rounding = [left + right for left, right in zip(rounding, errors, strict=True)]
+            joint = [left + mpmath.mpf(weight) * right for left, right in zip(joint, found, strict=True)]
+            errors = _rounding(attribute, parameters, value, weight)
+            rounding = [left + abs(weight) * right for left, right in zip(rounding, errors, strict=True)]
         largest = max(joint)
-        weights = [mpmath.exp(value - largest) for value in joint]
-        total = mpmath.fsum(weights)
-        exact = [weight / total for weight in weights]
+        likelihoods = [mpmath.exp(value - largest) for value in joint]
+        total = mpmath.fsum(likelihoods)
+        exact = [likelihood / total for likelihood in likelihoods]
         # d p = p (d log - sum of p d log): only classes that share the probability can trade it.
         traded = sum(
             float(one * other) * (rounding[first] + rounding[second])
@@ -125,25 +132,27 @@ def bin_of(attribute: Numeric, edges: Sequence[int], value: float) -> int:
     return max(position for position, edge in enumerate(edges[:-1]) if edge <= code)
 
 
-def _rounding(attribute: Attribute, parameters: AttributeParameters, value: Any) -> list[float]:
-    """Per class, a bound on the rounding error of its term."""
+def _rounding(attribute: Attribute, parameters: AttributeParameters, value: Any, weight: float) -> list[float]:
+    """Per class, a bound on the rounding error of its term, in units of the weight."""
     if isinstance(parameters, Table) or parameters.presence is None:
-        return _value_rounding(attribute, parameters, value)
+        return _value_rounding(attribute, parameters, value, weight)
     presence = [4 * ROUNDING * abs(math.log(min(row))) for row in parameters.presence.probability]
     if value is None:
         return presence
-    errors = _value_rounding(attribute, parameters, value)
+    errors = _value_rounding(attribute, parameters, value, weight)
     return [one + other for one, other in zip(presence, errors, strict=True)]
 
 
-def _value_rounding(attribute: Attribute, parameters: AttributeParameters, value: Any) -> list[float]:
+def _value_rounding(attribute: Attribute, parameters: AttributeParameters, value: Any, weight: float) -> list[float]:
     """The same for the part of a value that is present."""
     if not isinstance(parameters, Normal):
         probabilities = parameters.probability
         cells = [row[value] if isinstance(parameters, Table) else min(row) for row in probabilities]
         return [4 * ROUNDING * abs(math.log(cell)) for cell in cells]
     place = math.log1p(value) if is_log(attribute) else value
-    widest_mean, widest = max(zip(parameters.mean, parameters.deviation, strict=True), key=lambda pair: pair[1])
+    # All classes are compared with the widest one; under a negative weight, with the narrowest.
+    extreme = max if weight >= 0 else min
+    widest_mean, widest = extreme(zip(parameters.mean, parameters.deviation, strict=True), key=lambda pair: pair[1])
     far = abs(place - widest_mean) / widest
     # A logarithm is one rounding off, and a difference too.
     blur = 2 * ROUNDING * (abs(place) if is_log(attribute) else 0.0)

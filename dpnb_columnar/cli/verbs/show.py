@@ -46,16 +46,22 @@ def command(
         [
             [
                 leaf.attribute or "",
-                leaf.klass,
+                leaf.klass or "",
                 leaf.cell or "",
                 leaf.statistic,
-                f"{leaf.released[leaf.position]:.10g}",
+                "" if leaf.drawn is None else f"{leaf.drawn:.10g}",
                 leaf.parameter,
                 f"{leaf.values[leaf.position]:.6g}",
             ]
             for leaf in parameters
         ],
     )
+    if loaded.attribute_weights is not None:
+        print_line()
+        print_line(
+            f"attribute weights ({loaded.attribute_weights.method}): a class's score is the logarithm of its "
+            "probability, plus its intercept, plus the sum over attributes of weight times log-likelihood"
+        )
     square = SPREADS["released_square"]
     if any(leaf.statistic == square for leaf in parameters):
         print_line()
