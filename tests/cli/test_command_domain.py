@@ -42,7 +42,7 @@ def edited(run: Run, *options: str) -> dict[str, Any]:
 def test_a_table_of_what_is_declared(people_file: Path, run: Run) -> None:
     out = run("domain", "show", people_file).out
     assert "domain people, from the metadata of the data\npredicts income: 2: low, high\n" in out
-    assert "age        numeric      0 to 100, step 1  drops the row" in out
+    assert "age        numeric      0 to 100, step 1  left out" in out
     assert "sex        categorical  2: f, m" in out
 
 

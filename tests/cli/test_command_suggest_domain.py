@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support.people import people, write_people
 from support.real_data import prepared
@@ -110,6 +110,7 @@ def test_columns_that_no_declaration_holds_are_left_out(folder: Path, run: Run) 
     run("domain", "show", "--dataset", "survey")
 
 
+@settings(deadline=None)  # the first call imports what it needs
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2, unique=True))
 def test_every_draft_can_be_read(ends: list[float]) -> None:
     smallest, largest = sorted(ends)
