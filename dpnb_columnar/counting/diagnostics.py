@@ -13,6 +13,7 @@ import polars as pl
 from dpnb_columnar.counting.engines.polars import scan
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.rows.invalid_text import scan_invalid_text
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import (
     attribute_fits,
@@ -117,16 +118,26 @@ def diagnose(source: ParquetSource, domain: Domain) -> Diagnosis:
     Raises:
         DataError: if a file is damaged.
     """
-    names = [LABEL, *(attribute.name for attribute in domain.attributes)]
+    import pyarrow as pa
+
     try:
-        per_row = scan(source).select(**_per_row(domain, source.kinds))
-        totals = per_row.select(**_totals(domain)).collect(engine="streaming").row(0, named=True)
-        columns = tuple(_column(name, place, totals) for place, name in enumerate(names))
-        outside = [place for place, column in enumerate(columns) if column.outside]
-        undeclared = tuple(_undeclared_values(_categories(domain, place), source) for place in outside)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        try:
+            return _diagnose(scan(source), source, domain)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # perhaps a text that is not UTF-8
+            return _diagnose(scan_invalid_text(source), source, domain)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
         # The engine's own text may quote values.
         raise source.unreadable() from None
+
+
+def _diagnose(rows: pl.LazyFrame, source: ParquetSource, domain: Domain) -> Diagnosis:
+    """Compare every row with the domain, as ``diagnose``; the rows are those of the source."""
+    names = [LABEL, *(attribute.name for attribute in domain.attributes)]
+    per_row = rows.select(**_per_row(domain, source.kinds))
+    totals = per_row.select(**_totals(domain)).collect(engine="streaming").row(0, named=True)
+    columns = tuple(_column(name, place, totals) for place, name in enumerate(names))
+    outside = [_categories(domain, place) for place, column in enumerate(columns) if column.outside]
+    undeclared = tuple(_undeclared_values(each, source.kinds[each.name], rows) for each in outside)
     return Diagnosis(
         rows=totals["rows"],
         fitting=totals["fitting"],
@@ -216,7 +227,7 @@ def _row_groups(source: ParquetSource) -> tuple[int, ...]:
     return tuple(footer.row_group(index).num_rows for footer in footers for index in range(footer.num_row_groups))
 
 
-def _undeclared_values(attribute: Categorical, source: ParquetSource) -> UndeclaredValues:
+def _undeclared_values(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -> UndeclaredValues:
     """Count the undeclared values of a categorical attribute, or of a label that is a column (``Label.categories``).
 
     Rows are read in parts, and at most ``MOST_VALUES`` values are held between them.
@@ -231,11 +242,10 @@ def _undeclared_values(attribute: Categorical, source: ParquetSource) -> Undecla
         counts = both.sort(["rows", "value"], descending=[True, False]).head(MOST_VALUES)
 
     # Not collect_batches: it ends as if all were well where a thread of the query panics, and rows would be missing.
-    _undeclared(attribute, source).sink_batches(count, chunk_size=PART_ROWS, engine="streaming")
+    _undeclared(attribute, kind, rows).sink_batches(count, chunk_size=PART_ROWS, engine="streaming")
     return UndeclaredValues(attribute.name, tuple(counts.head(MOST_SHOWN).iter_rows()), len(counts) > MOST_SHOWN, exact)
 
 
-def _undeclared(attribute: Categorical, source: ParquetSource) -> pl.LazyFrame:
-    kind = source.kinds[attribute.name]
+def _undeclared(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -> pl.LazyFrame:
     undeclared = category_key(attribute, kind).is_not_null() & ~attribute_fits(attribute, kind)
-    return scan(source).filter(undeclared).select(column(attribute.name).cast(pl.String).alias("value"))
+    return rows.filter(undeclared).select(column(attribute.name).cast(pl.String).alias("value"))

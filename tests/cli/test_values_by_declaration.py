@@ -95,6 +95,8 @@ def test_a_text_that_is_not_utf_8_is_in_no_category(
     found, *other = trained(run, "spoilt.parquet")
     assert model == other
     assert found == out
+    report = run("check", "spoilt.parquet", "--dataset", "town").out
+    assert report == run("check", "missing.parquet", "--dataset", "town").out
 
 
 def test_a_damaged_file_of_texts_is_still_called_damaged(declared: Path, run: Run) -> None:
