@@ -89,7 +89,8 @@ def _position(name: str, kind: Kind, codes: Mapping[str, int]) -> pl.Expr:
     positions = list(codes.values())
     code = _lookup(_key(name, kind), {key: positions[place] for key, place in known.items()}, kind)
     if kind is Kind.TEXT and (numbers := number_keys(codes)):
-        code = pl.coalesce(code, _lookup(number(name, kind), dict(numbers.items()), Kind.FLOAT))
+        others = pl.when(code.is_null()).then(column(name).cast(pl.String))  # most are as declared: nulls cost nothing
+        code = pl.coalesce(code, _lookup(_number_of_text(others), dict(numbers.items()), Kind.FLOAT))
     return code
 
 
