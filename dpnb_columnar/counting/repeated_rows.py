@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from dpnb_columnar.counting.engines.polars import scan
+from dpnb_columnar.rows.invalid_text import scan_invalid_text
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.runtime.confinement import confined
 
@@ -40,13 +41,24 @@ def count_repeats(source: ParquetSource, rows: int) -> Repeats:
     Raises:
         DataError: if a file is damaged.
     """
+    import pyarrow as pa
+
     share = -(-rows // MOST_ROWS)
-    hashes = scan(source).select(hash=pl.struct(pl.all()).hash())
-    compared = hashes if share <= 1 else hashes.filter(pl.col("hash") % share == 0)
     try:
-        counted = compared.select(rows=pl.len(), different=pl.col("hash").n_unique()).collect(engine="streaming")
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        try:
+            some, different = _rows_and_hashes(scan(source), share)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # perhaps a text that is not UTF-8
+            some, different = _rows_and_hashes(scan_invalid_text(source), share)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
         # The engine's own text may quote values.
         raise source.unreadable() from None
-    some, different = counted.row(0)
     return Repeats(rows * (some - different) // max(some, 1), share <= 1)
+
+
+def _rows_and_hashes(rows: pl.LazyFrame, share: int) -> tuple[int, int]:
+    """Count the rows that are compared, and their different hashes."""
+    hashes = rows.select(hash=pl.struct(pl.all()).hash())
+    compared = hashes if share <= 1 else hashes.filter(pl.col("hash") % share == 0)
+    counted = compared.select(rows=pl.len(), different=pl.col("hash").n_unique()).collect(engine="streaming")
+    some, different = counted.row(0)
+    return some, different
