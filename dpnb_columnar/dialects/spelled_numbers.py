@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from dpnb_columnar.dialects.nodes import among, as_double, as_text, case, integer, text
+from dpnb_columnar.dialects.nodes import Branch, among, as_double, as_text, case, integer, text
 from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER
 from dpnb_columnar.rows.database_address import Dialect
 
@@ -68,22 +68,31 @@ def number_of_bigquery(node: exp.Expr) -> exp.Expr:
     """Cast what is a number: JSON quotes texts, and infinity, which is missing where a kind is unknown."""
     if not isinstance(node, exp.TryCast):
         return node
-    condition = _matches(node.this, SPELLED_NUMBER)
+    branches = [_number_of_trimmed(node)]
     if not _is_text(node.this):
         json = exp.Anonymous(this="TO_JSON_STRING", expressions=[node.this.copy()])
-        condition = exp.or_(exp.not_(exp.StartsWith(this=json, expression=text('"'))), condition)
-    return case([(condition, node.copy())])
+        branches.insert(0, (exp.not_(exp.StartsWith(this=json, expression=text('"'))), node.copy()))
+    return case(branches)
 
 
 def number_of_snowflake(node: exp.Expr) -> exp.Expr:
     """Cast what is a number: Snowflake tries casts of texts alone."""
     if not isinstance(node, exp.TryCast):
         return node
-    spelled, number = _matches(node.this, SPELLED_NUMBER), as_double(node.this.copy())
-    if _is_text(node.this):
-        return case([(spelled, number)])
-    typed = exp.Anonymous(this="TO_VARIANT", expressions=[node.this.copy()])
-    return _number_if(exp.TryCast(this=typed, to=node.to.copy()), Dialect.SNOWFLAKE, "TYPEOF", spelled, number)
+    branches = [_number_of_trimmed(node)]
+    if not _is_text(node.this):
+        variant = exp.Anonymous(this="TO_VARIANT", expressions=[node.this.copy()])
+        type_ = exp.Anonymous(this="TYPEOF", expressions=[variant])
+        is_number = among(type_, list(map(text, NUMBER_TYPES[Dialect.SNOWFLAKE])))
+        branches.insert(0, (is_number, as_double(node.this.copy())))  # first: texts of floats lack digits
+    return case(branches)
+
+
+def _number_of_trimmed(node: exp.TryCast) -> Branch:
+    """Read a text that is a number, without its blanks, which not every cast passes over."""
+    written = node.this if _is_text(node.this) else as_text(node.this)
+    number = exp.TryCast(this=exp.Trim(this=written.copy()), to=node.to.copy(), safe=True, requires_string=True)
+    return _matches(node.this, SPELLED_NUMBER), number
 
 
 def number_of_sqlite(node: exp.Expr) -> exp.Expr:
