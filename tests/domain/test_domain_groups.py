@@ -219,3 +219,24 @@ def test_engines_count_groups_of_real_data_alike(tmp_path: Path) -> None:
     assert counts_of(by_duckdb(source, domain)) == counts
     assert counts == expected_counts(pl.read_parquet(file, columns=list(domain.columns)).to_dicts(), domain)
     assert {code for name, _, code in counts if name == "education"} == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ({"values": ["1", "01"]}, "'1' and '01' are one number"),
+        ({"values": ["0.5", ".50"]}, "'0.5' and '.50' are one number"),
+        ({"values": [9], "missing_values": ["09"]}, "'09' and '9' are one number"),
+        ({"values": ["a", "7"], "groups": {"a": ["007"]}}, "'007' and '7' are one number"),
+    ],
+)
+def test_one_number_is_in_one_category(body: Any, problem: str) -> None:
+    with pytest.raises(DomainError, match=f"{problem}, and numbers match by value; keep one"):
+        categorical(body)
+
+
+def test_texts_of_one_number_may_stand_in_one_group() -> None:
+    found = categorical(
+        {"values": ["a", "1E2", "100"], "groups": {"a": ["7", "007", "7.0"]}, "missing_values": ["9", "09"]}
+    )
+    assert found.members == {"007": 0, "7": 0, "7.0": 0, "1E2": 1, "100": 2}
