@@ -31,8 +31,8 @@ STEPS = {
     "all": "as `train` counts",
     "lookups": "rules computed for each row",
     "counters": "rows grouped, not counted",
-    "one-engine": "numbers in Polars, categories in DuckDB",
-    "polars": "all in DuckDB",
+    "polars": "all in Polars",
+    "duckdb": "all in DuckDB",
 }
 """Ways to count rows (``contenders.inside``), and their names."""
 

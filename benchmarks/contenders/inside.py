@@ -1,7 +1,7 @@
 """Parts of this program, timed inside a process after all libraries are loaded.
 
 Usage:
-    python -m benchmarks.contenders.inside count DATA.parquet all|lookups|counters|one-engine|polars
+    python -m benchmarks.contenders.inside count DATA.parquet all|lookups|counters|polars|duckdb
     python -m benchmarks.contenders.inside release STATISTICS.parquet
 
 ``count`` counts the rows of a file as ``train`` does (``all``), or without one of the steps that make it fast.
@@ -56,17 +56,16 @@ def time_count(data: str, step: str) -> None:
         cell_codes.MOST_LOOKED_UP = -1  # codes are computed for each row
     elif step == "counters":
         polars.MOST_COUNTERS = -1  # each part of the rows is grouped
-    count = {"one-engine": two_engines, "polars": duckdb_alone}.get(step, local.aggregate)
+    count = {"polars": polars_alone, "duckdb": duckdb_alone}.get(step, local.aggregate)
     print_seconds(lambda: count(source, domain))
 
 
-def two_engines(source: ParquetSource, domain: Domain) -> Statistics:
-    """Scan for numbers in Polars and for categories in DuckDB; each scan filters by all attributes."""
-    from dpnb_columnar.counting.engines import duckdb, polars
+def polars_alone(source: ParquetSource, domain: Domain) -> Statistics:
+    """Scan once in Polars, with a counter for each cell."""
+    from dpnb_columnar.counting.engines import polars
     from dpnb_columnar.counting.statistics import assemble
 
-    tables = duckdb.count_cells(source, domain, domain.categorical)
-    return assemble(domain, [*tables, *polars.count_cells(source, domain, domain.numeric, classes=False)])
+    return assemble(domain, polars.count_cells(source, domain, domain.attributes, classes=True))
 
 
 def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
