@@ -65,6 +65,7 @@ def release(
     rows: int | None = None,
     mechanism: str = "smooth",
     noise: str | None = None,
+    attribute_weights: str = "none",
     neighbours: str = Neighbours.ADD_REMOVE,
     ledger: str | PathLike[str] | None = None,
     account: str | None = None,
@@ -81,6 +82,9 @@ def release(
         mechanism: ``smooth``, ``paper``, ``trimmed-mean``, ``global``, ``global-variance``, ``adaptive-histogram``,
             ``histogram``, ``majority``, or ``none`` (not private).
         noise: Noise family for smooth sensitivity, such as ``polyplace``; None for the mechanism's default.
+        attribute_weights: Weights of the attributes in the score: ``none``, or ``tempered`` for histograms of two
+            classes: d^(-1/4) for each of d attributes, 8 or more, since correlated ones say the same twice. Costs
+            nothing.
         neighbours: ``add-remove`` or ``replace-one``.
         ledger: File of the ledger that pays, made by ``dpnb-columnar ledger init``; None where nobody accounts.
         account: Data set of the ledger that is charged; None for the domain's name.
@@ -88,7 +92,7 @@ def release(
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
-    planned = plan(statistics.domain, budget_of(epsilon, delta, neighbours, rows), mechanism, noise)
+    planned = plan(statistics.domain, budget_of(epsilon, delta, neighbours, rows), mechanism, noise, attribute_weights)
     return training.train(planned, Counted(statistics), _payment(planned, (), ledger, account, None))
 
 
@@ -104,6 +108,7 @@ def train(
     label: str | None = None,
     mechanism: str = "smooth",
     noise: str | None = None,
+    attribute_weights: str = "none",
     neighbours: str = Neighbours.ADD_REMOVE,
     ledger: str | PathLike[str] | None = None,
     account: str | None = None,
@@ -126,6 +131,7 @@ def train(
         label: What to predict: a condition, or a categorical column of the domain; None for the declared label.
         mechanism: Name of the mechanism, as for ``release``.
         noise: Noise family for smooth sensitivity; None for the mechanism's default.
+        attribute_weights: Weights of the attributes, as for ``release``.
         neighbours: ``add-remove`` or ``replace-one``.
         ledger: File of the ledger that pays for the release; None to account for nothing.
         account: Data set of the ledger that is charged; None for the domain's name.
@@ -141,7 +147,9 @@ def train(
     """
     budget = budget_of(epsilon, delta, neighbours, rows)
     with _opened(data, engine) as opened:
-        planned = plan(_declared(opened, domain, dataset, catalogue, label), budget, mechanism, noise)
+        planned = plan(
+            _declared(opened, domain, dataset, catalogue, label), budget, mechanism, noise, attribute_weights
+        )
         return training.train(planned, opened, _payment(planned, opened.names, ledger, account, run_id))
 
 

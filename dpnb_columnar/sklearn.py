@@ -68,6 +68,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         delta: As for ``dpnb_columnar.release``.
         mechanism: As for ``dpnb_columnar.release``.
         noise: As for ``dpnb_columnar.release``.
+        attribute_weights: As for ``dpnb_columnar.release``.
         neighbours: ``add-remove`` or ``replace-one``.
         bounds: (lower, upper) or (lower, upper, step) of all columns that are not categorical, or a mapping of column
             names or positions to such. Without a step a column gets 2**16 of them.
@@ -98,6 +99,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         delta: Any = 0,
         mechanism: str = "smooth",
         noise: str | None = None,
+        attribute_weights: str = "none",
         neighbours: str = "add-remove",
         bounds: Any = None,
         categories: Any = None,
@@ -109,6 +111,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.delta = delta
         self.mechanism = mechanism
         self.noise = noise
+        self.attribute_weights = attribute_weights
         self.neighbours = neighbours
         self.bounds = bounds
         self.categories = categories
@@ -136,7 +139,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             names = self._column_names = self._names()
             domain, classes = self._declared(names, labels)
             budget = budget_of(self.epsilon, self.delta, self.neighbours)
-            planned = plan(domain, budget, self.mechanism, self.noise)
+            planned = plan(domain, budget, self.mechanism, self.noise, self.attribute_weights)
             (column,) = domain.label.columns
             frame = frame_of(table, names, domain, series_of(labels, column))
             draw = None if self.random_state is None else ExactSampler(SeededBits(_seed(self.random_state)))

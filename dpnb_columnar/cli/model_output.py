@@ -75,6 +75,8 @@ class ModelOutput(Output):
         options.print_rule(self.delta, self.rows)
         mechanism, queries = plan.mechanism.name, len(plan.shares)
         facts: dict[str, object] = {"mechanism": mechanism, "queries": queries}
+        if plan.attribute_weights is not None:
+            facts["attribute_weights"] = plan.attribute_weights
         if plan.mechanism.private:
             budget = plan.budget
             facts |= {

@@ -116,6 +116,15 @@ Mechanism = Annotated[
         metavar="NAME",
     ),
 ]
+AttributeWeights = Annotated[
+    str,
+    typer.Option(
+        "--attribute-weights",
+        help="Weights of the attributes in the score: none (ordinary naive Bayes), or tempered, d^(-1/4) for each of d "
+        "attributes, 8 or more, since correlated ones say the same twice; for histograms of two classes. It is free.",
+        metavar="NAME",
+    ),
+]
 Noise = Annotated[
     str | None,
     typer.Option(
@@ -267,4 +276,5 @@ def budget_line(plan: ReleasePlan) -> str:
     budget = plan.budget
     delta = f", delta {number_text(budget.delta)}" if budget.delta else ""
     relation, mechanism = budget.neighbours, plan.mechanism.name
-    return f"epsilon {number_text(budget.epsilon)}{delta} ({relation} neighbours), mechanism {mechanism}"
+    weights = "" if plan.attribute_weights is None else f", attribute weights {plan.attribute_weights}"
+    return f"epsilon {number_text(budget.epsilon)}{delta} ({relation} neighbours), mechanism {mechanism}{weights}"

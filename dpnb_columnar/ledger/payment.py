@@ -174,6 +174,8 @@ def payment_for(
 def _inputs(plan: ReleasePlan, data: Sequence[str]) -> dict[str, Any]:
     """List what must be the same when a run is begun again: names and declared facts, nothing computed from rows."""
     budget = plan.budget
+    # Left out where there are none, as programs did that knew none: this one finishes a run that one of them began.
+    weights = {} if plan.attribute_weights is None else {"attribute_weights": plan.attribute_weights}
     return {
         "data": sorted(data),
         "domain": digest(plan.domain),
@@ -183,4 +185,5 @@ def _inputs(plan: ReleasePlan, data: Sequence[str]) -> dict[str, Any]:
         "weights": None if budget.weights is None else str(budget.weights),
         "mechanism": plan.mechanism.name,
         "noise": plan.noise,
+        **weights,
     }

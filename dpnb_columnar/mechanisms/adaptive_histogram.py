@@ -47,6 +47,7 @@ class AdaptiveHistogram(PrivateCounts):
     name = "adaptive-histogram"
     summary = "counts over bins placed by a released mean and variance; best where bounds are loose and rows many"
     smooth = True
+    binned = True
     weights = Weights(Fraction(2), Fraction(1), Fraction(1, 4))
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:

@@ -45,6 +45,7 @@ class Plain:
     summary = "ordinary naive Bayes WITHOUT PRIVACY, for comparison by the curator"
     private = False
     smooth = False
+    binned = False
     default_noise = NOISE_FAMILIES[0]
     weights = EQUAL
 

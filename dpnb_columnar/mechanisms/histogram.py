@@ -110,6 +110,7 @@ class BinCounts(PrivateCounts):
     name = "histogram"
     summary = "numeric attributes as counts over bins of the declared range"
     smooth = False
+    binned = True
     weights = Weights(Fraction(2), Fraction(1), Fraction(1, 4))
 
     def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:

@@ -58,6 +58,10 @@ class Mechanism(Protocol):
         """Whether it draws noise for smooth sensitivity, so that a noise family may be chosen."""
 
     @property
+    def binned(self) -> bool:
+        """Whether its models hold numeric attributes as histograms."""
+
+    @property
     def default_noise(self) -> str:
         """Noise family for smooth sensitivity where none is chosen."""
 

@@ -12,6 +12,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.adaptive_histogram import AdaptiveHistogram
+from dpnb_columnar.mechanisms.attribute_weights import NONE, check_method
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import BinCounts
@@ -48,6 +49,8 @@ class ReleasePlan:
         mechanism: The mechanism that answers the queries.
         noise: Name of the noise family for smooth sensitivity; None where the mechanism uses none.
         shares: The composition table: every query with its share of the budget, the class counts first.
+        attribute_weights: How attributes are weighted in the model's score (``mechanisms.attribute_weights``); None for
+            ordinary naive Bayes.
     """
 
     domain: Domain
@@ -55,6 +58,7 @@ class ReleasePlan:
     mechanism: Mechanism
     noise: str | None
     shares: tuple[Share, ...]
+    attribute_weights: str | None = None
 
     @property
     def total(self) -> PrivacyCost:
@@ -62,7 +66,13 @@ class ReleasePlan:
         return total(self.shares)
 
 
-def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str | None = None) -> ReleasePlan:
+def plan(
+    domain: Domain,
+    budget: Budget,
+    mechanism: str = "smooth",
+    noise: str | None = None,
+    attribute_weights: str = NONE,
+) -> ReleasePlan:
     """Plan a release: choose the mechanism and its noise, and divide the budget among the queries.
 
     Args:
@@ -70,16 +80,17 @@ def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str |
         budget: Privacy budget, and the neighbouring relation that it refers to.
         mechanism: Name of the mechanism.
         noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
+        attribute_weights: ``none``, or ``tempered`` for histograms of two classes.
 
     Raises:
-        UsageError: if the mechanism or the noise family is unknown, if they do not go together, if delta is given to
-            noise that spends none or is missing where it is needed, or if the budget is too small for the number of
-            queries.
+        UsageError: if the mechanism, the noise family or the way to weight attributes is unknown, if they do not go
+            together, if delta is given to noise that spends none or is missing where it is needed, or if the budget is
+            too small for the number of queries.
     """
     chosen = mechanism_named(mechanism)
+    weights = check_method(attribute_weights, chosen, domain)
     family = noise_named(chosen, noise)
-    weights = budget.weights or chosen.weights
-    requests = chosen.requests(domain, weights, family)
+    requests = chosen.requests(domain, budget.weights or chosen.weights, family)
     needs_delta = {request.kind for request in requests} != {Pure}
     if needs_delta and not budget.delta:
         raise UsageError(f"noise: {family} spends a delta, and none is given; give --delta, such as 1e-6")
@@ -93,7 +104,7 @@ def plan(domain: Domain, budget: Budget, mechanism: str = "smooth", noise: str |
     _check_digits(shares)
     if chosen.smooth:
         _check_smoothness(shares)
-    return ReleasePlan(domain, budget, chosen, family if chosen.smooth else None, shares)
+    return ReleasePlan(domain, budget, chosen, family if chosen.smooth else None, shares, weights)
 
 
 def mechanism_named(name: str) -> Mechanism:

@@ -68,6 +68,7 @@ class PrivateCounts:
     """Base of the private mechanisms: noisy class counts."""
 
     private = True
+    binned = False
     default_noise = NOISE_FAMILIES[0]
 
     def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:

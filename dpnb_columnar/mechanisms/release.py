@@ -14,6 +14,7 @@ from importlib.metadata import version
 from dpnb_columnar.budget import Concentrated, Share
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
+from dpnb_columnar.mechanisms.attribute_weights import attribute_weights
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
 from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.queries import COUNTS, noisy_presence
@@ -47,7 +48,9 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     presence = noisy_presence(statistics, plan.shares, draw)
     attributes = plan.mechanism.attributes(QueryContext(statistics, classes.released, presence, shares, draw))
     guarantee = _guarantee(plan, attributes, seeded=not draw.private)
-    return Model(statistics.domain, guarantee, classes, tuple(attributes), dict(software()))
+    # From the number of released attributes alone, a public fact.
+    weights = attribute_weights(plan.attribute_weights, len(attributes), len(statistics.domain.classes))
+    return Model(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights)
 
 
 def _guarantee(plan: ReleasePlan, attributes: Sequence[AttributeParameters], *, seeded: bool) -> Guarantee:

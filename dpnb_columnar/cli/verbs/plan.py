@@ -43,6 +43,7 @@ def command(
     ] = None,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
+    attribute_weights: options.AttributeWeights = "none",
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
     weights: options.SplitWeights = None,
     rows: Annotated[
@@ -94,7 +95,7 @@ def command(
     budget = options.parse_budget(options.effective_epsilon(resolved, epsilon), delta, neighbours, weights, known)
     open_parquet(files, resolved.domain)
     sizes = rows or [options.USUAL_SIZE, 1_000_000]
-    planned = plan(resolved.domain, budget, mechanism, noise)
+    planned = plan(resolved.domain, budget, mechanism, noise, attribute_weights)
     classes = len(resolved.domain.classes)
     assumed = known or options.DeclaredRowCount(sizes[0] * classes, "--rows in each class")
     outlook = _Outlook(resolved, planned, sizes, assumed, quote(str(files[0])) + _named(dataset))
@@ -169,6 +170,8 @@ def _print(outlook: _Outlook, rule: str | None) -> None:
             "a histogram has as many bins as its released rows are good for: its values are the most there may be"
         )
     print_missing(planned)
+    if planned.attribute_weights is not None:
+        print_line(_weights_line(planned))
     if outlook.wide:
         print_line()
         epsilon = number_text(planned.budget.epsilon)
@@ -177,6 +180,17 @@ def _print(outlook: _Outlook, rule: str | None) -> None:
     if outlook.advice is not None:
         print_line()
         print_advice(outlook.advice, outlook.assumed.origin)
+
+
+def _weights_line(plan: ReleasePlan) -> str:
+    """Say what the attributes will weigh, and why."""
+    from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, tempered_weight
+
+    count = len(plan.domain.attributes)
+    reason = f"since correlated ones say the same twice ({count}^(-1/4))"
+    if count < FEWEST_TEMPERED:
+        reason = f"as in ordinary naive Bayes, since they are fewer than {FEWEST_TEMPERED}"
+    return f"each of {count} attributes weighs {tempered_weight(count):.3g}, {reason}: free"
 
 
 def _as_json(outlook: _Outlook) -> str:
@@ -194,6 +208,7 @@ def _as_json(outlook: _Outlook) -> str:
         "delta": number_text(budget.delta),
         "neighbours": budget.neighbours.value,
         "mechanism": planned.mechanism.name,
+        "attribute_weights": planned.attribute_weights or "none",
         "private": planned.mechanism.private,
         "rows": outlook.assumed.rows,
         "queries": [

@@ -53,6 +53,7 @@ def command(
     declared_rows: options.DeclaredRows = None,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
+    attribute_weights: options.AttributeWeights = "none",
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
     weights: options.SplitWeights = None,
     overwrite: options.Overwrite = False,
@@ -94,7 +95,7 @@ def command(
     resolved, rows = _rows(database, table, query, files, _named(dataset, catalogue, domain, label), catalogue)
     declared = options.row_count_for_rule(resolved, delta, declared_rows)
     budget = options.parse_budget(options.effective_epsilon(resolved, epsilon), delta, neighbours, weights, declared)
-    planned = plan(resolved.domain, budget, mechanism, noise)
+    planned = plan(resolved.domain, budget, mechanism, noise, attribute_weights)
     paid = payment(planned, _names(files, database, table, query), seed, ledger, account, run_id)
     inputs = [*files, *(file for file in (domain, catalogue, query, ledger, config) if file is not None)]
     model_output = ModelOutput(output, overwrite, inputs, resolved, delta, declared)

@@ -26,6 +26,7 @@ def command(
     declared_rows: options.DeclaredRows = None,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
+    attribute_weights: options.AttributeWeights = "none",
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
     weights: options.SplitWeights = None,
     output: Annotated[
@@ -73,7 +74,7 @@ def command(
         )
         target = output or default_name(data or (), resolved.domain.name, ".model.json")
         check_suffix(target)
-        planned = plan(resolved.domain, budget, mechanism, noise)
+        planned = plan(resolved.domain, budget, mechanism, noise, attribute_weights)
         paid = payment(planned, rows.names, seed, ledger, account, run_id)
         inputs = [*rows.files, *(file for file in (catalogue, ledger, config) if file is not None)]
         model_output = ModelOutput(target, overwrite, inputs, resolved, delta, declared)

@@ -1,0 +1,77 @@
+"""``tempered``: one weight for all attributes, from their number alone."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.model_cases import declared
+
+from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.attribute_weights import tempered_weight
+from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
+from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.model.likelihood import class_terms
+from dpnb_columnar.noise import ExactSampler, SeededBits
+
+BINNED = ["histogram", "adaptive-histogram"]
+
+
+def domain_of(attributes: int, classes: int = 2) -> Domain:
+    """A domain of as many attributes, every third of them numeric."""
+    numeric, categorical = {"lower": 0, "upper": 9, "step": 1}, {"values": ["a", "b"]}
+    kinds = {f"x{place}": categorical if place % 3 else numeric for place in range(attributes)}
+    return declared(kinds, [f"class {place}" for place in range(classes)])
+
+
+def no_rows(domain: Domain) -> Statistics:
+    empty = np.zeros(0, dtype=np.int64)
+    names = [None, *(attribute.name for attribute in domain.attributes)]
+    return assemble(domain, [Cells(name, empty, empty, empty) for name in names])
+
+
+def test_the_weight_is_the_fourth_root_of_one_over_the_number_of_attributes_from_eight_on() -> None:
+    assert [tempered_weight(count) for count in range(8)] == [1.0] * 8
+    assert tempered_weight(16) == 0.5
+    for count in (8, 14, 40, 500):
+        assert tempered_weight(count) ** 4 * count == pytest.approx(1, rel=1e-12)
+
+
+@pytest.mark.parametrize("mechanism", BINNED)
+@pytest.mark.parametrize(("attributes", "weight"), [(7, 1.0), (8, 8**-0.25), (16, 0.5)])
+def test_a_tempered_release_draws_what_an_ordinary_one_draws(mechanism: str, attributes: int, weight: float) -> None:
+    domain = domain_of(attributes)
+    plans = [plan(domain, Budget(Fraction(1)), mechanism, attribute_weights=name) for name in ("none", "tempered")]
+    assert plans[0].shares == plans[1].shares
+    plain, tempered = (release(no_rows(domain), each, ExactSampler(SeededBits(7))) for each in plans)
+    assert (plain.attributes, plain.classes, plain.guarantee) == (
+        tempered.attributes,
+        tempered.classes,
+        tempered.guarantee,
+    )
+    assert plain.attribute_weights is None
+    assert tempered.attribute_weights is not None
+    assert tempered.attribute_weights.method == "tempered"
+    assert tempered.weights == (weight,) * attributes
+    assert class_terms(tempered) == class_terms(plain) == list(map(math.log, plain.classes.probability))
+
+
+@pytest.mark.parametrize("mechanism", [name for name in MECHANISMS if name not in BINNED])
+def test_mechanisms_without_histograms_are_not_tempered(mechanism: str) -> None:
+    with pytest.raises(UsageError, match=f"tempered is for histograms, and mechanism {mechanism} makes none; choose h"):
+        plan(domain_of(9), Budget(Fraction(1)), mechanism, attribute_weights="tempered")
+
+
+def test_more_than_two_classes_are_not_tempered() -> None:
+    with pytest.raises(UsageError, match="tempered is for two classes, and the domain declares 3; leave --attribute-"):
+        plan(domain_of(9, classes=3), Budget(Fraction(1)), "histogram", attribute_weights="tempered")
+
+
+def test_an_unknown_way_is_refused_with_those_there_are() -> None:
+    with pytest.raises(UsageError, match="attribute weights: no 'temperd'; known ways: none, tempered"):
+        plan(domain_of(9), Budget(Fraction(1)), "histogram", attribute_weights="temperd")
