@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from dpnb_columnar.budget import Budget, parse_epsilon, parse_weights
+from dpnb_columnar.budget import Budget, parse_division, parse_epsilon
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import adaptive_histogram, histogram, postprocessing, smooth_noise, tuning
@@ -38,12 +38,12 @@ class Trial:
     Attributes:
         name: Plain text.
         changed: (module, name, value) of each replaced constant or function.
-        weights: Division of the budget; None for the mechanism's own.
+        shares: Division of the budget; None for the mechanism's own.
     """
 
     name: str
     changed: Sequence[tuple[Any, str, Any]] = ()
-    weights: str | None = None
+    shares: str | None = None
 
 
 def each(module: Any, name: str, *values: Any) -> list[Trial]:
@@ -101,9 +101,9 @@ CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
             *each(histogram, "GROWTH", 2),
         ],
     ),
-    "weights": (
+    "shares": (
         ["smooth", "histogram", "adaptive-histogram"],
-        [Trial(weights, weights=weights) for weights in ("1:1:1", "2:1:1", "2:1:1/2", "3:2:1/2", "3:1:1", "1:1:1/4")],
+        [Trial(shares, shares=shares) for shares in ("1:1:1", "2:1:1", "2:1:1/2", "3:2:1/2", "3:1:1", "1:1:1/4")],
     ),
 }
 """Per choice, the mechanisms that it affects, and its alternatives."""
@@ -138,8 +138,8 @@ def folds(path: Path, seeds: int, factor: int) -> list[list[Fold]]:
 
 def accuracy(parts: Sequence[Sequence[Fold]], trial: Trial, mechanism: str, epsilon: str) -> float:
     """Average the accuracy over splits and folds."""
-    weights = None if trial.weights is None else parse_weights(trial.weights)
-    budget = Budget(parse_epsilon(epsilon), weights=weights)
+    division = None if trial.shares is None else parse_division(trial.shares)
+    budget = Budget(parse_epsilon(epsilon), division=division)
     smooth_noise._calibrated.cache_clear()
     with ExitStack() as changes:
         for module, name, value in trial.changed:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dpnb_columnar import training
-from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows
+from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_division, parse_epsilon, parse_rows
 from dpnb_columnar.counting.countable import Counted
 from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, opened_input
 from dpnb_columnar.counting.statistics import Statistics
@@ -66,6 +66,7 @@ def release(
     mechanism: str = "smooth",
     noise: str | None = None,
     attribute_weights: str = "none",
+    shares: str | None = None,
     neighbours: str = Neighbours.ADD_REMOVE,
     ledger: str | PathLike[str] | None = None,
     account: str | None = None,
@@ -85,6 +86,8 @@ def release(
         attribute_weights: Weights of the attributes in the score: ``none``, or ``tempered`` for histograms of two
             classes: d^(-1/4) for each of d attributes, 8 or more, since correlated ones say the same twice. Costs
             nothing.
+        shares: Division of the budget among a numeric attribute, a categorical attribute and the class counts, such as
+            ``2:1:1``; None for the mechanism's own.
         neighbours: ``add-remove`` or ``replace-one``.
         ledger: File of the ledger that pays, made by ``dpnb-columnar ledger init``; None where nobody accounts.
         account: Data set of the ledger that is charged; None for the domain's name.
@@ -92,7 +95,8 @@ def release(
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
-    planned = plan(statistics.domain, budget_of(epsilon, delta, neighbours, rows), mechanism, noise, attribute_weights)
+    budget = budget_of(epsilon, delta, neighbours, rows, shares)
+    planned = plan(statistics.domain, budget, mechanism, noise, attribute_weights)
     return training.train(planned, Counted(statistics), _payment(planned, (), ledger, account, None))
 
 
@@ -109,6 +113,7 @@ def train(
     mechanism: str = "smooth",
     noise: str | None = None,
     attribute_weights: str = "none",
+    shares: str | None = None,
     neighbours: str = Neighbours.ADD_REMOVE,
     ledger: str | PathLike[str] | None = None,
     account: str | None = None,
@@ -132,6 +137,7 @@ def train(
         mechanism: Name of the mechanism, as for ``release``.
         noise: Noise family for smooth sensitivity; None for the mechanism's default.
         attribute_weights: Weights of the attributes, as for ``release``.
+        shares: Division of the budget, as for ``release``.
         neighbours: ``add-remove`` or ``replace-one``.
         ledger: File of the ledger that pays for the release; None to account for nothing.
         account: Data set of the ledger that is charged; None for the domain's name.
@@ -145,7 +151,7 @@ def train(
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
-    budget = budget_of(epsilon, delta, neighbours, rows)
+    budget = budget_of(epsilon, delta, neighbours, rows, shares)
     with _opened(data, engine) as opened:
         planned = plan(
             _declared(opened, domain, dataset, catalogue, label), budget, mechanism, noise, attribute_weights
@@ -238,7 +244,9 @@ def _checked(domain: Declaration, label: str | None) -> Domain:
     return read_domain(domain.name, document, "domain")
 
 
-def budget_of(epsilon: Epsilon, delta: Epsilon, neighbours: str, rows: int | None = None) -> Budget:
+def budget_of(
+    epsilon: Epsilon, delta: Epsilon, neighbours: str, rows: int | None = None, shares: str | None = None
+) -> Budget:
     """Make the budget that arguments of ``release`` stand for.
 
     Raises:
@@ -250,4 +258,5 @@ def budget_of(epsilon: Epsilon, delta: Epsilon, neighbours: str, rows: int | Non
     if rows is not None and not is_rule(delta):
         raise UsageError("rows: only a rule for delta depends on them; give delta 1/n or 1/n^2, or leave rows out")
     declared = None if rows is None else parse_rows(rows)
-    return Budget(parse_epsilon(epsilon), Neighbours(neighbours), delta=parse_delta(delta, declared))
+    division = None if shares is None else parse_division(shares)
+    return Budget(parse_epsilon(epsilon), Neighbours(neighbours), division, parse_delta(delta, declared))

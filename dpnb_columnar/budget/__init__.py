@@ -3,13 +3,13 @@
 from dpnb_columnar.budget.accounting import Remaining, Spent, admits, remaining
 from dpnb_columnar.budget.amounts import (
     Budget,
+    Division,
     Neighbours,
-    Weights,
     is_rule,
     parse_delta,
+    parse_division,
     parse_epsilon,
     parse_rows,
-    parse_weights,
 )
 from dpnb_columnar.budget.composition import Request, Share, compose, total
 from dpnb_columnar.budget.costs import Approximate, Concentrated, PrivacyCost, Pure
@@ -18,6 +18,7 @@ __all__ = [
     "Approximate",
     "Budget",
     "Concentrated",
+    "Division",
     "Neighbours",
     "PrivacyCost",
     "Pure",
@@ -25,14 +26,13 @@ __all__ = [
     "Request",
     "Share",
     "Spent",
-    "Weights",
     "admits",
     "compose",
     "is_rule",
     "parse_delta",
+    "parse_division",
     "parse_epsilon",
     "parse_rows",
-    "parse_weights",
     "remaining",
     "total",
 ]

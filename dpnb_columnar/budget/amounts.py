@@ -14,7 +14,7 @@ SMALLEST_EPSILON = Fraction(1, 10**4)
 LARGEST_EPSILON = Fraction(1000)
 SMALLEST_DELTA = Fraction(1, 10**100)
 LARGEST_DELTA = Fraction(1, 20)
-LARGEST_WEIGHT_RATIO = 10**9
+LARGEST_DIVISION_RATIO = 10**9
 
 DELTA_RULES = {"1/n": 1, "1/n^2": 2}
 """Rules for delta: the power of one over the declared number of rows."""
@@ -39,7 +39,7 @@ class Neighbours(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class Division:
     """The division of the budget among a numeric attribute, a categorical attribute and the class counts."""
 
     numeric: Fraction
@@ -47,7 +47,7 @@ class Weights:
     counts: Fraction
 
     def __str__(self) -> str:
-        return ":".join(number_text(weight) for weight in (self.numeric, self.categorical, self.counts))
+        return ":".join(number_text(part) for part in (self.numeric, self.categorical, self.counts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ class Budget:
     Attributes:
         epsilon: Total privacy cost, exact.
         neighbours: The relation that epsilon and delta refer to.
-        weights: Division among the queries; None for the mechanism's own.
+        division: Division among the queries; None for the mechanism's own.
         delta: Total delta, exact; 0 for pure differential privacy.
     """
 
     epsilon: Fraction
     neighbours: Neighbours = Neighbours.ADD_REMOVE
-    weights: Weights | None = None
+    division: Division | None = None
     delta: Fraction = Fraction(0)
 
 
@@ -145,21 +145,20 @@ def _exact(value: object) -> Fraction:
     return exact_number(float.__repr__(value) if isinstance(value, float) else value)
 
 
-def parse_weights(value: str) -> Weights:
-    """Parse weights written as ``numeric:categorical:counts``, such as ``2:1:1``.
+def parse_division(value: str) -> Division:
+    """Parse a division of the budget written as ``numeric:categorical:counts``, such as ``2:1:1``.
 
     Raises:
         UsageError: if these are not three positive numbers, or one is more than 1e9 times another.
     """
-    parts = value.split(":")
     try:
-        weights = [exact_number(part) for part in parts]
+        parts = [exact_number(part) for part in value.split(":")]
     except ValueError:
-        weights = []
-    if len(weights) != 3 or min(weights) <= 0:
+        parts = []
+    if len(parts) != 3 or min(parts) <= 0:
         raise UsageError(
-            f"weights: expected three positive numbers numeric:categorical:counts (2:1:1), found {excerpt(value)}"
+            f"shares: expected three positive numbers numeric:categorical:counts (2:1:1), found {excerpt(value)}"
         )
-    if max(weights) > LARGEST_WEIGHT_RATIO * min(weights):
-        raise UsageError(f"weights: no weight may be more than 1e9 times another, found {excerpt(value)}")
-    return Weights(*weights)
+    if max(parts) > LARGEST_DIVISION_RATIO * min(parts):
+        raise UsageError(f"shares: none may be more than 1e9 times another, found {excerpt(value)}")
+    return Division(*parts)

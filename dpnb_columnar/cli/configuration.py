@@ -97,7 +97,7 @@ def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping
 def option_origins(context: typer.Context) -> Iterator[tuple[str, str, str]]:
     """Yield every option with its value and where that comes from, for a dry run."""
     for name, parameter in _parameters(context).items():
-        if name in NOT_SETTINGS | {"dry_run"}:
+        if name in NOT_SETTINGS | {"dry_run"} or (parameter.hidden and context.params.get(name) is None):
             continue
         source = context.get_parameter_source(name)
         where = SOURCES.get(source.name if source else "DEFAULT", "")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_epsilon, parse_rows, parse_weights
+from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_division, parse_epsilon, parse_rows
 from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.counting.inputs import Engine
 from dpnb_columnar.domain.numbers import number_text
@@ -136,15 +136,17 @@ Noise = Annotated[
     ),
 ]
 Relation = Annotated[Neighbours, typer.Option("--neighbours", help="Neighbouring relation that epsilon refers to.")]
-SplitWeights = Annotated[
+Shares = Annotated[
     str | None,
     typer.Option(
-        "--weights",
-        help="Weights of numeric, categorical and count queries in the division of the budget, such as 2:1:1.",
+        help="Shares of numeric, categorical and count queries in the division of the budget, such as 2:1:1.",
         metavar="N:C:K",
         show_default="the mechanism's own",
     ),
 ]
+FormerShares = Annotated[str | None, typer.Option("--weights", hidden=True, metavar="N:C:K")]
+"""The name that --shares had before attributes could have weights."""
+
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -173,8 +175,19 @@ class DeclaredRowCount:
     origin: str
 
 
+def shares_typed(shares: str | None, former: str | None) -> str | None:
+    """Return the value of --shares, or the one that stands under its former name.
+
+    Raises:
+        UsageError: if both are given.
+    """
+    if shares is not None and former is not None:
+        raise UsageError("--weights is the former name of --shares; give --shares alone")
+    return former if shares is None else shares
+
+
 def parse_budget(
-    epsilon: str, delta: str, neighbours: Neighbours, weights: str | None, rows: DeclaredRowCount | None
+    epsilon: str, delta: str, neighbours: Neighbours, shares: str | None, rows: DeclaredRowCount | None
 ) -> Budget:
     """Parse the options of a privacy budget.
 
@@ -182,13 +195,13 @@ def parse_budget(
         epsilon: Value of --epsilon.
         delta: Value of --delta, perhaps a rule.
         neighbours: Neighbouring relation.
-        weights: Value of --weights; None for the mechanism's own.
+        shares: Value of --shares; None for the mechanism's own.
         rows: The n of a rule for delta; None if there is none.
 
     Raises:
         UsageError: if an option is out of range, or if a rule has no n.
     """
-    division = None if weights is None else parse_weights(weights)
+    division = None if shares is None else parse_division(shares)
     return Budget(parse_epsilon(epsilon), neighbours, division, parse_delta(delta, None if rows is None else rows.rows))
 
 

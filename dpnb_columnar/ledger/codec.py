@@ -24,6 +24,9 @@ LONGEST_AMOUNT = 4000
 LONGEST_TEXT = 2**18
 """Characters of any other text of an entry."""
 
+FORMER_INPUTS = {"weights": "shares"}
+"""Inputs that entries of earlier programs hold under another name."""
+
 
 def account_entry(account: Account, number: int) -> Entry:
     """Encode the entry that opens an account.
@@ -188,7 +191,7 @@ def charge_of(entry: Entry) -> Charge:
         neighbours=neighbours_of(entry),
         mechanism=entry.mechanism,
         noise=entry.noise,
-        inputs=inputs,
+        inputs={FORMER_INPUTS.get(str(name), str(name)): value for name, value in inputs.items()},
     )
 
 

@@ -182,7 +182,7 @@ def _inputs(plan: ReleasePlan, data: Sequence[str]) -> dict[str, Any]:
         "epsilon": number_text(budget.epsilon),
         "delta": number_text(budget.delta),
         "neighbours": str(budget.neighbours),
-        "weights": None if budget.weights is None else str(budget.weights),
+        "shares": None if budget.division is None else str(budget.division),
         "mechanism": plan.mechanism.name,
         "noise": plan.noise,
         **weights,

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from fractions import Fraction
 
-from dpnb_columnar.budget import Request, Weights
+from dpnb_columnar.budget import Division, Request
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.mechanisms.histogram import MOST_OUTER_BINS, bins, declared_edges, noisy_histogram, placed_edges
 from dpnb_columnar.mechanisms.mechanism import QueryContext
@@ -48,18 +48,18 @@ class AdaptiveHistogram(PrivateCounts):
     summary = "counts over bins placed by a released mean and variance; best where bounds are loose and rows many"
     smooth = True
     binned = True
-    weights = Weights(Fraction(2), Fraction(1), Fraction(1, 4))
+    division = Division(Fraction(2), Fraction(1), Fraction(1, 4))
 
-    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+    def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the class counts, values present, two moments and a table per numeric attribute, a table per other."""
         kind = smooth_family(noise).kind
-        placing = weights.numeric * PLACING / len(QUERIES)
-        requests = [class_counts_request(domain, weights), *presence_requests(domain, weights)]
+        placing = division.numeric * PLACING / len(QUERIES)
+        requests = [class_counts_request(domain, division), *presence_requests(domain, division)]
         for attribute in domain.numeric:
             most = min(attribute.scale.cells + 1, MOST_BINS + MOST_OUTER_BINS)
             requests += [Request(query, attribute.name, 1, ONE_SAMPLE, noise, placing, kind) for query in QUERIES]
-            requests.append(counts_request(attribute.name, domain, most, weights.numeric * (1 - PLACING)))
-        return [*requests, *categorical_requests(domain, weights.categorical)]
+            requests.append(counts_request(attribute.name, domain, most, division.numeric * (1 - PLACING)))
+        return [*requests, *categorical_requests(domain, division.categorical)]
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         """Draw a histogram per numeric attribute, and a table per categorical attribute."""

@@ -12,7 +12,7 @@ weighting"), which learns one per attribute, or one per attribute value, from th
 ``tempered`` sees no row, so it spends nothing: w = d^(-1/4). Columns of a census come in families, such as marital
 status, relationship and sex, or a code and its recodes; families of about d^(1/4) attributes that say the same give
 this weight. Logistic regression of the class on s, without noise, would choose .45 for Adult (d = 14, d^(-1/4) = .52),
-.58 for the ACS, .71 for ACS income (10, .56), .56 for Mushroom (22, .46), and 1 for Skin, which has 3 attributes: below
+.58 for the ACS, .71 for ACS income (15, .51), .56 for Mushroom (22, .46), and 1 for Skin, which has 3 attributes: below
 ``FEWEST_TEMPERED`` attributes w is 1. The intercepts are 0, so the priors count more. That helps where classes are
 unequal; of more than two classes it helps some at the cost of others.
 """

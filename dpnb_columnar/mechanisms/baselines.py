@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from dpnb_columnar.budget import Request, Share, Weights
+from dpnb_columnar.budget import Division, Request, Share
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.mechanisms import postprocessing
@@ -18,7 +18,7 @@ from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
 from dpnb_columnar.noise import Sampler
 from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
 
-EQUAL = Weights(Fraction(1), Fraction(1), Fraction(1))
+EQUAL = Division(Fraction(1), Fraction(1), Fraction(1))
 
 
 class Majority(PrivateCounts):
@@ -27,11 +27,11 @@ class Majority(PrivateCounts):
     name = "majority"
     summary = "class counts alone: the model always predicts the largest class"
     smooth = False
-    weights = EQUAL
+    division = EQUAL
 
-    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+    def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the class counts alone."""
-        return [class_counts_request(domain, weights)]
+        return [class_counts_request(domain, division)]
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         """Model no attribute."""
@@ -47,11 +47,11 @@ class Plain:
     smooth = False
     binned = False
     default_noise = NOISE_FAMILIES[0]
-    weights = EQUAL
+    division = EQUAL
 
-    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+    def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the class counts alone, for a table of what is spent: nothing is."""
-        return [class_counts_request(domain, weights)]
+        return [class_counts_request(domain, division)]
 
     def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
         """Count the classes without noise."""

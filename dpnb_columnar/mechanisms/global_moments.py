@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpnb_columnar.budget import Request, Weights
+from dpnb_columnar.budget import Division, Request
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.mechanisms import postprocessing
@@ -69,10 +69,10 @@ class Untrimmed(PrivateCounts, ABC):
     """
 
     smooth = False
-    weights = Weights(Fraction(2), Fraction(1), Fraction(1))
+    division = Division(Fraction(2), Fraction(1), Fraction(1))
     spread: str
 
-    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+    def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the class counts, values present, two moments per numeric attribute, a table per categorical one."""
         queries = ("mean", self.spread)
         numeric = [
@@ -82,13 +82,13 @@ class Untrimmed(PrivateCounts, ABC):
                 len(domain.classes),
                 PARALLEL_CLASSES,
                 LAPLACE,
-                weights.numeric / len(queries),
+                division.numeric / len(queries),
             )
             for attribute in domain.numeric
             for query in queries
         ]
-        tables = categorical_requests(domain, weights.categorical)
-        return [class_counts_request(domain, weights), *presence_requests(domain, weights), *numeric, *tables]
+        tables = categorical_requests(domain, division.categorical)
+        return [class_counts_request(domain, division), *presence_requests(domain, division), *numeric, *tables]
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         """Draw a normal distribution per numeric attribute and class, and a table per categorical attribute."""

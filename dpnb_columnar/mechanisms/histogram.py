@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpnb_columnar.budget import Request, Weights
+from dpnb_columnar.budget import Division, Request
 from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
 from dpnb_columnar.mechanisms import postprocessing
 from dpnb_columnar.mechanisms.mechanism import QueryContext
@@ -111,16 +111,16 @@ class BinCounts(PrivateCounts):
     summary = "numeric attributes as counts over bins of the declared range"
     smooth = False
     binned = True
-    weights = Weights(Fraction(2), Fraction(1), Fraction(1, 4))
+    division = Division(Fraction(2), Fraction(1), Fraction(1, 4))
 
-    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+    def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the class counts, one table per attribute, and the counts of missing values that are a category."""
         numeric = [
-            counts_request(attribute.name, domain, min(attribute.scale.cells + 1, MOST_BINS), weights.numeric)
+            counts_request(attribute.name, domain, min(attribute.scale.cells + 1, MOST_BINS), division.numeric)
             for attribute in domain.numeric
         ]
-        counts = [class_counts_request(domain, weights), *presence_requests(domain, weights, samples=False)]
-        return [*counts, *numeric, *categorical_requests(domain, weights.categorical)]
+        counts = [class_counts_request(domain, division), *presence_requests(domain, division, samples=False)]
+        return [*counts, *numeric, *categorical_requests(domain, division.categorical)]
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         """Draw a histogram per numeric attribute, and a table per categorical attribute."""

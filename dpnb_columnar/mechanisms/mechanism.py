@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from dpnb_columnar.budget import Request, Share, Weights
+from dpnb_columnar.budget import Division, Request, Share
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
@@ -66,15 +66,15 @@ class Mechanism(Protocol):
         """Noise family for smooth sensitivity where none is chosen."""
 
     @property
-    def weights(self) -> Weights:
+    def division(self) -> Division:
         """Division of the budget where none is chosen."""
 
-    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+    def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the queries, the class counts first.
 
         Args:
             domain: The declared domain.
-            weights: Division of the budget.
+            division: Division of the budget.
             noise: Noise family for smooth sensitivity.
         """
 

@@ -90,7 +90,7 @@ def plan(
     chosen = mechanism_named(mechanism)
     weights = check_method(attribute_weights, chosen, domain)
     family = noise_named(chosen, noise)
-    requests = chosen.requests(domain, budget.weights or chosen.weights, family)
+    requests = chosen.requests(domain, budget.division or chosen.division, family)
     needs_delta = {request.kind for request in requests} != {Pure}
     if needs_delta and not budget.delta:
         raise UsageError(f"noise: {family} spends a delta, and none is given; give --delta, such as 1e-6")
@@ -138,7 +138,7 @@ def _check_digits(shares: Sequence[Share]) -> None:
                     exact_number(number)
     except ValueError:
         raise UsageError(
-            "epsilon: a share has more digits than a model file holds; give epsilon, delta and weights fewer digits"
+            "epsilon: a share has more digits than a model file holds; give epsilon, delta and shares fewer digits"
         ) from None
 
 
@@ -149,7 +149,7 @@ def _check_smoothness(shares: Sequence[Share]) -> None:
         raise UsageError(
             f"epsilon is too small for {len(shares)} queries: the smallest share is "
             f"{min(float(_size(share.cost)) for share in moments):.2g}; raise --epsilon, declare fewer attributes, or "
-            "choose other --weights"
+            "choose other --shares"
         )
 
 

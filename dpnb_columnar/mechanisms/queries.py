@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
-from dpnb_columnar.budget import Pure, Request, Share, Weights
+from dpnb_columnar.budget import Division, Pure, Request, Share
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
@@ -76,9 +76,9 @@ class PrivateCounts:
         return postprocessing.class_counts(noisy_counts(statistics.class_counts, share, draw))
 
 
-def class_counts_request(domain: Domain, weights: Weights, noise: str = LAPLACE) -> Request:
+def class_counts_request(domain: Domain, division: Division, noise: str = LAPLACE) -> Request:
     """Make the query for the number of rows of each class, the first of every mechanism."""
-    return Request(CLASS_COUNTS, None, len(domain.classes), PARALLEL_CELLS, noise, weights.counts)
+    return Request(CLASS_COUNTS, None, len(domain.classes), PARALLEL_CELLS, noise, division.counts)
 
 
 def counts_request(attribute: str, domain: Domain, cells: int, weight: Fraction) -> Request:
@@ -103,19 +103,19 @@ def table_counts(context: QueryContext, attribute: Categorical) -> list[list[int
     return [noisy_counts(row, share, context.draw) for row in context.statistics.tables[attribute.name]]
 
 
-def presence_requests(domain: Domain, weights: Weights, *, samples: bool = True) -> list[Request]:
+def presence_requests(domain: Domain, division: Division, *, samples: bool = True) -> list[Request]:
     """Make the query for how many values numeric attributes have, per attribute that declares it.
 
     Args:
         domain: The declared domain.
-        weights: Division of the budget.
+        division: Division of the budget.
         samples: Whether the mechanism uses samples of public size: an attribute that rows without a value merely skip
             needs the number of its values for nothing else.
     """
     columns = {Missing.CATEGORY: 2} | ({Missing.SKIP: 1} if samples else {})
     return [
         Request(
-            PRESENCE, each.name, len(domain.classes) * columns[each.missing], PARALLEL_CELLS, LAPLACE, weights.counts
+            PRESENCE, each.name, len(domain.classes) * columns[each.missing], PARALLEL_CELLS, LAPLACE, division.counts
         )
         for each in domain.numeric
         if each.missing in columns

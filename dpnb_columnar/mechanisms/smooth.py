@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from dpnb_columnar.budget import Pure, Request, Weights
+from dpnb_columnar.budget import Division, Pure, Request
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.mechanisms import postprocessing
@@ -44,10 +44,10 @@ class Smooth(PrivateCounts):
     name = "smooth"
     summary = "trimmed mean and variance, noise scaled to smooth sensitivity (Zafarani and Clifton 2021)"
     smooth = True
-    weights = Weights(Fraction(2), Fraction(1), Fraction(1))
+    division = Division(Fraction(2), Fraction(1), Fraction(1))
     queries: tuple[str, str] = ("mean", "variance")
 
-    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+    def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         """List the class counts, values present, two moments per numeric attribute, a table per categorical one."""
         numeric = [
             Request(
@@ -56,19 +56,19 @@ class Smooth(PrivateCounts):
                 len(domain.classes),
                 PARALLEL_CLASSES,
                 noise,
-                weights.numeric / len(self.queries),
+                division.numeric / len(self.queries),
                 smooth_family(noise).kind,
             )
             for attribute in domain.numeric
             for query in self.queries
         ]
-        tables = categorical_requests(domain, weights.categorical)
-        presence = presence_requests(domain, weights)
-        return [self.class_counts(domain, weights, noise), *presence, *numeric, *tables]
+        tables = categorical_requests(domain, division.categorical)
+        presence = presence_requests(domain, division)
+        return [self.class_counts(domain, division, noise), *presence, *numeric, *tables]
 
-    def class_counts(self, domain: Domain, weights: Weights, noise: str) -> Request:
+    def class_counts(self, domain: Domain, division: Division, noise: str) -> Request:
         """Make the query for the class counts."""
-        return class_counts_request(domain, weights)
+        return class_counts_request(domain, division)
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         """Draw a normal distribution per numeric attribute and class, and a table per categorical attribute."""
@@ -142,18 +142,18 @@ class Paper(Smooth):
 
     name = "paper"
     summary = "Algorithm 1 of Zafarani and Clifton 2021 as printed: Cauchy noise, negative values truncated to zero"
-    weights = Weights(Fraction(2), Fraction(1), Fraction(1))
+    division = Division(Fraction(2), Fraction(1), Fraction(1))
     """epsilon / (2 num + cat + 1) for every query."""
     default_noise = "cauchy"
 
-    def class_counts(self, domain: Domain, weights: Weights, noise: str) -> Request:
+    def class_counts(self, domain: Domain, division: Division, noise: str) -> Request:
         """Make the query for the class counts, with the noise of the moments if that is pure, else with Cauchy noise.
 
         A count's sensitivity is the constant 1. Noise that spends a delta would gain nothing by it, so under such noise
         the counts keep the Cauchy noise that is printed.
         """
         pure = smooth_family(noise).kind is Pure
-        return class_counts_request(domain, weights, noise if pure else self.default_noise)
+        return class_counts_request(domain, division, noise if pure else self.default_noise)
 
     def table(self, context: QueryContext, attribute: Categorical) -> Table:
         """Draw the contingency table, counts below zero truncated to zero."""

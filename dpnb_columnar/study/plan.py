@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from dpnb_columnar.budget import Budget, parse_delta, parse_epsilon, parse_weights
+from dpnb_columnar.budget import Budget, parse_delta, parse_division, parse_epsilon
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.plan import mechanism_named, noise_named
 from dpnb_columnar.study import data_sets
@@ -71,8 +71,8 @@ class Unit:
             epsilon: Epsilon as typed; None where nothing is spent.
             rows: Public number of rows of the data set.
         """
-        weights = None if self.weights == OWN else parse_weights(self.weights)
-        return Budget(parse_epsilon(epsilon or "1"), weights=weights, delta=parse_delta(self.method.delta, rows))
+        division = None if self.weights == OWN else parse_division(self.weights)
+        return Budget(parse_epsilon(epsilon or "1"), division=division, delta=parse_delta(self.method.delta, rows))
 
     def seed(self, epsilon: str | None, fold: int) -> int:
         """Derive the seed of a cell's noise from the cell's identity alone, whatever runs before it."""

@@ -13,7 +13,7 @@ from support.people import people_domain
 from dpnb_columnar.advice import recommendation
 from dpnb_columnar.advice.recommendation import Advice, Prospect, advise
 from dpnb_columnar.advice.rehearsal import Outcome
-from dpnb_columnar.budget import Budget, Neighbours, parse_weights
+from dpnb_columnar.budget import Budget, Neighbours, parse_division
 from dpnb_columnar.errors import UsageError
 
 DOMAIN = people_domain()
@@ -102,7 +102,7 @@ def test_delta_is_left_aside() -> None:
 
 
 def test_mechanisms_that_the_budget_is_too_small_for_are_left_out() -> None:
-    starved = Budget(Fraction(1, 1000), weights=parse_weights("1:1000000000:1"))
+    starved = Budget(Fraction(1, 1000), division=parse_division("1:1000000000:1"))
     found = advise(DOMAIN, starved, 5000)
     names = [each.mechanism for each in found.prospects]
     assert "smooth" not in names

@@ -79,6 +79,16 @@ def test_epsilon_is_taken_exactly(epsilon: Any, exact: Fraction, people_file: Pa
     assert total(guarantee.composition) == Pure(exact)
 
 
+def test_shares_divide_the_budget(people_file: Path) -> None:
+    statistics = dpnb.aggregate(people_file)
+    for model in (
+        dpnb.train(people_file, epsilon=1, shares="3:1:2"),
+        dpnb.release(statistics, epsilon=1, shares="3:1:2"),
+    ):
+        # Two numeric attributes at 3, one categorical at 1 and the class counts at 2 make 9 parts.
+        assert model.guarantee.composition[0].cost == Pure(Fraction(2, 9))
+
+
 def test_domain_and_data_set_can_be_named(people_file: Path, tmp_path: Path) -> None:
     narrow = {**PEOPLE, "attributes": {"age": {"lower": 0, "upper": 50, "step": 1}}}
     domain = people_domain(narrow)
@@ -114,6 +124,8 @@ def test_another_label_can_be_named(people_file: Path) -> None:
         ({"epsilon": 1, "mechanism": "smoth"}, errors.UsageError, "known mechanisms: smooth"),
         ({"epsilon": 1, "noise": "gauss"}, errors.UsageError, "known families: polyplace"),
         ({"epsilon": 1, "neighbours": "friends"}, errors.UsageError, "known relations: add-remove, replace-one"),
+        ({"epsilon": 1, "shares": "2:1"}, errors.UsageError, "shares: expected three positive numbers"),
+        ({"epsilon": 1, "attribute_weights": "much"}, errors.UsageError, "known ways: none, tempered"),
         ({"epsilon": 1, "dataset": "adlt"}, errors.UsageError, "did you mean adult?"),
         ({"epsilon": 1, "dataset": "adult", "domain": people_domain()}, errors.UsageError, "give one of them"),
     ],

@@ -43,13 +43,13 @@ def test_file_sets_what_is_not_typed(people_file: Path, run: Run) -> None:
 def test_typed_before_environment_before_file_before_default(
     people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job('[train]\nepsilon = "0.2"\nmechanism = "histogram"\nweights = "2:1:1"\n')
+    job('[train]\nepsilon = "0.2"\nmechanism = "histogram"\nshares = "2:1:1"\n')
     monkeypatch.setenv("DPNB_EPSILON", "0.4")
     monkeypatch.setenv("DPNB_MECHANISM", "majority")
     shown = settings(run, people_file, "--config", JOB, "--mechanism", "global")
     assert shown["--mechanism"] == ("global", "command line")
     assert shown["--epsilon"] == ("0.4", "DPNB_EPSILON")
-    assert shown["--weights"] == ("2:1:1", "job.toml")
+    assert shown["--shares"] == ("2:1:1", "job.toml")
     assert shown["--delta"] == ("0", "default")
     assert shown["--label"] == ("-", "default")
     assert not TARGET.exists()

@@ -1,4 +1,4 @@
-"""Budgets: epsilon as it was typed, weights, and shares that add up exactly."""
+"""Budgets: epsilon as it was typed, its division, and shares that add up exactly."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from dpnb_columnar.budget import (
     Budget,
+    Division,
     Neighbours,
     PrivacyCost,
     Pure,
     Request,
     Share,
-    Weights,
     compose,
+    parse_division,
     parse_epsilon,
-    parse_weights,
 )
 from dpnb_columnar.errors import UsageError
 
@@ -130,41 +130,41 @@ def test_epsilon_survives_being_parsed_again(epsilon: Fraction) -> None:
     assert parse_epsilon(f"{epsilon.numerator}/{epsilon.denominator}") == epsilon
 
 
-# --- weights ------------------------------------------------------------------------------------------------------
+# --- division ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("2:1:1", Weights(Fraction(2), Fraction(1), Fraction(1))),
-        ("0.5:1/3:1e1", Weights(Fraction(1, 2), Fraction(1, 3), Fraction(10))),
-        (" 2 : 1 : 1 ", Weights(Fraction(2), Fraction(1), Fraction(1))),
+        ("2:1:1", Division(Fraction(2), Fraction(1), Fraction(1))),
+        ("0.5:1/3:1e1", Division(Fraction(1, 2), Fraction(1, 3), Fraction(10))),
+        (" 2 : 1 : 1 ", Division(Fraction(2), Fraction(1), Fraction(1))),
     ],
 )
-def test_weights_are_what_was_typed(typed: str, meant: Weights) -> None:
-    assert parse_weights(typed) == meant
+def test_a_division_is_what_was_typed(typed: str, meant: Division) -> None:
+    assert parse_division(typed) == meant
 
 
 @settings(deadline=None)
-@given(st.builds(Weights, WEIGHTS, WEIGHTS, WEIGHTS))
-def test_weights_survive_their_text(weights: Weights) -> None:
-    assert parse_weights(str(weights)) == weights
+@given(st.builds(Division, WEIGHTS, WEIGHTS, WEIGHTS))
+def test_a_division_survives_its_text(division: Division) -> None:
+    assert parse_division(str(division)) == division
 
 
 @pytest.mark.parametrize(
     "typed",
     ["", "2", "2:1", "2:1:1:1", "2:1:", "0:1:1", "2:-1:1", "nan:1:1", "1:inf:1", "1:1:1e400", "a:b:c", "1/0:1:1"],
 )
-def test_other_weights_are_refused_with_an_example(typed: str) -> None:
-    with pytest.raises(UsageError, match=r"weights: .*numeric:categorical:counts \(2:1:1\)") as caught:
-        parse_weights(typed)
+def test_other_divisions_are_refused_with_an_example(typed: str) -> None:
+    with pytest.raises(UsageError, match=r"shares: .*numeric:categorical:counts \(2:1:1\)") as caught:
+        parse_division(typed)
     assert repr(typed) in str(caught.value)
 
 
-def test_weights_of_different_worlds_are_refused() -> None:
-    assert parse_weights("1:1000000000:1").categorical == 10**9
+def test_shares_of_different_worlds_are_refused() -> None:
+    assert parse_division("1:1000000000:1").categorical == 10**9
     with pytest.raises(UsageError, match="more than 1e9 times another"):
-        parse_weights("1:1000000001:1")
+        parse_division("1:1000000001:1")
 
 
 # --- composition --------------------------------------------------------------------------------------------------
@@ -205,8 +205,9 @@ def test_replacing_a_row_is_removing_one_and_adding_one() -> None:
 
 def test_paper_split_gives_equal_shares() -> None:
     """Two shares for each of 6 numeric attributes, one for each of 8 categorical ones, one for the counts."""
-    weights = parse_weights("2:1:1")
-    requests = [request(weights.numeric / 2)] * 12 + [request(weights.categorical)] * 8 + [request(weights.counts)]
+    division = parse_division("2:1:1")
+    requests = [request(division.numeric / 2)] * 12 + [request(division.categorical)] * 8
+    requests.append(request(division.counts))
     assert {pure(share.cost) for share in compose(requests, Budget(Fraction(1, 10)))} == {Fraction(1, 210)}
 
 

@@ -35,7 +35,7 @@ def test_shares_add_up_to_the_total(people_file: Path, run: Run) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", PRIVATE)
 def test_what_is_planned_is_what_is_released(mechanism: str, people_file: Path, run: Run) -> None:
-    options = ("--mechanism", mechanism, "--epsilon", "0.3", "--neighbours", "replace-one", "--weights", "3:2:1")
+    options = ("--mechanism", mechanism, "--epsilon", "0.3", "--neighbours", "replace-one", "--shares", "3:2:1")
     text = run("plan", people_file, *options).out
     rows = queries(text)
     run("train", people_file, *options)
@@ -100,7 +100,7 @@ def test_expected_errors_grow_as_epsilon_falls(people_file: Path, run: Run) -> N
 
 
 def test_budget_too_small_for_the_queries_is_refused(people_file: Path, run: Run) -> None:
-    starved = ("--epsilon", "0.001", "--weights", "1:1000000000:1")
+    starved = ("--epsilon", "0.001", "--shares", "1:1000000000:1")
     assert "raise --epsilon" in run("plan", people_file, *starved, expected=64).err
 
 

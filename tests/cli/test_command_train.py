@@ -130,8 +130,8 @@ def test_options_reach_the_guarantee(mechanism: str, relation: str, people_file:
     assert (guarantee["epsilon"], guarantee["mechanism"], guarantee["neighbours"]) == ("0.3", mechanism, relation)
 
 
-def test_noise_and_weights_reach_the_guarantee(people_file: Path, run: Run) -> None:
-    run("train", people_file, "--epsilon", "1", "--noise", "cauchy", "--weights", "3:1:2")
+def test_noise_and_shares_reach_the_guarantee(people_file: Path, run: Run) -> None:
+    run("train", people_file, "--epsilon", "1", "--noise", "cauchy", "--shares", "3:1:2")
     guarantee = document()["guarantee"]
     assert guarantee["noise"] == "cauchy"
     shares = {(share["query"], share["attribute"]): share["epsilon"] for share in guarantee["composition"]}
@@ -139,6 +139,25 @@ def test_noise_and_weights_reach_the_guarantee(people_file: Path, run: Run) -> N
     assert shares[("class counts", None)] == "2/9"
     assert shares[("counts", "sex")] == "1/9"
     assert shares[("mean", "age")] == shares[("variance", "hours")] == "1/6"
+
+
+def test_the_former_name_of_shares_works_on(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    guarantees = []
+    for name in ("--shares", "--weights"):
+        run("train", people_file, name, "3:1:2", "--overwrite")
+        guarantees.append(document()["guarantee"])
+        assert (" --weights " in run("train", people_file, name, "3:1:2", "--dry-run", "--overwrite").out) == (
+            name == "--weights"
+        )
+    Path("job.toml").write_text('[train]\nweights = "3:1:2"\n')
+    run("train", people_file, "--config", "job.toml", "--overwrite")
+    guarantees.append(document()["guarantee"])
+    monkeypatch.setenv("DPNB_WEIGHTS", "3:1:2")
+    run("train", people_file, "--overwrite")
+    assert [*guarantees, document()["guarantee"]] == [guarantees[0]] * 4
+    told = run("train", people_file, "--shares", "1:1:1", "--overwrite", expected=64).err
+    assert "--weights is the former name of --shares; give --shares alone" in told
+    assert "--weights" not in run("train", "--help").out
 
 
 # Epsilon: the option's, else the entry's, else 1

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.mechanisms import PRIVATE
 from support.releases import plan_and_release
 
-from dpnb_columnar.budget import Budget, Neighbours, PrivacyCost, Pure, Weights, total
+from dpnb_columnar.budget import Budget, Division, Neighbours, PrivacyCost, Pure, total
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
@@ -138,11 +138,11 @@ def test_no_row_costs_more_than_epsilon_over_all_draws(
 
 @pytest.mark.parametrize("mechanism", PRIVATE)
 @pytest.mark.parametrize("relation", list(Neighbours))
-@pytest.mark.parametrize("weights", [None, Weights(Fraction(1, 3), Fraction(7), Fraction("0.1"))])
+@pytest.mark.parametrize("division", [None, Division(Fraction(1, 3), Fraction(7), Fraction("0.1"))])
 def test_the_composition_table_adds_up_and_is_what_is_drawn(
-    mechanism: str, relation: Neighbours, weights: Weights | None
+    mechanism: str, relation: Neighbours, division: Division | None
 ) -> None:
-    budget = Budget(Fraction("0.3"), relation, weights)
+    budget = Budget(Fraction("0.3"), relation, division)
     planned = plan(DOMAIN, budget, mechanism).shares
     model, used = released([(0, 1, 2, 0, 5)] * 9, budget, mechanism)
     shares = model.guarantee.composition

@@ -98,7 +98,7 @@ NOT_FINITE = ("nan", "sNaN", "inf", "-Infinity")
 
 @pytest.mark.parametrize("number", NOT_FINITE)
 @pytest.mark.parametrize(
-    ("option", "form"), [("epsilon", "{}"), ("delta", "{}"), ("weights", "{}:1:1"), ("weights", "1:1:{}")]
+    ("option", "form"), [("epsilon", "{}"), ("delta", "{}"), ("shares", "{}:1:1"), ("shares", "1:1:{}")]
 )
 def test_bug_08_options_that_are_no_numbers_are_refused(
     option: str, form: str, number: str, people_file: Path, run: Run

@@ -21,7 +21,7 @@ from support.recorded_draws import MECHANISMS
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Budget, Neighbours, Pure, Weights, total
+from dpnb_columnar.budget import Budget, Division, Neighbours, Pure, total
 from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.noise import Laplace
 
@@ -36,22 +36,22 @@ def stated(name: str) -> tuple[Fraction, list[Fraction]]:
 
 @pytest.mark.parametrize("neighbours", Neighbours)
 @pytest.mark.parametrize(
-    ("epsilon", "weights"), [("0.1", None), ("1", "1:1:1"), ("1/3", "0.1:0.2:0.3"), ("0.7", "1/3:1/7:1e-3")]
+    ("epsilon", "division"), [("0.1", None), ("1", "1:1:1"), ("1/3", "0.1:0.2:0.3"), ("0.7", "1/3:1/7:1e-3")]
 )
 def test_bug_09_shares_add_up_to_what_was_typed(
-    epsilon: str, weights: str | None, neighbours: Neighbours, people_file: Path, run: Run
+    epsilon: str, division: str | None, neighbours: Neighbours, people_file: Path, run: Run
 ) -> None:
-    divided = () if weights is None else ("--weights", weights)
+    divided = () if division is None else ("--shares", division)
     run("train", people_file, "--epsilon", epsilon, "--neighbours", neighbours, *divided, "--output", "model.json")
     whole, shares = stated("model.json")
     assert whole == Fraction(epsilon)
     assert sum(shares) == whole, "never above, and nothing left over"
-    assert whole == sum(spent for spent, _ in calibrated(neighbours, epsilon, weights))
+    assert whole == sum(spent for spent, _ in calibrated(neighbours, epsilon, division))
 
 
-def calibrated(neighbours: Neighbours, epsilon: str, weights: str | None) -> list[tuple[Fraction, Fraction]]:
+def calibrated(neighbours: Neighbours, epsilon: str, division: str | None) -> list[tuple[Fraction, Fraction]]:
     """Per query, what its neighbours cost, from what its noise is calibrated to."""
-    divided = None if weights is None else Weights(*map(Fraction, weights.split(":")))
+    divided = None if division is None else Division(*map(Fraction, division.split(":")))
     found = []
     for share in plan(people_domain(), Budget(Fraction(epsilon), neighbours, divided)).shares:
         assert isinstance(share.row_cost, Pure)
@@ -62,10 +62,10 @@ def calibrated(neighbours: Neighbours, epsilon: str, weights: str | None) -> lis
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @settings(max_examples=15, deadline=None)
 @given(st.fractions(Fraction(1, 10), 1000), WEIGHTS, WEIGHTS, WEIGHTS)
-def test_bug_09_any_weights_use_up_any_epsilon(
+def test_bug_09_any_shares_use_up_any_epsilon(
     mechanism: str, epsilon: Fraction, numeric: Fraction, categorical: Fraction, counts: Fraction
 ) -> None:
-    shares = plan(people_domain(), Budget(epsilon, weights=Weights(numeric, categorical, counts)), mechanism).shares
+    shares = plan(people_domain(), Budget(epsilon, division=Division(numeric, categorical, counts)), mechanism).shares
     assert total(shares) == Pure(epsilon)
 
 

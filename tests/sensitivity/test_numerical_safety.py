@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from support.exact_sensitivity import PRECISION, Ranks, ball, exact_mean_sensitivity, exact_variance_bound, runs_of
 from support.releases import plan_and_release
 
-from dpnb_columnar.budget import Budget, Pure, Weights
+from dpnb_columnar.budget import Budget, Division, Pure
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.mechanisms.plan import MECHANISMS
@@ -152,9 +152,9 @@ class Recorder:
         return Fraction(self.sizes[len(self.asked) - 1]) if len(self.asked) <= len(self.sizes) else location
 
 
-def budget(epsilon: Fraction, noise: str, weights: Weights | None = None) -> Budget:
+def budget(epsilon: Fraction, noise: str, division: Division | None = None) -> Budget:
     pure = smooth_family(noise).kind is Pure
-    return Budget(epsilon, weights=weights, delta=Fraction(0) if pure else Fraction(1, 10**6))
+    return Budget(epsilon, division=division, delta=Fraction(0) if pure else Fraction(1, 10**6))
 
 
 def sample_of(klass: int, size: int, last: int) -> RunLengthColumn:
@@ -223,9 +223,9 @@ def test_hardly_any_budget_for_the_class_counts_gives_samples_of_the_largest_siz
     counts: Fraction, seed: int, tmp_path: Path
 ) -> None:
     """Noise of 10**20 rows and more on the class counts: the public sizes end at 2**45."""
-    weights = Weights(Fraction(1), Fraction(1), counts)
+    division = Division(Fraction(1), Fraction(1), counts)
     draws = ExactSampler(SeededBits(seed))
-    model = plan_and_release(STATISTICS, Budget(Fraction(1), weights=weights), draw=draws)
+    model = plan_and_release(STATISTICS, Budget(Fraction(1), division=division), draw=draws)
     assert max(map(abs, model.classes.released)) > LARGEST_SIZE
     check_usable(model, tmp_path)
 

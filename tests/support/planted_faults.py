@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpnb_columnar.budget import Pure, Request, Share, Weights
+from dpnb_columnar.budget import Division, Pure, Request, Share
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.counting import statistics
 from dpnb_columnar.counting.engines import local, polars
@@ -66,17 +66,17 @@ class ClassSums(PrivateCounts):
     name = DOUBLE
     summary = "double"
     smooth = False
-    weights = Weights(Fraction(1), Fraction(1), Fraction(1))
+    division = Division(Fraction(1), Fraction(1), Fraction(1))
 
     def __init__(self, sensitivity: Callable[[Numeric], Fraction]) -> None:
         self.sensitivity = sensitivity
 
-    def requests(self, domain: Domain, weights: Weights, noise: str) -> list[Request]:
+    def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
         sums = [
-            Request("sums", attribute.name, len(domain.classes), PARALLEL_CLASSES, "laplace", weights.numeric)
+            Request("sums", attribute.name, len(domain.classes), PARALLEL_CLASSES, "laplace", division.numeric)
             for attribute in domain.numeric
         ]
-        return [class_counts_request(domain, weights), *sums, *categorical_requests(domain, weights.categorical)]
+        return [class_counts_request(domain, division), *sums, *categorical_requests(domain, division.categorical)]
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         domain = context.statistics.domain

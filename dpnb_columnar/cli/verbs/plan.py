@@ -45,7 +45,8 @@ def command(
     noise: options.Noise = None,
     attribute_weights: options.AttributeWeights = "none",
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
-    weights: options.SplitWeights = None,
+    shares: options.Shares = None,
+    weights: options.FormerShares = None,
     rows: Annotated[
         list[int] | None,
         typer.Option(
@@ -92,7 +93,8 @@ def command(
     files = resolve_files(data)
     resolved = find_domain_to_plan(files, dataset, label, catalogue)
     known = options.declared_row_count(resolved, declared_rows)
-    budget = options.parse_budget(options.effective_epsilon(resolved, epsilon), delta, neighbours, weights, known)
+    spent, division = options.effective_epsilon(resolved, epsilon), options.shares_typed(shares, weights)
+    budget = options.parse_budget(spent, delta, neighbours, division, known)
     open_parquet(files, resolved.domain)
     sizes = rows or [options.USUAL_SIZE, 1_000_000]
     planned = plan(resolved.domain, budget, mechanism, noise, attribute_weights)

@@ -55,7 +55,8 @@ def command(
     noise: options.Noise = None,
     attribute_weights: options.AttributeWeights = "none",
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
-    weights: options.SplitWeights = None,
+    shares: options.Shares = None,
+    weights: options.FormerShares = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
     ledger: batch.LedgerFile = None,
@@ -94,7 +95,8 @@ def command(
     files = [] if database else [Path(name) for name in statistics]
     resolved, rows = _rows(database, table, query, files, _named(dataset, catalogue, domain, label), catalogue)
     declared = options.row_count_for_rule(resolved, delta, declared_rows)
-    budget = options.parse_budget(options.effective_epsilon(resolved, epsilon), delta, neighbours, weights, declared)
+    spent, division = options.effective_epsilon(resolved, epsilon), options.shares_typed(shares, weights)
+    budget = options.parse_budget(spent, delta, neighbours, division, declared)
     planned = plan(resolved.domain, budget, mechanism, noise, attribute_weights)
     paid = payment(planned, _names(files, database, table, query), seed, ledger, account, run_id)
     inputs = [*files, *(file for file in (domain, catalogue, query, ledger, config) if file is not None)]

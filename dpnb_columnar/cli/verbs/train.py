@@ -28,7 +28,8 @@ def command(
     noise: options.Noise = None,
     attribute_weights: options.AttributeWeights = "none",
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
-    weights: options.SplitWeights = None,
+    shares: options.Shares = None,
+    weights: options.FormerShares = None,
     output: Annotated[
         Path | None, typer.Option(help="Model file, .json or .parquet.", show_default="DATA.model.json")
     ] = None,
@@ -55,7 +56,7 @@ def command(
     Examples:
       dpnb-columnar train census.parquet
       dpnb-columnar train "state-*.parquet" --epsilon 0.5 --output model.parquet
-      dpnb-columnar train adult.parquet --mechanism histogram --weights 1:1:1
+      dpnb-columnar train adult.parquet --mechanism histogram --shares 1:1:1
       dpnb-columnar train census.parquet --noise gaussian --delta 1/n^2 --declared-rows 250000
       dpnb-columnar train census.parquet --ledger census.ledger --run-id 2026-11-21
       dpnb-columnar train --config job.toml --dry-run
@@ -69,9 +70,8 @@ def command(
     with opened_input(engine, data, table, master) as rows:
         resolved = rows.find_domain(dataset, label, catalogue)
         declared = options.row_count_for_rule(resolved, delta, declared_rows)
-        budget = options.parse_budget(
-            options.effective_epsilon(resolved, epsilon), delta, neighbours, weights, declared
-        )
+        spent, division = options.effective_epsilon(resolved, epsilon), options.shares_typed(shares, weights)
+        budget = options.parse_budget(spent, delta, neighbours, division, declared)
         target = output or default_name(data or (), resolved.domain.name, ".model.json")
         check_suffix(target)
         planned = plan(resolved.domain, budget, mechanism, noise, attribute_weights)
