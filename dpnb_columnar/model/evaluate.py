@@ -1,20 +1,22 @@
-"""Accuracy, log loss, confusion and calibration of a model on labelled rows.
-
-CONFIDENTIAL: every figure is computed from the rows without noise.
-"""
+"""The evaluation of a model on labelled rows, streamed. CONFIDENTIAL: every figure is exact, without noise."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from pathlib import Path
+from statistics import fmean
 
 import polars as pl
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.model import intervals
+from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.predict import PREDICTED, probability_column, score
+from dpnb_columnar.model.ranking import Ranking, binned, ranking
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits
 from dpnb_columnar.runtime.confinement import confined
@@ -24,51 +26,12 @@ LEAST_PROBABILITY = 1e-15
 """Probabilities below this count as this in the log loss, so that one row cannot make it infinite."""
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """The rows whose predicted class had a probability in one tenth of [0, 1]. Confidential.
-
-    Attributes:
-        lower: Lower end of the tenth.
-        upper: Upper end of the tenth.
-        rows: Number of rows.
-        mean_probability: Mean probability of the predicted class.
-        accuracy: Part of the rows whose class is predicted correctly.
-    """
-
-    lower: float
-    upper: float
-    rows: int
-    mean_probability: float
-    accuracy: float
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """Figures over the rows that count (``rows.row_rules.row_fits``). Confidential.
-
-    Attributes:
-        rows: Number of rows evaluated.
-        lacking: Number of these rows without a value of an attribute, by each attribute that some of them lack.
-        accuracy: Part of the rows whose class is predicted correctly.
-        majority: Part of the rows in their largest class: the accuracy of always predicting it.
-        log_loss: Mean of minus the logarithm of the true class's probability, in nats.
-        confusion: Rows by true class (outer) and predicted class (inner), in declared order.
-        calibration: Tenths of [0, 1] with rows in them, in order.
-    """
-
-    rows: int
-    lacking: Mapping[str, int]
-    accuracy: float
-    majority: float
-    log_loss: float
-    confusion: tuple[tuple[int, ...], ...]
-    calibration: tuple[Calibration, ...]
-
-
 @confined()
 def evaluate(model: NaiveBayes, files: Sequence[Path]) -> Evaluation:
-    """Score labelled rows and compare the predicted class with the true one.
+    """Score labelled rows and compare the predicted class and the probabilities with the true class.
+
+    The files are read once for each ranking (one, or one per class where there are more than two) and twice for the
+    rest; memory grows neither with the rows nor with the number of files.
 
     Args:
         model: A released model.
@@ -81,25 +44,21 @@ def evaluate(model: NaiveBayes, files: Sequence[Path]) -> Evaluation:
     domain = model.domain
     source = open_parquet(files, domain)
     scored = pl.concat([_scored(model, file, source) for file in source.files])
-    probabilities = [pl.col(probability_column(name)) for name in domain.classes]
-    own = pl.coalesce(pl.when(pl.col("true") == code).then(value) for code, value in enumerate(probabilities))
-    top = pl.max_horizontal(*probabilities)
-    tenth = (top * CALIBRATION_BINS).floor().clip(0, CALIBRATION_BINS - 1).cast(pl.Int32)
-    grouped = scored.group_by("true", PREDICTED, tenth.alias("tenth")).agg(
-        pl.len().alias("rows"),
-        -own.clip(LEAST_PROBABILITY, 1).log().sum().alias("loss"),
-        top.sum().alias("probability"),
-    )
     lacking = [(~attribute_fits(each, source.kinds[each.name])).sum().alias(each.name) for each in domain.attributes]
     counted = pl.concat([_counted(domain, file, source).select(lacking) for file in source.files]).sum()
     try:
-        cells, lacked = pl.collect_all([grouped, counted], engine="streaming")
+        # One after the other: queries that share their rows would keep the rows for the slower one.
+        lacked = counted.collect(engine="streaming")
+        cells = _cells(scored, domain.classes).collect(engine="streaming")
+        rankings = [ranking(query.collect(engine="streaming")) for query in _ranked(scored, domain.classes)]
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         # The engine's own text may quote values.
         raise source.unreadable() from None
     if not cells["rows"].sum():
         raise DataError(f"{source.names}: no row fits the model's domain; run dpnb-columnar check on it")
-    return _summary(cells, domain.classes, {name: rows for name, rows in lacked.row(0, named=True).items() if rows})
+    by_class = rankings if len(domain.classes) > 2 else rankings * len(domain.classes)
+    without = {name: rows for name, rows in lacked.row(0, named=True).items() if rows}
+    return _summary(cells, domain.classes, by_class, without)
 
 
 def _counted(domain: Domain, file: Path, source: ParquetSource) -> pl.LazyFrame:
@@ -115,32 +74,111 @@ def _scored(model: NaiveBayes, file: Path, source: ParquetSource) -> pl.LazyFram
     return score(model, labelled, keep=[truth]).rename({truth: "true"})
 
 
-def _summary(grouped: pl.DataFrame, classes: Sequence[str], lacking: Mapping[str, int]) -> Evaluation:
-    """The figures from sums over cells of (true class, predicted class, tenth)."""
-    rows = int(grouped["rows"].sum())
-    right = grouped["true"] == grouped[PREDICTED].replace_strict(classes, range(len(classes)), return_dtype=pl.Int32)
-    grouped = grouped.with_columns(right.alias("right"))
-    cells = grouped.group_by("true", PREDICTED).agg(pl.col("rows").sum())
-    counts = {(true, name): count for true, name, count in cells.rows()}
-    confusion = tuple(tuple(int(counts.get((true, name), 0)) for name in classes) for true in range(len(classes)))
-    return Evaluation(
-        rows=rows,
-        lacking=lacking,
-        accuracy=sum(confusion[index][index] for index in range(len(classes))) / rows,
-        majority=max(sum(row) for row in confusion) / rows,
-        log_loss=float(grouped["loss"].sum()) / rows,
-        confusion=confusion,
-        calibration=tuple(_calibration(int(tenth), grouped) for tenth in grouped["tenth"].unique().sort()),
+def _cells(scored: pl.LazyFrame, classes: Sequence[str]) -> pl.LazyFrame:
+    """Sums over cells of (true class, predicted class, tenth of the predicted class's probability)."""
+    probabilities = [pl.col(probability_column(name)) for name in classes]
+    own = pl.coalesce(pl.when(pl.col("true") == code).then(value) for code, value in enumerate(probabilities))
+    loss = -own.clip(LEAST_PROBABILITY, 1).log()
+    squares = [(value - (pl.col("true") == code)) ** 2 for code, value in enumerate(probabilities)]
+    distance = reduce(add, squares) / (2 if len(classes) == 2 else 1)
+    top = pl.max_horizontal(*probabilities)
+    tenth = (top * CALIBRATION_BINS).floor().clip(0, CALIBRATION_BINS - 1).cast(pl.Int32)
+    return scored.group_by("true", PREDICTED, tenth.alias("tenth")).agg(
+        pl.len().cast(pl.Int64).alias("rows"),
+        loss.sum().alias("loss"),
+        (loss**2).sum().alias("loss_square"),
+        distance.sum().alias("distance"),
+        (distance**2).sum().alias("distance_square"),
+        top.sum().alias("top"),
+        *(value.sum().alias(f"probability_{code}") for code, value in enumerate(probabilities)),
+        *(value.sum().alias(f"distance_{code}") for code, value in enumerate(squares)),
     )
 
 
-def _calibration(tenth: int, grouped: pl.DataFrame) -> Calibration:
-    part = grouped.filter(pl.col("tenth") == tenth)
-    rows = int(part["rows"].sum())
+def _ranked(scored: pl.LazyFrame, classes: Sequence[str]) -> list[pl.LazyFrame]:
+    """Rows binned by the log-odds of each class; of two classes the second alone, since the first ranks in reverse."""
+    probabilities = [pl.col(probability_column(name)) for name in classes]
+    codes = range(len(classes)) if len(classes) > 2 else [1]
+    return [
+        binned(scored, pl.col("true") == code, probabilities[code], probabilities[:code] + probabilities[code + 1 :])
+        for code in codes
+    ]
+
+
+def _summary(
+    cells: pl.DataFrame, classes: Sequence[str], rankings: Sequence[Ranking | None], lacking: Mapping[str, int]
+) -> Evaluation:
+    """The figures from sums over cells and one ranking per class."""
+    rows = int(cells["rows"].sum())
+    predicted = cells[PREDICTED].replace_strict(classes, range(len(classes)), return_dtype=pl.Int32)
+    cells = cells.with_columns(predicted.alias("predicted code"), (cells["true"] == predicted).alias("right"))
+    counted = cells.group_by("true", "predicted code").agg(pl.col("rows").sum())
+    counts = {(true, code): count for true, code, count in counted.rows()}
+    codes = range(len(classes))
+    confusion = tuple(tuple(int(counts.get((true, code), 0)) for code in codes) for true in codes)
+    sizes, hits = [sum(row) for row in confusion], [confusion[code][code] for code in codes]
+    right, largest = sum(hits), max(codes, key=lambda code: sizes[code])
+    present = [(hit, size) for hit, size in zip(hits, sizes, strict=True) if size]
+    areas = [each for each in rankings if each is not None]
+    tenths = tuple(_calibration(int(tenth), cells) for tenth in cells["tenth"].unique().sort())
+    return Evaluation(
+        rows=rows,
+        lacking=lacking,
+        accuracy=right / rows,
+        majority=sizes[largest] / rows,
+        majority_class=classes[largest],
+        gain=(right - sizes[largest]) / rows,
+        below_majority=right < sizes[largest],
+        balanced_accuracy=fmean(hit / size for hit, size in present),
+        auc=fmean(each.area for each in areas) if areas else None,
+        auc_error=fmean(each.error for each in areas) if areas else None,
+        log_loss=float(cells["loss"].sum()) / rows,
+        brier_score=float(cells["distance"].sum()) / rows,
+        calibration_error=sum(each.rows * abs(each.mean_probability - each.accuracy) for each in tenths) / rows,
+        level=intervals.LEVEL,
+        intervals={
+            "accuracy": intervals.wilson(right, rows),
+            "gain": intervals.paired_difference(right - hits[largest], sizes[largest] - hits[largest], rows),
+            "balanced_accuracy": intervals.mean_of_probabilities(present),
+            "auc": areas[0].interval if areas and len(classes) == 2 else None,
+            "log_loss": intervals.mean(float(cells["loss"].sum()), float(cells["loss_square"].sum()), rows),
+            "brier_score": intervals.mean(float(cells["distance"].sum()), float(cells["distance_square"].sum()), rows),
+        },
+        confusion=confusion,
+        classes=tuple(_class(code, classes[code], cells, confusion, rankings[code]) for code in codes),
+        calibration=tenths,
+    )
+
+
+def _class(
+    code: int, name: str, cells: pl.DataFrame, confusion: Sequence[Sequence[int]], area: Ranking | None
+) -> ClassFigures:
+    """The figures of one class against the rest."""
+    rows, size, hits = int(cells["rows"].sum()), sum(confusion[code]), confusion[code][code]
+    predicted = sum(row[code] for row in confusion)
+    return ClassFigures(
+        name=name,
+        rows=size,
+        predicted=predicted,
+        recall=hits / size if size else None,
+        recall_interval=intervals.wilson(hits, size) if size else None,
+        precision=hits / predicted if predicted else None,
+        mean_probability=float(cells[f"probability_{code}"].sum()) / rows,
+        auc=None if area is None else area.area,
+        auc_error=None if area is None else area.error,
+        auc_interval=None if area is None else area.interval,
+        brier_score=float(cells[f"distance_{code}"].sum()) / rows,
+    )
+
+
+def _calibration(tenth: int, cells: pl.DataFrame) -> Calibration:
+    part = cells.filter(pl.col("tenth") == tenth)
+    rows, right = int(part["rows"].sum()), int(part.filter("right")["rows"].sum())
     return Calibration(
         lower=tenth / CALIBRATION_BINS,
         upper=(tenth + 1) / CALIBRATION_BINS,
         rows=rows,
-        mean_probability=float(part["probability"].sum()) / rows,
-        accuracy=int(part.filter("right")["rows"].sum()) / rows,
+        mean_probability=float(part["top"].sum()) / rows,
+        accuracy=right / rows,
+        interval=intervals.wilson(right, rows),
     )

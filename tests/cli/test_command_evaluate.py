@@ -31,9 +31,19 @@ def test_text_tells_the_same(model_file: Path, people_file: Path, run: Run) -> N
     found = json.loads(run("evaluate", model_file, people_file, "--json").out)
     ended = run("evaluate", model_file, people_file)
     assert ended.err == "dpnb-columnar: CONFIDENTIAL: computed from the rows without noise; do not release.\n"
-    assert f"rows      {found['rows']}\n" in ended.out
-    assert f"accuracy  {found['accuracy']:.4f}  (largest class alone {found['majority']:.4f})\n" in ended.out
-    assert f"log loss  {found['log_loss']:.4f}\n" in ended.out
+    lines = [line for line in ended.out.splitlines() if line]
+    assert f"rows               {found['rows']}\n" in ended.out
+    for name, key in [
+        *(("accuracy", "accuracy"), ("difference", "gain"), ("balanced accuracy", "balanced_accuracy"), ("AUC", "auc")),
+        *(("log loss", "log_loss"), ("Brier score", "brier_score")),
+    ]:
+        lower, upper = found["intervals"][key]
+        assert f"\n{name:<18} {found[key]:.4f}  ({lower:.4f} to {upper:.4f})\n" in ended.out
+    assert f"\nlargest class      {found['majority']:.4f}  (always predicting 'low')\n" in ended.out
+    assert f"\ncalibration error  {found['calibration_error']:.4f}\n" in ended.out
+    assert found["below_majority"] == ("worse than always predicting" in ended.out)
+    for each in found["classes"]:
+        assert any(line.split()[:3] == [each["name"], str(each["rows"]), str(each["predicted"])] for line in lines)
     for name, counts in zip(("low", "high"), found["confusion"], strict=True):
         assert any(line.split() == [name, *map(str, counts)] for line in ended.out.splitlines())
 
@@ -47,7 +57,42 @@ def test_warning_stays_out_of_the_json(model_file: Path, people_file: Path, run:
 def test_rows_outside_the_domain_are_left_out(model_file: Path, run: Run) -> None:
     frame = pl.concat([people(10), people(5).with_columns(income=pl.lit("middling"))])
     write_people(Path("new.parquet"), frame)
-    assert "rows      10\n" in run("evaluate", model_file, "new.parquet").out
+    assert "rows               10\n" in run("evaluate", model_file, "new.parquet").out
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"), [(0, None), (1, "; the difference may be chance"), (60, "")], ids=["none", "one", "most"]
+)
+def test_a_model_below_the_largest_class_is_told(wrong: int, told: str | None, model_file: Path, run: Run) -> None:
+    hours = pl.Series([60] * wrong + [5] * (100 - wrong))
+    frame = people(100).with_columns(hours=hours, income=pl.lit("low"))
+    write_people(Path("new.parquet"), frame)
+    found = run("evaluate", model_file, "new.parquet").out
+    assert f"accuracy           {1 - wrong / 100:.4f}" in found
+    if told is None:
+        assert "worse" not in found
+    else:
+        assert f"\n                   worse than always predicting 'low'{told}\n" in found
+
+
+def test_each_of_several_classes_is_ranked_against_the_rest(folder: Path, run: Run) -> None:
+    classes = "abc"
+    Path("datasets.toml").write_text(
+        '[letters]\nlabel = { column = "letter", classes = ["a", "b", "c"] }\n'
+        "[letters.attributes]\nsize = { lower = 0, upper = 9, step = 1 }\n"
+    )
+    rows = [((code * 3 + row) % 10, name) for code, name in enumerate(classes) for row in range(5)]
+    pl.DataFrame(rows, schema=["size", "letter"], orient="row").write_parquet("letters.parquet")
+    run("train", "letters.parquet", "--mechanism", "none")
+    found = json.loads(run("evaluate", "letters.model.json", "letters.parquet", "--json").out)
+    areas = [each["auc"] for each in found["classes"]]
+    assert found["auc"] == pytest.approx(sum(areas) / 3)
+    assert found["intervals"]["auc"] is None
+    out = run("evaluate", "letters.model.json", "letters.parquet").out
+    assert f"AUC                {found['auc']:.4f}\n" in out
+    for each in found["classes"]:
+        lower, upper = each["auc_interval"]
+        assert f"{each['auc']:.4f}  ({lower:.4f} to {upper:.4f})  {each['brier_score']:.4f}\n" in out
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import balanced_accuracy_score, brier_score_loss, roc_auc_score
 from support.model_cases import declared, model_of, normal_of, table_of
 from support.scored_rows import AGE, SEX, scored
 
 from dpnb_columnar.errors import DataError, Error
 from dpnb_columnar.model.evaluate import CALIBRATION_BINS, LEAST_PROBABILITY, evaluate
+from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED
 
 LABELLED = pl.DataFrame(
@@ -55,6 +62,82 @@ def test_evaluation_equals_a_plain_computation(copies: int, tmp_path: Path) -> N
         assert part.rows == copies * len(members)
         assert part.mean_probability == pytest.approx(sum(pair[0] for pair in members) / len(members))
         assert part.accuracy == pytest.approx(sum(pair[1] for pair in members) / len(members))
+        assert part.interval[0] <= part.accuracy <= part.interval[1]
+    gaps = [part.rows * abs(part.mean_probability - part.accuracy) for part in found.calibration]
+    assert found.calibration_error == pytest.approx(sum(gaps) / found.rows)
+
+
+def drawn(seed: int, classes: int) -> tuple[Model, pl.DataFrame]:
+    """A model at random, and labelled rows at random that it has nothing to do with; some classes may have none."""
+    random, names = np.random.default_rng(seed), [f"c{code}" for code in range(classes)]
+    tables = random.dirichlet(np.ones(2), classes).clip(1e-6)
+    parameters = [
+        normal_of("age", list(random.uniform(0, 100, classes)), list(random.uniform(5, 60, classes))),
+        table_of("sex", *map(list, tables)),
+    ]
+    shares = random.dirichlet(np.ones(classes))
+    model = model_of(declared({"age": AGE, "sex": SEX}, names), parameters, list(shares))
+    rows = int(random.integers(3, 200))
+    frame = pl.DataFrame(
+        {
+            "age": random.integers(0, 101, rows),
+            "sex": random.choice(["f", "m"], rows),
+            "label": random.choice(names, rows, p=random.dirichlet(np.ones(classes))),
+        }
+    )
+    return model, frame
+
+
+@given(st.integers(0, 2**32), st.integers(2, 4))
+@settings(max_examples=40, deadline=None)
+def test_figures_are_those_of_scikit_learn(seed: int, classes: int) -> None:
+    model, frame = drawn(seed, classes)
+    with TemporaryDirectory() as folder:
+        frame.write_parquet(Path(folder) / "rows.parquet")
+        found = evaluate(model, [Path(folder) / "rows.parquet"])
+    table, names = scored(model, frame), list(model.domain.classes)
+    true, predicted = frame["label"].to_numpy(), table[PREDICTED].to_numpy()
+    probabilities = table.select(f"probability_{name}" for name in names).to_numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of predicted classes that no row has
+        assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(true, predicted))
+    assert found.brier_score == pytest.approx(brier_score_loss(true, probabilities, labels=names))
+    areas = []
+    for code, (name, each) in enumerate(zip(names, found.classes, strict=True)):
+        own, value = true == name, probabilities[:, code]
+        assert (each.name, each.rows, each.predicted) == (name, own.sum(), (predicted == name).sum())
+        assert each.mean_probability == pytest.approx(value.mean())
+        assert each.brier_score == pytest.approx(np.mean((value - own) ** 2))
+        assert each.recall == (pytest.approx(np.mean(predicted[own] == name)) if each.rows else None)
+        assert each.precision == (pytest.approx(np.mean(own[predicted == name])) if each.predicted else None)
+        if 0 < each.rows < found.rows:
+            assert each.auc is not None
+            assert each.auc_error is not None
+            # A probability may round to 1 where its log-odds still rank the row.
+            odds = np.log(value) - np.log(np.delete(probabilities, code, axis=1).sum(axis=1))
+            assert abs(each.auc - roc_auc_score(own, odds)) <= each.auc_error + 1e-9
+            areas.append(each.auc)
+        else:
+            assert (each.auc, each.auc_error, each.auc_interval) == (None, None, None)
+    assert found.auc == (pytest.approx(np.mean(areas)) if areas else None)
+    for figure, interval in found.intervals.items():
+        if interval is not None:
+            assert interval[0] - 1e-12 <= getattr(found, figure) <= interval[1] + 1e-12
+
+
+def test_a_model_below_the_largest_class_is_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "rows.parquet"
+    model = model_of(declared({"sex": SEX}), [table_of("sex", [0.9, 0.1], [0.1, 0.9])])
+    pl.DataFrame({"sex": ["m"] * 40 + ["f"] * 60, "label": ["no"] * 95 + ["yes"] * 5}).write_parquet(file)
+    found = evaluate(model, [file])
+    assert (found.majority_class, found.majority, found.accuracy) == ("no", 0.95, 0.55)
+    assert found.below_majority
+    assert found.gain == pytest.approx(-0.4)
+    lower, upper = found.intervals["gain"] or (0, 0)
+    assert -0.52 < lower < -0.4 < upper < -0.28
+    always = model_of(declared({"sex": SEX}), [table_of("sex", [0.5, 0.5], [0.5, 0.5])], [0.6, 0.4])
+    found = evaluate(always, [file])
+    assert (found.gain, found.below_majority, found.auc) == (0, False, 0.5)
 
 
 def test_a_hopeless_row_has_a_finite_loss(tmp_path: Path) -> None:

@@ -1,16 +1,23 @@
-"""``dpnb-columnar evaluate``: accuracy, log loss and calibration of a model on labelled rows, for the curator."""
+"""``dpnb-columnar evaluate``: how well a model does on labelled rows, for the curator."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_table, print_warning, stage
 from dpnb_columnar.errors import excerpt
+
+if TYPE_CHECKING:
+    from dpnb_columnar.model.evaluation import Evaluation
+    from dpnb_columnar.model.intervals import Interval
+
+HALF_OF_LAST_DIGIT = 0.00005
+"""Errors below this are not seen in what is printed."""
 
 
 def command(
@@ -20,9 +27,15 @@ def command(
 ) -> None:
     """CONFIDENTIAL: how well a model does on labelled rows.
 
-    Accuracy, log loss, confusion and calibration: exact, without noise. They are
-    for the curator, not for release. The rows are those that training counts, with
-    the attributes that they have.
+    Accuracy, beside that of always predicting the largest class, balanced accuracy,
+    area under the ROC curve (AUC), log loss, Brier score, confusion and calibration,
+    with 95% confidence intervals: exact, without noise. They are for the curator,
+    not for release. The rows are those that training counts, with the attributes
+    that they have.
+
+    \b
+    Of more than two classes each is ranked against the rest: the AUC is the mean of
+    theirs, and the Brier score the sum.
 
     \b
     Examples:
@@ -41,21 +54,75 @@ def command(
     if as_json:
         print_line(json.dumps(asdict(evaluation), indent=2))
         return
-    classes = loaded.domain.classes
-    print_line(f"rows      {evaluation.rows}")
-    for name, rows in evaluation.lacking.items():
-        print_line(f"          {rows} of them without {excerpt(name)}")
-    print_line(f"accuracy  {evaluation.accuracy:.4f}  (largest class alone {evaluation.majority:.4f})")
-    print_line(f"log loss  {evaluation.log_loss:.4f}")
+    _print_figures(evaluation)
     print_line()
+    names = loaded.domain.classes
     print_table(
-        ["true \\ predicted", *classes], [[name, *row] for name, row in zip(classes, evaluation.confusion, strict=True)]
+        ["true \\ predicted", *names], [[name, *row] for name, row in zip(names, evaluation.confusion, strict=True)]
     )
     print_line()
+    _print_classes(evaluation)
+    print_line()
     print_table(
-        ["probability", "rows", "mean probability", "accuracy"],
+        ["probability", "rows", "mean probability", "accuracy", ""],
         [
-            [f"{bin.lower:.1f} to {bin.upper:.1f}", bin.rows, f"{bin.mean_probability:.4f}", f"{bin.accuracy:.4f}"]
-            for bin in evaluation.calibration
+            [
+                f"{tenth.lower:.1f} to {tenth.upper:.1f}",
+                tenth.rows,
+                f"{tenth.mean_probability:.4f}",
+                f"{tenth.accuracy:.4f}",
+                _ends(tenth.interval),
+            ]
+            for tenth in evaluation.calibration
         ],
     )
+
+
+def _print_figures(evaluation: Evaluation) -> None:
+    """Print the figures over all rows, one a line, with their intervals."""
+    print_line(f"rows               {evaluation.rows}")
+    for name, rows in evaluation.lacking.items():
+        print_line(f"                   {rows} of them without {excerpt(name)}")
+    largest = excerpt(evaluation.majority_class)
+    _print_figure("accuracy", evaluation.accuracy, evaluation.intervals["accuracy"])
+    print_line(f"largest class      {evaluation.majority:.4f}  (always predicting {largest})")
+    gain = evaluation.intervals["gain"]
+    _print_figure("difference", evaluation.gain, gain)
+    if evaluation.below_majority:
+        chance = "; the difference may be chance" if gain is not None and gain[1] >= 0 else ""
+        print_line(f"                   worse than always predicting {largest}{chance}")
+    _print_figure("balanced accuracy", evaluation.balanced_accuracy, evaluation.intervals["balanced_accuracy"])
+    _print_figure("AUC", evaluation.auc, evaluation.intervals["auc"])
+    if evaluation.auc_error is not None and evaluation.auc_error >= HALF_OF_LAST_DIGIT:
+        print_line(f"                   give or take {evaluation.auc_error:.4f}: rows are ranked in bins")
+    _print_figure("log loss", evaluation.log_loss, evaluation.intervals["log_loss"])
+    _print_figure("Brier score", evaluation.brier_score, evaluation.intervals["brier_score"])
+    _print_figure("calibration error", evaluation.calibration_error, None)
+    print_line(f"Brackets hold {evaluation.level:.0%} confidence intervals.")
+
+
+def _print_figure(name: str, value: float | None, interval: Interval | None) -> None:
+    print_line(f"{name:<18} {_number(value)}  {_ends(interval)}".rstrip())
+
+
+def _print_classes(evaluation: Evaluation) -> None:
+    """Print the figures of each class against the rest; of two classes, the ranking and the Brier score are above."""
+    header = ["class", "rows", "predicted", "mean probability", "recall", "", "precision"]
+    if several := len(evaluation.classes) > 2:
+        header += ["AUC", "", "Brier score"]
+    rows = []
+    for each in evaluation.classes:
+        cells: list[object] = [each.name, each.rows, each.predicted, f"{each.mean_probability:.4f}"]
+        cells += [_number(each.recall), _ends(each.recall_interval), _number(each.precision)]
+        if several:
+            cells += [_number(each.auc), _ends(each.auc_interval), _number(each.brier_score)]
+        rows.append(cells)
+    print_table(header, rows)
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4f}"
+
+
+def _ends(interval: Interval | None) -> str:
+    return "" if interval is None else f"({interval[0]:.4f} to {interval[1]:.4f})"

@@ -1,0 +1,112 @@
+"""Figures of an evaluation: accuracy, ranking, probabilities and calibration, with confidence intervals.
+
+CONFIDENTIAL: every figure is computed from the rows without noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpnb_columnar.model.intervals import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The rows whose predicted class had a probability in one tenth of [0, 1]. Confidential.
+
+    Attributes:
+        lower: Lower end of the tenth.
+        upper: Upper end of the tenth.
+        rows: Number of rows.
+        mean_probability: Mean probability of the predicted class.
+        accuracy: Part of the rows whose class is predicted correctly.
+        interval: Confidence interval of the accuracy (Wilson's).
+    """
+
+    lower: float
+    upper: float
+    rows: int
+    mean_probability: float
+    accuracy: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFigures:
+    """Figures of one class against the rest. Confidential.
+
+    Attributes:
+        name: The class.
+        rows: Number of its rows.
+        predicted: Number of rows that it is predicted for.
+        recall: Part of its rows that it is predicted for; None without rows.
+        recall_interval: Confidence interval of the recall (Wilson's).
+        precision: Part of the rows it is predicted for that are its own; None if it is never predicted.
+        mean_probability: Mean of its probability over all rows; that of a calibrated model is its part of the rows.
+        auc: Area under the ROC curve of its probability, as ``ranking.Ranking`` defines it; None if all rows are its
+            own, or none.
+        auc_error: Bound on the error of the area because rows are ranked in bins.
+        auc_interval: Confidence interval of the area (DeLong's).
+        brier_score: Mean square of its probability's distance from 1 on its own rows, and from 0 on others.
+    """
+
+    name: str
+    rows: int
+    predicted: int
+    recall: float | None
+    recall_interval: Interval | None
+    precision: float | None
+    mean_probability: float
+    auc: float | None
+    auc_error: float | None
+    auc_interval: Interval | None
+    brier_score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Figures over the rows that count (``rows.row_rules.row_fits``). Confidential.
+
+    Attributes:
+        rows: Number of rows evaluated.
+        lacking: Number of these rows without a value of an attribute, by each attribute that some of them lack.
+        accuracy: Part of the rows whose class is predicted correctly.
+        majority: Part of the rows in their largest class: the accuracy of always predicting it.
+        majority_class: The largest class; the first, if there are several.
+        gain: Accuracy less ``majority``.
+        below_majority: Whether always predicting the largest class is right more often than the model.
+        balanced_accuracy: Mean of the classes' recalls, over the classes that have rows.
+        auc: Area under the ROC curve; of more than two classes, the mean over the classes that have one.
+        auc_error: Bound on the error of ``auc`` because rows are ranked in bins.
+        log_loss: Mean of minus the logarithm of the true class's probability, in nats.
+        brier_score: Mean square of the distance of a class's probability from 1 on its own rows and from 0 on others.
+            Of more than two classes it is the sum over the classes, between 0 and 2.
+        calibration_error: Mean over the rows of the distance, within their tenth, of the predicted class's mean
+            probability from the accuracy ("expected calibration error", Naeini, Cooper and Hauskrecht 2015).
+        level: Level of all confidence intervals.
+        intervals: Confidence intervals by the figure's name; None where there is none. Of ``accuracy``, Wilson's; of
+            ``auc`` of two classes, DeLong's; of the others, as ``intervals`` says at its functions.
+        confusion: Rows by true class (outer) and predicted class (inner), in declared order.
+        classes: Figures of each class, in declared order.
+        calibration: Tenths of [0, 1] with rows in them, in order.
+    """
+
+    rows: int
+    lacking: Mapping[str, int]
+    accuracy: float
+    majority: float
+    majority_class: str
+    gain: float
+    below_majority: bool
+    balanced_accuracy: float
+    auc: float | None
+    auc_error: float | None
+    log_loss: float
+    brier_score: float
+    calibration_error: float
+    level: float
+    intervals: Mapping[str, Interval | None]
+    confusion: tuple[tuple[int, ...], ...]
+    classes: tuple[ClassFigures, ...]
+    calibration: tuple[Calibration, ...]

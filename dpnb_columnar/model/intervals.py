@@ -1,0 +1,83 @@
+"""Confidence intervals of figures over rows, in closed form, at the level of 95 %.
+
+The rows count as independent draws from the population that the model will be used on. CONFIDENTIAL, like the figures.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+
+LEVEL = 0.95
+
+QUANTILE = NormalDist().inv_cdf((1 + LEVEL) / 2)
+"""Deviations on either side of a normal variable's mean that hold ``LEVEL`` of its probability."""
+
+Interval = tuple[float, float]
+"""Lower and upper end."""
+
+
+def wilson(successes: int, trials: int) -> Interval:
+    """Compute the score interval of a probability (Wilson 1927, Journal of the American Statistical Association 22).
+
+    Args:
+        successes: Between 0 and ``trials``.
+        trials: At least 1.
+
+    Returns:
+        The probabilities p with |successes / trials - p| <= QUANTILE sqrt(p (1 - p) / trials).
+    """
+    share, square = successes / trials, QUANTILE**2 / trials
+    middle = (share + square / 2) / (1 + square)
+    half = math.sqrt(square * (share * (1 - share) + square / 4)) / (1 + square)
+    # At 0 and 1 the ends are exact; rounding must not put the share itself outside.
+    return min(max(middle - half, 0.0), share), max(min(middle + half, 1.0), share)
+
+
+def mean_of_probabilities(counts: Sequence[tuple[int, int]]) -> Interval:
+    """Compute an interval of the mean of probabilities that are estimated from disjoint rows.
+
+    The distances of Wilson's ends from the estimates are added as deviations are (Zou and Donner 2008, Statistics in
+    Medicine 27, "MOVER").
+
+    Args:
+        counts: Successes and trials of each, at least one; trials at least 1.
+    """
+    shares = [successes / trials for successes, trials in counts]
+    ends = [wilson(*each) for each in counts]
+    mean = sum(shares) / len(shares)
+    below = math.hypot(*(share - lower for share, (lower, _) in zip(shares, ends, strict=True)))
+    above = math.hypot(*(upper - share for share, (_, upper) in zip(shares, ends, strict=True)))
+    return max(mean - below / len(shares), 0.0), min(mean + above / len(shares), 1.0)
+
+
+def paired_difference(won: int, lost: int, rows: int) -> Interval:
+    """Compute an interval of the difference of two accuracies on the same rows.
+
+    The normal interval after half a row is added to each of the four cells right or wrong, right or wrong (Agresti and
+    Min 2005, Statistics in Medicine 24).
+
+    Args:
+        won: Rows that only the first predicts correctly.
+        lost: Rows that only the second predicts correctly.
+        rows: Number of rows, at least 1.
+    """
+    total, difference, discordant = rows + 2, won - lost, won + lost + 1
+    half = QUANTILE * math.sqrt(discordant - difference**2 / total)
+    return max((difference - half) / total, -1.0), min((difference + half) / total, 1.0)
+
+
+def mean(total: float, squares: float, rows: int) -> Interval | None:
+    """Compute the normal interval of the mean of a number that is not negative; None for fewer than two rows.
+
+    Args:
+        total: Sum of the number over the rows.
+        squares: Sum of its squares.
+        rows: Number of rows, at least 1.
+    """
+    if rows < 2:
+        return None
+    variance = max(squares - total**2 / rows, 0.0) / (rows - 1)
+    half = QUANTILE * math.sqrt(variance / rows)
+    return max(total / rows - half, 0.0), total / rows + half
