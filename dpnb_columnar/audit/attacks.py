@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
@@ -13,8 +13,9 @@ from dpnb_columnar.audit import bit_patterns, exhaustive
 from dpnb_columnar.audit.epsilon_bounds import count_outcomes, promising
 from dpnb_columnar.audit.findings import Audit, Configuration, Finding, Outcome
 from dpnb_columnar.audit.neighbours import adversarial_pairs, groups
-from dpnb_columnar.audit.recording import remembered_searches
-from dpnb_columnar.audit.universe import WAGES, YEARS, Universe, build_universe
+from dpnb_columnar.audit.recording import Record, Witness, record, remembered_searches
+from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.release import software
 from dpnb_columnar.runtime.workers import run_in_processes
@@ -31,7 +32,7 @@ class Effort:
         rows: Most rows of the small databases, all of which are compared.
         duplicates: Sizes of the databases of many equal rows.
         scenarios: Number of forced class counts that each pair is compared under.
-        logarithmic: Whether a wide grid on a logarithmic scale is attacked as well.
+        domains: Domains whose small databases are compared; models of the first are released to bound epsilon.
         scouted: Releases of each database by which the most telling pairs are chosen; 0 to take the first ones.
         pairs: Number of pairs of neighbours that are released.
         releases: Number of releases of each of their databases.
@@ -41,19 +42,28 @@ class Effort:
     rows: int
     duplicates: tuple[int, ...]
     scenarios: int
-    logarithmic: bool
+    domains: tuple[Domain, ...]
     scouted: int
     pairs: int
     releases: int
     processes: int
 
 
-QUICK = Effort(rows=2, duplicates=(12,), scenarios=2, logarithmic=False, scouted=0, pairs=1, releases=250, processes=2)
+QUICK = Effort(
+    rows=2,
+    duplicates=(12,),
+    scenarios=2,
+    domains=(YEARS, HOURS),
+    scouted=0,
+    pairs=1,
+    releases=250,
+    processes=2,
+)
 FULL = Effort(
     rows=3,
     duplicates=(5, 12, 50, 300),
     scenarios=5,
-    logarithmic=True,
+    domains=(YEARS, WAGES, HOURS),
     scouted=400,
     pairs=2,
     releases=5000,
@@ -66,7 +76,7 @@ def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
 
     Every lower bound and every test of the whole audit holds together with probability 99.9 %.
     """
-    counted = [build_universe(domain) for domain in ((YEARS, WAGES) if effort.logarithmic else (YEARS,))]
+    counted = [build_universe(domain) for domain in effort.domains]
     universes = tuple(universe for universe, _ in counted)
     attack = partial(attack_one, universes=universes, effort=effort, error=ERROR / len(configurations))
     outcomes = dict(run_in_processes(attack, configurations, min(effort.processes, len(configurations))))
@@ -79,7 +89,7 @@ def attack_one(configuration: Configuration, universes: tuple[Universe, ...], ef
 
     Args:
         configuration: The attacked configuration.
-        universes: Kinds of rows; the first ones are released.
+        universes: Kinds of rows; models of the first are released to bound epsilon.
         effort: Amount of work.
         error: Probability that correct code has any finding.
     """
@@ -98,13 +108,11 @@ def attack_one(configuration: Configuration, universes: tuple[Universe, ...], ef
         pairs = adversarial_pairs(universe, relation)
         chosen = promising(configuration, universe, pairs, effort.scouted, claim)[: effort.pairs]
         counted = count_outcomes(configuration, universe, chosen, effort.releases, claim, error / 2)
-        findings = (
-            *chain.from_iterable(each.findings for each in compared),
-            *counted.findings,
-            *bit_patterns.check_released(universe.domain, counted.records, error / 2),
-            *chain.from_iterable(bit_patterns.check_reachable(configuration, universe, pair) for pair in pairs),
-            *bit_patterns.check_repeats(configuration, universe, pairs[0]),
-        )
+        records = [counted.records, *(_released_again(configuration, each) for each in universes[1:])]
+        findings = [finding for each in compared for finding in each.findings]
+        findings += counted.findings
+        for each, released in zip(universes, records, strict=True):
+            findings += _bit_patterns(configuration, each, released, error / (2 * len(universes)))
     return Outcome(
         configuration=configuration,
         claim=claim,
@@ -113,8 +121,26 @@ def attack_one(configuration: Configuration, universes: tuple[Universe, ...], ef
         model_bound=counted.model,
         pairs=sum(each.pairs for each in compared),
         releases=counted.releases,
-        findings=findings,
+        findings=tuple(findings),
     )
+
+
+def _released_again(configuration: Configuration, universe: Universe) -> list[Record]:
+    """Release the first hard pair of a universe a few times, for the bit patterns of its draws."""
+    plan, pair = configuration.plan(universe.domain), adversarial_pairs(universe, configuration.budget.neighbours)[0]
+    databases = [universe.statistics(database) for database in (pair.one, pair.two)]
+    return [record(plan, statistics, Witness()) for statistics in databases for _ in range(bit_patterns.AGAIN)]
+
+
+def _bit_patterns(
+    configuration: Configuration, universe: Universe, records: Sequence[Record], error: float
+) -> Iterator[Finding]:
+    """Yield what any check of bit patterns finds in a universe, correct code with a probability of ``error``."""
+    pairs = adversarial_pairs(universe, configuration.budget.neighbours)
+    yield from bit_patterns.check_released(universe.domain, records, error)
+    for pair in pairs:
+        yield from bit_patterns.check_reachable(configuration, universe, pair)
+    yield from bit_patterns.check_repeats(configuration, universe, pairs[0])
 
 
 FORMAT = "dpnb_columnar audit"

@@ -22,7 +22,7 @@ from dpnb_columnar.audit.universe import Universe
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import Normal
+from dpnb_columnar.model.parameters import Normal, Table
 from dpnb_columnar.noise import ExactSampler, NoiseFamily
 
 GRID, REACHABLE, REPEATS = "grid", "reachable points", "repeated noise"
@@ -117,6 +117,9 @@ def _off_grid_number(domain: Domain, model: Model) -> str | None:
     if any(count != int(count) for count in model.classes.released):
         return "a class count"
     for parameters in model.attributes:
+        presence = None if isinstance(parameters, Table) else parameters.presence
+        if presence is not None and any(count != int(count) for row in presence.released for count in row):
+            return f"a number of values of {parameters.attribute}"
         if not isinstance(parameters, Normal):
             if any(count != int(count) for row in parameters.released for count in row):
                 return f"a count of {parameters.attribute}"

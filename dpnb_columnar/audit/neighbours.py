@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import chain, combinations_with_replacement
 
 from dpnb_columnar.audit.universe import Database, Universe
 from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.domain import Domain, Missing
 
 Pair = tuple[Database, Database]
+
+_COLUMNS = {Missing.SKIP: 1, Missing.CATEGORY: 2}
+"""Numbers per class that a release asks for about the values of a numeric attribute: present, and missing."""
+
+_MISSING = ((7, -3), (-2, 40), (0, 0), (500, 12), (-90, 3))
+"""Per scenario and class, the released number of rows without a value; noise makes it negative."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Pairs of neighbours, and the released class counts that are forced upon all of them.
+    """Pairs of neighbours, and the released sizes that are forced upon all of them.
 
     Attributes:
         pairs: Neighbours.
-        sizes: Per scenario, the released class counts, class by class.
+        sizes: Per scenario, the released class counts, class by class, and after them the released numbers of values.
     """
 
     pairs: Sequence[Pair]
@@ -35,14 +42,32 @@ def groups(
         relation: The neighbouring relation.
         rows: Most rows of a small database.
         duplicates: Sizes of the large ones.
-        scenarios: How many forced class counts per group, at most 5.
+        scenarios: How many forced sizes of samples per group, at most 5.
     """
     sizes = [(-3, 9), (12, 0), (8, 40), (920, 1), (100_000, 300)]
-    yield Group(list(small_pairs(len(universe.rows), relation, rows)), sizes[:scenarios])
+    yield Group(list(small_pairs(len(universe.rows), relation, rows)), _forced(universe.domain, sizes[:scenarios]))
     for number in duplicates:
         near = [(number, 12), (number // 2, 1), (number + 2, 3), (100_000, number), (20 * number, -1)]
         for base in crowds(universe, number):
-            yield Group([(base, other) for other in neighbours(base, relation)], near[:scenarios])
+            pairs = [(base, other) for other in neighbours(base, relation)]
+            yield Group(pairs, _forced(universe.domain, near[:scenarios]))
+
+
+def _forced(domain: Domain, sizes: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Choose the answers to the first queries of a release, which settle the sizes of its samples.
+
+    Where numbers of values are released, these are the sizes, and the class counts differ from them.
+    """
+    columns = [_COLUMNS[each.missing] for each in domain.numeric if each.missing in _COLUMNS]
+    if not columns:
+        return list(sizes)
+    return [
+        (
+            *(values + lacking for values, lacking in zip(present, missing, strict=True)),
+            *chain.from_iterable(pair[:width] for width in columns for pair in zip(present, missing, strict=True)),
+        )
+        for present, missing in zip(sizes, _MISSING, strict=False)
+    ]
 
 
 def small_databases(kinds: int, rows: int) -> Iterator[Database]:
@@ -78,7 +103,7 @@ def neighbours(database: Database, relation: Neighbours) -> Iterator[Database]:
 def crowds(universe: Universe, number: int) -> Iterator[Database]:
     """Yield databases of ``number`` rows in which one row stands out most: all alike, or half and half.
 
-    All rows at the lower bound, at the upper bound, half at each, and half in each class.
+    All rows at the lower bound, at the upper bound, half at each, half in each class, and half without a value.
     """
     low, high = universe.extremes(0)
     other = universe.extremes(1)[1]
@@ -87,6 +112,7 @@ def crowds(universe: Universe, number: int) -> Iterator[Database]:
     yield universe.database((number, high))
     yield universe.database((half, low), (number - half, high))
     yield universe.database((half, low), (number - half, other))
+    yield universe.database((half, high), (number - half, universe.absent(0)))
 
 
 def _moved(database: Database, kind: int, change: int) -> Database:
@@ -105,6 +131,7 @@ class AdversarialPair:
 def adversarial_pairs(universe: Universe, relation: Neighbours) -> list[AdversarialPair]:
     """List pairs for the statistical attack, the most telling first."""
     (low, high), (other_low, other_high) = universe.extremes(0), universe.extremes(1)
+    absent = universe.absent(0)
     if relation is Neighbours.ADD_REMOVE:
         rows = [
             ("a lone row", [], high),
@@ -113,6 +140,7 @@ def adversarial_pairs(universe: Universe, relation: Neighbours) -> list[Adversar
             ("one duplicate more", [(12, high)], high),
             ("half at each bound", [(6, low), (6, high)], low),
             ("a large class", [(300, high)], low),
+            ("a lone row without a value", [(40, high)], absent),
         ]
         return [
             AdversarialPair(name, universe.database(*base), universe.database(*base, (1, row)))
@@ -125,6 +153,7 @@ def adversarial_pairs(universe: Universe, relation: Neighbours) -> list[Adversar
         ("a value, from bound to bound", [(40, low)], low, high),
         ("label and value among many", [(12, low), (12, other_high)], low, other_high),
         ("a value in a small class", [(3, low), (4, high)], other_low, high),
+        ("a value withheld", [(12, low)], high, absent),
     ]
     return [
         AdversarialPair(name, universe.database(*base, (1, row)), universe.database(*base, (1, changed)))

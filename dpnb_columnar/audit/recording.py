@@ -41,7 +41,7 @@ class Answers:
     """A sampler whose answers are forced: each depends on its place in the order of draws, and on nothing else.
 
     Attributes:
-        sizes: Answers to the first draws, the class counts.
+        sizes: Answers to the first draws: the class counts, then the numbers of values, where they are released.
         seed: Seed of all other answers, counts and moments of every size and sign.
         draws: The calls so far.
     """

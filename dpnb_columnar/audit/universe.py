@@ -5,15 +5,17 @@ A database is a histogram over the universe, as in Dwork and Roth 2014, section 
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
+
+import numpy as np
 
 from dpnb_columnar.audit.findings import Finding
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
-from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.domain import Domain, Missing, read_domain
 from dpnb_columnar.errors import Error
 
 Row = tuple[str | None, float | None, str | None]
@@ -35,22 +37,38 @@ YEARS = read_domain(
     },
     "audit",
 )
-"""Values far from zero over a narrow range: it exposes code that takes the bounds' distance for the change of a sum."""
+"""Values far from zero over a narrow range: it exposes code that takes the bounds' distance for the change of a sum.
+
+A missing number has no declaration: its sample has the class's public size.
+"""
 
 WAGES = read_domain(
     "wages",
     {
         "label": {"column": "label", "classes": ["a", "b"]},
         "attributes": {
-            "number": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p"},
-            "category": {"values": ["p"], "missing": "category"},
+            "number": {"lower": 0, "upper": 50, "step": 1, "transform": "log1p", "missing": "category"},
+            "category": {"values": ["p"], "missing": "skip"},
         },
     },
     "audit",
 )
-"""A wide grid carried to the logarithmic scale."""
+"""A wide grid carried to the logarithmic scale; numbers present and missing are counted."""
 
-VALUES = {YEARS.name: (1900.0, 1902.0, 1904.0), WAGES.name: (0.0, 1.0, 50.0)}
+HOURS = read_domain(
+    "hours",
+    {
+        "label": {"column": "label", "classes": ["a", "b"]},
+        "attributes": {
+            "number": {"lower": 0, "upper": 4, "step": 4, "missing": "skip"},
+            "category": {"values": ["p"], "missing": "row"},
+        },
+    },
+    "audit",
+)
+"""The fewest kinds of rows: numbers present are counted, and a row without a category is dropped."""
+
+VALUES = {YEARS.name: (1900.0, 1902.0, 1904.0), WAGES.name: (0.0, 1.0, 50.0), HOURS.name: (0.0, 4.0)}
 
 ODD: tuple[Row, ...] = (
     ("a", 1e9, "p"),
@@ -58,12 +76,15 @@ ODD: tuple[Row, ...] = (
     ("b", INFINITY, "p"),
     ("b", -INFINITY, None),
     ("a", NAN, "p"),
-    ("b", None, "p"),
-    ("a", 1902.0, "undeclared"),
+    ("b", NAN, "undeclared"),
+    ("a", 1e9, "undeclared"),
     ("undeclared", 1902.0, "p"),
     (None, 1902.0, "p"),
 )
 """Rows that an adversary may put into the data, whatever the domain declares."""
+
+ENGINES = ("Polars", "DuckDB")
+"""Engines that count all rows together; the first counts each row alone as well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +131,17 @@ class Universe:
         }
         return codes[min(codes)], codes[max(codes)]
 
+    def absent(self, klass: int) -> Row:
+        """Select a row of a class without a value of the numeric attribute; the last row if the engine counts none."""
+        attribute = self.domain.numeric[0].name
+        counted = (
+            row
+            for row, cells in zip(self.rows, self.cells, strict=True)
+            if any(cell.attribute is None and list(cell.classes) == [klass] for cell in cells)
+            and not any(cell.attribute == attribute and cell.counts.sum() for cell in cells)
+        )
+        return next(counted, self.rows[-1])
+
     def description(self, database: Database) -> str:
         """Describe a database for a finding."""
         parts = [
@@ -121,43 +153,70 @@ class Universe:
 
 
 def build_universe(domain: Domain = YEARS) -> tuple[Universe, list[Finding]]:
-    """Count each row alone and all together, with the engine.
+    """Count each row alone, and all together with every engine of this machine.
 
     Returns:
-        The kinds of rows, and the faults between rows and statistics: a row that makes the engine refuse, or counts
-        that are not the sum over rows.
+        The kinds of rows, and the faults between rows and statistics: a row that makes the engine refuse, or that it
+        counts otherwise than declared, or counts that are not the sum over rows.
     """
-    usual: list[Row] = list(product(domain.classes, VALUES[domain.name], ("p", None)))
+    values = VALUES[domain.name]
+    usual: list[Row] = [(label, value, "p") for label in domain.classes for value in (*values, None)]
+    usual += [(label, value, None) for label in domain.classes for value in (values[0], values[-1], None)]
     rows = [*usual, *ODD]
     findings: list[Finding] = []
     kinds: dict[tuple[bytes, ...], tuple[Row, tuple[Cells, ...]]] = {}
-    counted: list[Cells] = []
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.parquet"
         for row in rows:
             try:
-                cells = tuple(_count([row], domain, file).cells())
+                statistics = _count(ENGINES[0], [row], domain, file)
             except Error as error:
                 seen = f"the engine refuses it: {type(error).__name__}"
                 findings.append(Finding("aggregation", f"the row {row}", seen))
                 continue
-            counted += cells
+            if statistics != assemble(domain, declared_cells(row, domain)):
+                findings.append(Finding("aggregation", f"the row {row}", "it is counted otherwise than declared"))
+            cells = tuple(statistics.cells())
             kinds.setdefault(_identity(cells), (row, cells))
-        if not findings and _count(rows, domain, file) != assemble(domain, counted):
-            findings.append(Finding("aggregation", "all kinds of rows together", "counts are not the sum over rows"))
+        together = assemble(domain, [cell for row in rows for cell in declared_cells(row, domain)])
+        for engine in ENGINES if not findings else ():
+            if _count(engine, rows, domain, file) != together:
+                seen = f"the counts of {engine} are not the sum over rows"
+                findings.append(Finding("aggregation", "all kinds of rows together", seen))
     names, cells_of = zip(*kinds.values(), strict=True)
     return Universe(domain, names, cells_of), findings
 
 
-def _count(rows: Sequence[Row], domain: Domain, file: Path) -> Statistics:
+def declared_cells(row: Row, domain: Domain) -> list[Cells]:
+    """Return what a row counts for by its domain's declarations alone (docs/privacy.md, section 1)."""
+    label, value, category = row
+    (number,), (categories,) = domain.numeric, domain.categorical
+    codes: dict[str | None, int] = {None: 0}
+    if value is not None and not math.isnan(value):
+        clamped = min(max(value, float(number.lower)), float(number.upper))
+        codes[number.name] = math.floor((clamped - float(number.lower)) / float(number.step) + 0.5)
+    if category in categories.values:
+        codes[categories.name] = categories.values.index(category)
+    elif categories.missing is Missing.CATEGORY:
+        codes[categories.name] = len(categories.values)
+    if label not in domain.classes or any(each.name not in codes for each in domain.row_dropping):
+        return []
+    one = np.ones(1, dtype=np.int64)
+    return [Cells(name, domain.classes.index(label) * one, code * one, one) for name, code in codes.items()]
+
+
+def _count(engine: str, rows: Sequence[Row], domain: Domain, file: Path) -> Statistics:
     import polars as pl
 
-    from dpnb_columnar.counting.engines.local import aggregate
+    from dpnb_columnar.counting.engines import duckdb, local
     from dpnb_columnar.rows.parquet import open_parquet
 
     types = {"label": pl.String, "number": pl.Float64, "category": pl.String}
     pl.DataFrame(list(rows), schema=types, orient="row").write_parquet(file)
-    return aggregate(open_parquet([file], domain), domain)
+    source = open_parquet([file], domain)
+    if engine == "DuckDB":
+        return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
+    return local.aggregate(source, domain)
 
 
 def _identity(cells: Sequence[Cells]) -> tuple[bytes, ...]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from itertools import product
+from pathlib import Path
 
-import numpy as np
+import pyarrow as pa
 import pytest
+from support import planted_missing_faults as faults
+from support.counted_queries import check
+from support.engines import SQLite
 from support.mechanisms import PRIVATE
 
 from dpnb_columnar.audit import exhaustive
@@ -15,92 +18,123 @@ from dpnb_columnar.audit.exhaustive import Compared
 from dpnb_columnar.audit.findings import Configuration
 from dpnb_columnar.audit.neighbours import groups
 from dpnb_columnar.audit.recording import remembered_searches
-from dpnb_columnar.audit.universe import Universe
-from dpnb_columnar.budget import Budget, Neighbours, Share
-from dpnb_columnar.counting.statistics import Cells, Statistics
-from dpnb_columnar.domain import Missing, Numeric, read_domain
-from dpnb_columnar.mechanisms import queries, release, smooth
-from dpnb_columnar.noise import Sampler
+from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
+from dpnb_columnar.budget import Budget, Neighbours
+from dpnb_columnar.domain import Domain, Missing
 
-CODES = (None, 0, 2)
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+DOMAINS = [YEARS, WAGES, HOURS]
 
-
-def universe(missing: Missing | None) -> Universe:
-    """Two classes, and in each a row without a value and rows with the smallest and the largest one."""
-    declared = {"lower": 1900, "upper": 1904, "step": 2} | ({"missing": missing.value} if missing else {})
-    document = {"label": {"column": "label", "classes": ["a", "b"]}, "attributes": {"number": declared}}
-    kinds = list(product((0, 1), CODES))
-    return Universe(
-        read_domain("gaps", document, "test"),
-        tuple(("ab"[klass], None if code is None else 1900.0 + 2 * code, None) for klass, code in kinds),
-        tuple(_counts(klass, code) for klass, code in kinds),
-    )
+Plant = Callable[[pytest.MonkeyPatch], None]
 
 
-def _counts(klass: int, code: int | None) -> tuple[Cells, ...]:
-    one = np.ones(1, dtype=np.int64)
-    counted = Cells(None, klass * one, 0 * one, one)
-    return (counted,) if code is None else (counted, Cells("number", klass * one, code * one, one))
+@pytest.fixture(scope="module")
+def universes() -> dict[str, Universe]:
+    return {domain.name: build_universe(domain)[0] for domain in DOMAINS}
 
 
-def compared(mechanism: str, missing: Missing | None, relation: Neighbours) -> Compared:
-    configuration, rows = Configuration(mechanism, None, Budget(Fraction(1), relation)), universe(missing)
+def compared(mechanism: str, universe: Universe, relation: Neighbours, rows: int) -> Compared:
+    configuration = Configuration(mechanism, None, Budget(Fraction(1), relation))
     with remembered_searches():
-        claim = exhaustive.claim_of(configuration, rows)
-        return exhaustive.compare(configuration, rows, groups(rows, relation, 2, (12,), 3), claim)
+        claim = exhaustive.claim_of(configuration, universe)
+        return exhaustive.compare(configuration, universe, groups(universe, relation, rows, (12,), 3), claim)
+
+
+def test_every_declaration_is_attacked() -> None:
+    numeric, categorical = ({kind(domain) for domain in DOMAINS} for kind in (missing_number, missing_category))
+    assert numeric == {None, Missing.CATEGORY, Missing.SKIP}
+    assert numeric | categorical == {None, *Missing}
+
+
+def missing_number(domain: Domain) -> Missing | None:
+    return domain.numeric[0].missing
+
+
+def missing_category(domain: Domain) -> Missing | None:
+    return domain.categorical[0].missing
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
-@pytest.mark.parametrize("missing", [None, Missing.SKIP, Missing.CATEGORY])
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
 @pytest.mark.parametrize("mechanism", PRIVATE)
 def test_rows_without_a_value_cost_no_more_than_the_claim(
-    mechanism: str, missing: Missing | None, relation: Neighbours
+    mechanism: str, domain: Domain, relation: Neighbours, universes: Mapping[str, Universe]
 ) -> None:
-    found = compared(mechanism, missing, relation)
+    found = compared(mechanism, universes[domain.name], relation, 2 if domain is HOURS else 1)
     assert found.findings == ()
     assert 0 < found.loss <= 1 + 1e-6
 
 
-def counted_without_noise(patch: pytest.MonkeyPatch) -> None:
-    """The size of a sample is the exact number of values."""
-
-    def exact(statistics: Statistics, shares: Iterable[Share], draw: Sampler) -> dict[str, Sequence[Sequence[int]]]:
-        return {each.name: queries.presence_counts(statistics, each) for each in statistics.domain.numeric}
-
-    patch.setattr(release, "noisy_presence", exact)
-
-
-def sizes_of_the_columns(patch: pytest.MonkeyPatch) -> None:
-    """The number of values is released, and the sample is as large as the column all the same."""
-    patch.setattr(
-        smooth,
-        "sample_sizes",
-        lambda context, attribute: [max(each.size, 8) for each in context.statistics.columns[attribute.name]],
-    )
+@pytest.mark.parametrize(("domain", "columns"), [(WAGES, 2), (HOURS, 1)], ids=["wages", "hours"])
+def test_numbers_of_values_are_forced_as_well(domain: Domain, columns: int, universes: Mapping[str, Universe]) -> None:
+    """A class has more rows than values, fewer, or as many; the first two scenarios are those of the quick audit."""
+    for group in groups(universes[domain.name], ADD, 1, (12,), 5):
+        assert len(group.sizes) == 5
+        assert {len(sizes) for sizes in group.sizes} == {2 + 2 * columns}
+        missing = [sizes[0] - sizes[2] for sizes in group.sizes]
+        assert min(missing[:2]) < 0 < max(missing[:2])
+        assert 0 in missing
+        assert columns == 1 or missing == [sizes[3] for sizes in group.sizes]
 
 
-def present_rows_counted_twice(patch: pytest.MonkeyPatch) -> None:
-    """The second count is of all rows: a row with a value is in both."""
-
-    def counts(statistics: Statistics, attribute: Numeric) -> list[list[int]]:
-        columns = statistics.columns[attribute.name]
-        return [[each.size, int(rows)] for each, rows in zip(columns, statistics.class_counts, strict=True)]
-
-    patch.setattr(queries, "presence_counts", counts)
+FAULTS: list[tuple[Plant, str, Domain, Neighbours, str]] = [
+    (faults.size_of_the_values, "smooth", YEARS, ADD, exhaustive.POST_PROCESSING),
+    (faults.size_of_the_values, "global", YEARS, REPLACE, exhaustive.NOISE),
+    (faults.size_of_the_values, "smooth", WAGES, ADD, exhaustive.POST_PROCESSING),
+    (faults.size_of_the_values, "global-variance", HOURS, ADD, exhaustive.NOISE),
+    (faults.presence_without_noise, "smooth", WAGES, ADD, exhaustive.POST_PROCESSING),
+    (faults.presence_without_noise, "smooth", HOURS, REPLACE, exhaustive.QUERIES),
+    (faults.present_rows_counted_twice, "smooth", WAGES, ADD, exhaustive.LOSS),
+    (faults.present_rows_counted_twice, "smooth", WAGES, REPLACE, exhaustive.LOSS),
+    (faults.exact_probability_of_missing_numbers, "smooth", WAGES, ADD, exhaustive.POST_PROCESSING),
+    (faults.exact_probability_of_missing_categories, "smooth", YEARS, ADD, exhaustive.POST_PROCESSING),
+]
 
 
 @pytest.mark.parametrize(
-    ("plant", "check"),
-    [
-        (counted_without_noise, exhaustive.POST_PROCESSING),
-        (sizes_of_the_columns, exhaustive.POST_PROCESSING),
-        (present_rows_counted_twice, exhaustive.LOSS),
+    ("plant", "mechanism", "domain", "relation", "check"),
+    FAULTS,
+    ids=[
+        f"{plant.__name__}, {mechanism}, {domain.name}, {relation}" for plant, mechanism, domain, relation, _ in FAULTS
     ],
 )
 def test_a_fault_in_the_values_present_is_found(
-    plant: Callable[[pytest.MonkeyPatch], None], check: str, monkeypatch: pytest.MonkeyPatch
+    plant: Plant,
+    mechanism: str,
+    domain: Domain,
+    relation: Neighbours,
+    check: str,
+    universes: Mapping[str, Universe],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plant(monkeypatch)
-    found = compared("smooth", Missing.CATEGORY, Neighbours.ADD_REMOVE)
-    assert check in {finding.check for finding in found.findings}
+    found = compared(mechanism, universes[domain.name], relation, 1)
+    assert check in {finding.check for finding in found.findings}, found.findings
+
+
+@pytest.mark.parametrize(
+    ("plant", "domain", "pair", "seen"),
+    [
+        (faults.polars_drops_rows, YEARS, "(", "otherwise than declared"),
+        (faults.polars_drops_rows, WAGES, "None)", "otherwise than declared"),
+        (faults.duckdb_drops_rows, WAGES, "together", "DuckDB"),
+        (faults.classes_from_a_table, WAGES, "None, None)", "otherwise than declared"),
+    ],
+)
+def test_a_fault_in_counting_rows_without_a_value_is_found(
+    plant: Plant, domain: Domain, pair: str, seen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    _, findings = build_universe(domain)
+    assert {finding.check for finding in findings} == {"aggregation"}
+    assert any(pair in finding.pair and seen in finding.seen for finding in findings), findings
+
+
+def test_a_query_that_drops_rows_without_a_value_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the comparison that ``test_random_tables_are_counted_alike`` makes for every random table."""
+    rows = pa.table({"label": ["a", "b"], "number": [0.0, 50.0], "category": pa.array(["p", None], pa.string())})
+    check(SQLite(), tmp_path, rows, WAGES)
+    faults.queries_drop_rows(monkeypatch)
+    with pytest.raises(AssertionError):
+        check(SQLite(), tmp_path, rows, WAGES)

@@ -13,17 +13,16 @@ from support.running import Run
 
 from dpnb_columnar.audit import attacks as running
 from dpnb_columnar.audit.attacks import Effort
+from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS
 
-REDUCED = Effort(
-    rows=1, duplicates=(12,), scenarios=1, logarithmic=False, scouted=30, pairs=1, releases=60, processes=1
-)
+REDUCED = Effort(rows=1, duplicates=(12,), scenarios=1, domains=(YEARS,), scouted=30, pairs=1, releases=60, processes=1)
 ARGUMENTS = ("audit", "--quick", "--mechanism", "majority")
 
 
 @pytest.fixture
 def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "QUICK", REDUCED)
-    monkeypatch.setattr(running, "FULL", replace(REDUCED, logarithmic=True))
+    monkeypatch.setattr(running, "FULL", replace(REDUCED, domains=(YEARS, WAGES, HOURS)))
 
 
 @pytest.mark.slow

@@ -260,7 +260,7 @@ def clipping_forgotten(patch: Patch) -> None:
         found = []
         for name, value in coded.items():
             pairs = rows.select(label.cast(pl.Int64).alias("class"), value.cast(pl.Int64).alias("code"))
-            counts = pairs.group_by("class", "code").agg(pl.len().cast(pl.Int64).alias("count")).collect()
+            counts = pairs.drop_nulls().group_by("class", "code").agg(pl.len().cast(pl.Int64).alias("count")).collect()
             found.append(statistics.Cells(name, *(counts[field].to_numpy() for field in ("class", "code", "count"))))
         return found
 
