@@ -85,7 +85,7 @@ def release(
         noise: Noise family for smooth sensitivity, such as ``polyplace``; None for the mechanism's default.
         attribute_weights: Weights of the attributes in the score: ``none``, or ``tempered`` for histograms of two
             classes: d^(-1/4) for each of d attributes, 8 or more, since correlated ones say the same twice. Costs
-            nothing.
+            nothing. ``calibrated`` reads the rows a second time: it is for ``train``.
         shares: Division of the budget among a numeric attribute, a categorical attribute and the class counts, such as
             ``2:1:1``; None for the mechanism's own.
         neighbours: ``add-remove`` or ``replace-one``.
@@ -136,7 +136,8 @@ def train(
         label: What to predict: a condition, or a categorical column of the domain; None for the declared label.
         mechanism: Name of the mechanism, as for ``release``.
         noise: Noise family for smooth sensitivity; None for the mechanism's default.
-        attribute_weights: Weights of the attributes, as for ``release``.
+        attribute_weights: Weights of the attributes, as for ``release``; or, for two classes, ``calibrated``: fitted in
+            a second pass over files or a frame, which spends a tenth of the budget.
         shares: Division of the budget, as for ``release``.
         neighbours: ``add-remove`` or ``replace-one``.
         ledger: File of the ledger that pays for the release; None to account for nothing.

@@ -9,10 +9,13 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.mechanisms.calibration import scores_given
+from dpnb_columnar.mechanisms.release import release, release_weights
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.countable import Rows
+    from dpnb_columnar.counting.countable import CheckedRows, Rows
+    from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.ledger.payment import Payment
     from dpnb_columnar.mechanisms.plan import ReleasePlan
     from dpnb_columnar.model.model import Model
@@ -79,17 +82,49 @@ def train(
             return released
         output.check()
         # Count. Columns are checked first: whatever is wrong is found before a row is read.
-        checked = rows.check(plan.domain)
+        checked = checked_rows(plan, rows)
         output.announce(plan, payment)
         with output.stage("counting"):
             statistics = checked.count()
-        # Release. The spend is durable before noise is drawn, and the ledger has the model before anybody sees it.
+        # Release, which may count once more. The spend is durable before noise is drawn, and the ledger has the model
+        # before anybody sees it.
         with output.stage("releasing"):
             if payment is None:
-                model = release(statistics, plan, draw)
+                model = _release(plan, checked, statistics, draw)
             else:
                 with payment.spend(statistics.parts) as run:
-                    model = run.released or run.keep(release(statistics, plan, draw))
+                    model = run.released or run.keep(_release(plan, checked, statistics, draw))
         # Keep.
         output.keep(model)
     return model
+
+
+def checked_rows(plan: ReleasePlan, rows: Rows) -> CheckedRows:
+    """Check that rows can be counted as a release plans to. Opens no row.
+
+    Raises:
+        UsageError: if the plan has a second pass, and the rows can be counted only once.
+        dpnb_columnar.errors.Error: if the rows do not fit the domain.
+    """
+    checked = rows.check(plan.domain)
+    if plan.calibration is not None and not checked.can_score:
+        raise UsageError(
+            "attribute weights: calibrated reads the rows again once the tables are released, which statistics, a "
+            "database and Spark do not allow; train from Parquet files or a frame, or choose tempered or none"
+        )
+    return checked
+
+
+def _release(plan: ReleasePlan, rows: CheckedRows, statistics: Statistics, draw: Sampler | None) -> Model:
+    """Draw the tables; then, where it is planned, count the rows given these, and draw the weights.
+
+    Raises:
+        DataError: if the two passes did not read the same rows.
+    """
+    model = release(statistics, plan, draw)
+    if plan.calibration is None:
+        return model
+    counts = rows.count_scores(scores_given(model))
+    if counts.counts.sum(axis=0).tolist() != statistics.class_counts.tolist():
+        raise DataError("the rows changed between two passes over them; start again when they are complete")
+    return release_weights(model, counts, plan, draw)

@@ -128,8 +128,8 @@ def attack_one(configuration: Configuration, universes: tuple[Universe, ...], ef
 def _released_again(configuration: Configuration, universe: Universe) -> list[Record]:
     """Release the first hard pair of a universe a few times, for the bit patterns of its draws."""
     plan, pair = configuration.plan(universe.domain), adversarial_pairs(universe, configuration.budget.neighbours)[0]
-    databases = [universe.statistics(database) for database in (pair.one, pair.two)]
-    return [record(plan, statistics, Witness()) for statistics in databases for _ in range(bit_patterns.AGAIN)]
+    databases = [universe.counted(database) for database in (pair.one, pair.two)]
+    return [record(plan, rows, Witness()) for rows in databases for _ in range(bit_patterns.AGAIN)]
 
 
 def _bit_patterns(

@@ -70,7 +70,7 @@ def check_released(domain: Domain, records: Sequence[Record], error: float) -> l
 def check_reachable(configuration: Configuration, universe: Universe, pair: AdversarialPair) -> list[Finding]:
     """Check that the points around both locations of every draw can be released for both neighbours."""
     plan = configuration.plan(universe.domain)
-    records = [record(plan, universe.statistics(database), Answers((9, 12), 0)) for database in (pair.one, pair.two)]
+    records = [record(plan, universe.counted(database), Answers((9, 12), 0)) for database in (pair.one, pair.two)]
     for place, draws in enumerate(zip(*(each.draws for each in records), strict=False)):
         for point in _window(draws):
             missing = [drawn for drawn in draws if drawn.scale > 0 and not reachable(drawn, point)]
@@ -84,8 +84,8 @@ def check_reachable(configuration: Configuration, universe: Universe, pair: Adve
 
 def check_repeats(configuration: Configuration, universe: Universe, pair: AdversarialPair) -> list[Finding]:
     """Check that releases with their own source of noise draw anew each time, and state that they do."""
-    plan, statistics = configuration.plan(universe.domain), universe.statistics(pair.two)
-    models = [model for _ in range(AGAIN) if (model := record(plan, statistics, None).model) is not None]
+    plan, rows = configuration.plan(universe.domain), universe.counted(pair.two)
+    models = [model for _ in range(AGAIN) if (model := record(plan, rows, None).model) is not None]
     if models and all(numbers(model) == numbers(models[0]) for model in models):
         return [Finding(REPEATS, pair.name, f"{len(models)} releases are the same")]
     if not all(model.guarantee.private for model in models):

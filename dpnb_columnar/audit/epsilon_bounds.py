@@ -131,12 +131,12 @@ def _released(
     configuration: Configuration, universe: Universe, database: Database, releases: int, recorded: int
 ) -> tuple[Sample, list[Record]]:
     """Release one database many times, and keep the first records."""
-    plan, statistics = configuration.plan(universe.domain), universe.statistics(database)
+    plan, counted = configuration.plan(universe.domain), universe.counted(database)
     records: list[Record] = []
     rows: list[dict[str, float]] = []
     shapes: list[str] = []
     for number in range(releases):
-        outcome = record(plan, statistics, Witness())
+        outcome = record(plan, counted, Witness())
         row = {} if outcome.model is None else numbers(outcome.model)
         rows.append(row)
         shapes.append(outcome.failure or ", ".join(row))

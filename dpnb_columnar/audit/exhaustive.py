@@ -58,12 +58,9 @@ class Comparison:
         """Compare the pairs of a group under each of its forced class counts."""
         self.pairs += len(group.pairs)
         members = {database for pair in group.pairs for database in pair}
-        databases = {database: self.universe.statistics(database) for database in members}
+        databases = {database: self.universe.counted(database) for database in members}
         for seed, sizes in enumerate(group.sizes):
-            records = {
-                database: record(self.plan, statistics, Answers(sizes, seed))
-                for database, statistics in databases.items()
-            }
+            records = {database: record(self.plan, rows, Answers(sizes, seed)) for database, rows in databases.items()}
             for pair in group.pairs:
                 self._compare(pair, *(records[database] for database in pair))
 
@@ -144,7 +141,7 @@ def claim_of(configuration: Configuration, universe: Universe) -> Claim:
         ValueError: if its models state no guarantee.
     """
     nobody: Database = (0,) * len(universe.rows)
-    model = record(configuration.plan(universe.domain), universe.statistics(nobody), Answers((9, 9), 0)).model
+    model = record(configuration.plan(universe.domain), universe.counted(nobody), Answers((9, 9), 0)).model
     stated = model.guarantee if model is not None else configuration.budget
     epsilon, delta = stated.epsilon, stated.delta
     if epsilon is None or delta is None:

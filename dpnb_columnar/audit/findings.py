@@ -30,13 +30,15 @@ class Configuration:
     mechanism: str
     noise: str | None
     budget: Budget
+    attribute_weights: str = "none"
 
     def plan(self, domain: Domain) -> ReleasePlan:
         """Plan the release in a domain."""
-        return plan(domain, self.budget, self.mechanism, self.noise)
+        return plan(domain, self.budget, self.mechanism, self.noise, self.attribute_weights)
 
     def __str__(self) -> str:
-        return ", ".join(filter(None, [self.mechanism, self.noise, str(self.budget.neighbours)]))
+        weights = None if self.attribute_weights == "none" else f"{self.attribute_weights} weights"
+        return ", ".join(filter(None, [self.mechanism, self.noise, weights, str(self.budget.neighbours)]))
 
 
 def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:

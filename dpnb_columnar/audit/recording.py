@@ -9,14 +9,14 @@ from fractions import Fraction
 from random import Random
 from typing import Any
 
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.mechanisms.plan import ReleasePlan
-from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, Presence, Table
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
 from dpnb_columnar.sensitivity import RunLengthColumn
+from dpnb_columnar.training import train
 
 COUNTS = (-40, -2, 0, 1, 3, 8, 60, 1000)
 """Forced answers to counts."""
@@ -93,17 +93,17 @@ class Record:
     failure: str = ""
 
 
-def record(plan: ReleasePlan, statistics: Statistics, sampler: Answers | Witness | None) -> Record:
+def record(plan: ReleasePlan, rows: Rows, sampler: Answers | Witness | None) -> Record:
     """Release a model and record it. An exception is an outcome as well: whoever sees it, learns from it.
 
     Args:
         plan: How to release.
-        statistics: Counts of a database.
+        rows: A database.
         sampler: Source of the noise; None for the release's own, whose draws are not recorded.
     """
     model, failure = None, ""
     try:
-        model = release(statistics, plan, sampler)
+        model = train(plan, rows, draw=sampler)
     except Exception as error:
         failure = type(error).__name__
     return Record(() if sampler is None else tuple(sampler.draws), model, failure)
@@ -123,8 +123,13 @@ def _numbers(model: Model) -> Iterator[tuple[str, float]]:
     for klass, (count, prior) in enumerate(zip(model.classes.released, model.classes.probability, strict=True)):
         yield f"count of class {klass}", count
         yield f"prior of class {klass} *", prior
-    for parameters in model.attributes:
+    if model.attribute_weights is not None:
+        for klass, intercept in enumerate(model.intercepts):
+            yield f"intercept of class {klass} *", intercept
+    for parameters, weight in zip(model.attributes, model.weights, strict=True):
         name = parameters.attribute
+        if model.attribute_weights is not None:
+            yield f"weight of {name} *", weight
         if not isinstance(parameters, Table) and parameters.presence is not None:
             yield from _cells(f"presence of {name}", parameters.presence)
         if isinstance(parameters, Normal):

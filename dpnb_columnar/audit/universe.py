@@ -9,14 +9,20 @@ import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from dpnb_columnar.audit.findings import Finding
+from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing, read_domain
 from dpnb_columnar.errors import Error
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Row = tuple[str | None, float | None, str | None]
 """Label, number and category of a raw row."""
@@ -113,6 +119,10 @@ class Universe:
             ],
         )
 
+    def counted(self, database: Database) -> AuditedRows:
+        """Return a database as rows that a release counts."""
+        return AuditedRows(self, database, self.statistics(database))
+
     def database(self, *rows: tuple[int, Row]) -> Database:
         """Make a database of a number of each row."""
         numbers = [0] * len(self.rows)
@@ -150,6 +160,32 @@ class Universe:
             if number
         ]
         return " + ".join(parts) or "no rows"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AuditedRows:
+    """A database as rows that a release counts: their statistics are known, scores are counted by the real engine."""
+
+    universe: Universe
+    database: Database
+    statistics: Statistics
+    can_score = True
+
+    def check(self, domain: Domain) -> AuditedRows:
+        """Check nothing: the rows are those of the universe."""
+        return self
+
+    def count(self) -> Statistics:
+        """Return the statistics."""
+        return self.statistics
+
+    def count_scores(self, scores: Scores) -> ScoreCounts:
+        """Count the rows of each bin of a score and each class, by the counts of one row of each kind."""
+        total = ScoreCounts(scores, np.zeros((scores.bins, len(scores.domain.classes)), dtype=np.int64))
+        for number, row in zip(self.database, self.universe.rows, strict=True):
+            if number:
+                total += ScoreCounts(scores, number * _scored(row, scores).counts)
+        return total
 
 
 def build_universe(domain: Domain = YEARS) -> tuple[Universe, list[Finding]]:
@@ -206,17 +242,28 @@ def declared_cells(row: Row, domain: Domain) -> list[Cells]:
 
 
 def _count(engine: str, rows: Sequence[Row], domain: Domain, file: Path) -> Statistics:
-    import polars as pl
-
     from dpnb_columnar.counting.engines import duckdb, local
     from dpnb_columnar.rows.parquet import open_parquet
 
-    types = {"label": pl.String, "number": pl.Float64, "category": pl.String}
-    pl.DataFrame(list(rows), schema=types, orient="row").write_parquet(file)
+    _frame(rows).write_parquet(file)
     source = open_parquet([file], domain)
     if engine == "DuckDB":
         return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
     return local.aggregate(source, domain)
+
+
+@lru_cache(maxsize=4096)
+def _scored(row: Row, scores: Scores) -> ScoreCounts:
+    from dpnb_columnar.counting.engines.polars_scores import score_frame
+
+    return score_frame(_frame([row]), scores)
+
+
+def _frame(rows: Sequence[Row]) -> pl.DataFrame:
+    import polars as pl
+
+    types = {"label": pl.String, "number": pl.Float64, "category": pl.String}
+    return pl.DataFrame(list(rows), schema=types, orient="row")
 
 
 def _identity(cells: Sequence[Cells]) -> tuple[bytes, ...]:

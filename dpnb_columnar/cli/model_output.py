@@ -22,7 +22,7 @@ from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_output
-from dpnb_columnar.training import Output
+from dpnb_columnar.training import Output, checked_rows
 
 if TYPE_CHECKING:
     from dpnb_columnar.ledger.payment import Payment
@@ -146,7 +146,7 @@ class ModelOutput(Output):
 
 def rehearse(plan: ReleasePlan, rows: Rows, payment: Payment | None, output: ModelOutput) -> None:
     """Say what a run would do, and refuse what it would be refused. Opens no row."""
-    rows.check(plan.domain)
+    checked_rows(plan, rows)
     output.announce(plan, payment)
     print_composition(plan.shares, [], [() for _ in plan.shares])
     if payment is not None and (released := payment.admit()) is not None:

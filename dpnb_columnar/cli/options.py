@@ -120,8 +120,9 @@ AttributeWeights = Annotated[
     str,
     typer.Option(
         "--attribute-weights",
-        help="Weights of the attributes in the score: none (ordinary naive Bayes), or tempered, d^(-1/4) for each of d "
-        "attributes, 8 or more, since correlated ones say the same twice; for histograms of two classes. It is free.",
+        help="Weights of the attributes in the score, for two classes: none (ordinary naive Bayes); tempered, d^(-1/4) "
+        "for each of d attributes, 8 or more, since correlated ones say the same twice, free, for histograms; or "
+        "calibrated, fitted in a second pass over the rows that spends a tenth of the budget.",
         metavar="NAME",
     ),
 ]

@@ -74,13 +74,13 @@ def print_missing(plan: ReleasePlan) -> None:
 
     for treatment, effect in EFFECTS.items():
         names = [attribute.name for attribute in plan.domain.attributes if attribute.missing is treatment]
-        parts = [_part(s.cost, plan.total) for s in plan.shares if s.query == PRESENCE and s.attribute in names]
+        parts = [budget_part(s.cost, plan.total) for s in plan.shares if s.query == PRESENCE and s.attribute in names]
         if names:
             cost = f"{sum(parts):.1%} of the budget, to count the values present" if parts else "free"
             print_line(f"a missing value of {named(names)} {effect}: {cost}")
 
 
-def _part(cost: PrivacyCost, whole: PrivacyCost) -> float:
+def budget_part(cost: PrivacyCost, whole: PrivacyCost) -> float:
     """Divide a share by the sum of all, by their epsilons or their rhos."""
     return float(next(iter(numbers(cost).values())) / next(iter(numbers(whole).values())))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from dpnb_columnar.counting.scores import ScoreCounts, Scores
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
 
@@ -14,8 +15,15 @@ if TYPE_CHECKING:
 class CheckedRows(Protocol):
     """Rows that have every column of a domain."""
 
+    @property
+    def can_score(self) -> bool:
+        """Whether the rows can be read a second time, to count scores."""
+
     def count(self) -> Statistics:
         """Count every cell of the domain. Confidential."""
+
+    def count_scores(self, scores: Scores) -> ScoreCounts:
+        """Count the rows of each bin of a score and each class. Confidential."""
 
 
 class Rows(Protocol):
@@ -33,15 +41,27 @@ class OpenedRows:
         source: The rows, as the engine has opened them. Confidential.
         domain: The domain to count in.
         aggregate: Counts every cell of the domain over the source.
+        score: Counts scores over the source; None for an engine that makes one pass only.
     """
 
     source: Any
     domain: Domain
     aggregate: Callable[[Any, Domain], Statistics]
+    score: Callable[[Any, Scores], ScoreCounts] | None = None
+
+    @property
+    def can_score(self) -> bool:
+        """Whether the engine counts scores."""
+        return self.score is not None
 
     def count(self) -> Statistics:
         """Count every cell of the domain. Confidential."""
         return self.aggregate(self.source, self.domain)
+
+    def count_scores(self, scores: Scores) -> ScoreCounts:
+        """Count the rows of each bin of a score and each class. Confidential."""
+        assert self.score is not None
+        return self.score(self.source, scores)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -49,6 +69,7 @@ class Counted:
     """Rows that have been counted before. Confidential."""
 
     statistics: Statistics
+    can_score = False
 
     def check(self, domain: Domain) -> Counted:
         """Check nothing: whoever counted the rows has checked them."""
@@ -57,3 +78,11 @@ class Counted:
     def count(self) -> Statistics:
         """Return the statistics. Confidential."""
         return self.statistics
+
+    def count_scores(self, scores: Scores) -> ScoreCounts:
+        """Refuse a second pass.
+
+        Raises:
+            TypeError: always, as the rows are not here.
+        """
+        raise TypeError("rows that have been counted cannot be read again")

@@ -75,10 +75,11 @@ class FrameInput:
             DataError: if the frame lacks a column, has one of the wrong type or two of one name, or if its query fails.
         """
         from dpnb_columnar.counting.engines.local import aggregate_frame
+        from dpnb_columnar.counting.engines.polars_scores import score_frame
         from dpnb_columnar.rows.frames import open_frame
 
         open_frame(self.frame, domain)
-        return OpenedRows(self.frame, domain, aggregate_frame)
+        return OpenedRows(self.frame, domain, aggregate_frame, score_frame)
 
 
 @contextmanager
@@ -166,10 +167,12 @@ class LocalFiles:
             refuse_copies(source.files)
         except OSError:
             raise source.unreadable() from None
+        from dpnb_columnar.counting.engines.polars_scores import score_files
+
         if self.checkpoint is None:
             from dpnb_columnar.counting.engines.local import aggregate
 
-            return OpenedRows(source, domain, aggregate)
+            return OpenedRows(source, domain, aggregate, score_files)
         from dpnb_columnar.counting.checkpoints import aggregate_by_file
 
-        return OpenedRows(source, domain, partial(aggregate_by_file, folder=self.checkpoint))
+        return OpenedRows(source, domain, partial(aggregate_by_file, folder=self.checkpoint), score_files)

@@ -15,6 +15,9 @@ this weight. Logistic regression of the class on s, without noise, would choose 
 .58 for the ACS, .71 for ACS income (15, .51), .56 for Mushroom (22, .46), and 1 for Skin, which has 3 attributes: below
 ``FEWEST_TEMPERED`` attributes w is 1. The intercepts are 0, so the priors count more. That helps where classes are
 unequal; of more than two classes it helps some at the cost of others.
+
+``calibrated`` spends a part of the budget on a second pass, which the rows themselves are asked in
+(``mechanisms.calibration``).
 """
 
 from __future__ import annotations
@@ -26,7 +29,8 @@ from dpnb_columnar.model.parameters import AttributeWeights
 
 NONE = "none"
 TEMPERED = "tempered"
-METHODS = (NONE, TEMPERED)
+CALIBRATED = "calibrated"
+METHODS = (NONE, TEMPERED, CALIBRATED)
 """Names of ``--attribute-weights``; the first is the default."""
 
 FEWEST_TEMPERED = 8
@@ -39,7 +43,7 @@ def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | Non
     """Return how attributes are weighted, if that suits the release; None for ordinary naive Bayes.
 
     Raises:
-        UsageError: if it is unknown, or if it is ``tempered`` and there are other than two classes, or the mechanism
+        UsageError: if it is unknown, if there are other than two classes, or if it is ``tempered`` and the mechanism
             has no histograms.
     """
     if method not in METHODS:
@@ -49,9 +53,9 @@ def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | Non
             f"attribute weights: tempered is for histograms, and mechanism {mechanism.name} makes none; choose "
             "histogram or adaptive-histogram, or leave --attribute-weights out"
         )
-    if method == TEMPERED and len(domain.classes) != 2:
+    if method != NONE and len(domain.classes) != 2:
         raise UsageError(
-            f"attribute weights: tempered is for two classes, and the domain declares {len(domain.classes)}; leave "
+            f"attribute weights: {method} is for two classes, and the domain declares {len(domain.classes)}; leave "
             "--attribute-weights out"
         )
     return None if method == NONE else method
@@ -67,13 +71,13 @@ def tempered_weight(attributes: int) -> float:
 
 
 def attribute_weights(method: str | None, attributes: int, classes: int) -> AttributeWeights | None:
-    """Make the weights and intercepts of a model; None for ordinary naive Bayes.
+    """Make the weights and intercepts that need no row; None for ordinary naive Bayes, and before a second pass.
 
     Args:
         method: What ``check_method`` returns.
         attributes: Number of attributes that are released.
         classes: Number of classes.
     """
-    if method is None:
+    if method != TEMPERED:
         return None
-    return AttributeWeights(method, (tempered_weight(attributes),) * attributes, (0.0,) * classes)
+    return AttributeWeights(TEMPERED, (tempered_weight(attributes),) * attributes, (0.0,) * classes)

@@ -12,8 +12,9 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.adaptive_histogram import AdaptiveHistogram
-from dpnb_columnar.mechanisms.attribute_weights import NONE, check_method
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, check_method
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
+from dpnb_columnar.mechanisms.calibration import CALIBRATION, calibration_request
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import BinCounts
 from dpnb_columnar.mechanisms.mechanism import Mechanism
@@ -65,6 +66,11 @@ class ReleasePlan:
         """The sum of the shares: what the release costs."""
         return total(self.shares)
 
+    @property
+    def calibration(self) -> Share | None:
+        """The share of the second pass over the rows, which counts scores given the released tables; None for none."""
+        return next((share for share in self.shares if share.query == CALIBRATION), None)
+
 
 def plan(
     domain: Domain,
@@ -80,7 +86,7 @@ def plan(
         budget: Privacy budget, and the neighbouring relation that it refers to.
         mechanism: Name of the mechanism.
         noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
-        attribute_weights: ``none``, or ``tempered`` for histograms of two classes.
+        attribute_weights: ``none``, ``tempered`` for histograms of two classes, or ``calibrated`` for two classes.
 
     Raises:
         UsageError: if the mechanism, the noise family or the way to weight attributes is unknown, if they do not go
@@ -91,6 +97,8 @@ def plan(
     weights = check_method(attribute_weights, chosen, domain)
     family = noise_named(chosen, noise)
     requests = chosen.requests(domain, budget.division or chosen.division, family)
+    if weights == CALIBRATED:
+        requests.append(calibration_request(domain, requests))
     needs_delta = {request.kind for request in requests} != {Pure}
     if needs_delta and not budget.delta:
         raise UsageError(f"noise: {family} spends a delta, and none is given; give --delta, such as 1e-6")

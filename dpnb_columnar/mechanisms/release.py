@@ -1,5 +1,7 @@
 """``release(Statistics, ReleasePlan) -> Model``: the trust boundary, the only code that sees both of its sides.
 
+Where the plan has a second pass, ``release_weights`` adds what its counts say.
+
 All noise is drawn under it. Claim: under the budget's neighbouring relation the model is (epsilon,
 delta)-differentially private, as the sum of the composition table says. Proof in docs/privacy.md, sections 2 to 6.
 """
@@ -12,9 +14,11 @@ from functools import cache
 from importlib.metadata import version
 
 from dpnb_columnar.budget import Concentrated, Share
+from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
 from dpnb_columnar.mechanisms.attribute_weights import attribute_weights
+from dpnb_columnar.mechanisms.calibration import calibrated_weights
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
 from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.queries import COUNTS, noisy_presence
@@ -51,6 +55,24 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     # From the number of released attributes alone, a public fact.
     weights = attribute_weights(plan.attribute_weights, len(attributes), len(statistics.domain.classes))
     return Model(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights)
+
+
+def release_weights(model: Model, counts: ScoreCounts, plan: ReleasePlan, draw: Sampler | None = None) -> Model:
+    """Release the weights of a model that was planned with a second pass.
+
+    Args:
+        model: What ``release`` made of the first pass. Public.
+        counts: Exact counts of the second. Confidential.
+        plan: The plan of both.
+        draw: Sampler of all noise, as for ``release``.
+
+    Raises:
+        ValueError: if the plan has no second pass, or if other scores were counted than the model gives.
+    """
+    if plan.calibration is None:
+        raise ValueError("the release was planned without a second pass")
+    draw = ExactSampler(SystemBits()) if draw is None else draw
+    return replace(model, attribute_weights=calibrated_weights(model, counts, plan.calibration, draw))
 
 
 def _guarantee(plan: ReleasePlan, attributes: Sequence[AttributeParameters], *, seeded: bool) -> Guarantee:

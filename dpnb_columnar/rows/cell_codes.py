@@ -7,9 +7,12 @@ all of these values, not once to each row.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.rows.column_kinds import LARGEST_KEY, category_keys, kind_of, value_keys
@@ -17,6 +20,9 @@ from dpnb_columnar.rows.row_rules import category_code, column, grid_code
 
 MOST_LOOKED_UP = 2**16
 """Values of the largest lookup table: it stays within a processor's cache."""
+
+MOST_STEPPED = 2**17
+"""Codes of the largest table of steps; it holds the grid of a float column without a declared step."""
 
 INTEGER_RANGES: Mapping[pl.DataType | type[pl.DataType], tuple[int, int]] = {
     pl.Boolean: (0, 1),
@@ -42,21 +48,61 @@ def cell_code(attribute: Attribute, type_: pl.DataType, code_type: type[pl.DataT
         type_: The type of its column, one that it can be read from.
         code_type: The type of the code, one that holds all of them.
     """
+    return _looked_up(attribute, type_, _code(attribute, type_).cast(code_type))
+
+
+def step_score(
+    attribute: Attribute, type_: pl.DataType, starts: Sequence[int], scores: Sequence[int], missing: int
+) -> pl.Expr:
+    """Return a whole number that depends on the attribute's code by steps, as a 64-bit integer (never null).
+
+    Args:
+        attribute: A numeric or a categorical attribute.
+        type_: The type of its column, one that it can be read from.
+        starts: First code of every step, rising from 0.
+        scores: The number of every step.
+        missing: The number where the row does not fit the attribute.
+    """
+    code, codes = _code(attribute, type_), number_of_codes(attribute)
+    if codes <= MOST_STEPPED:
+        table = np.repeat(np.array(scores, dtype=np.int64), np.diff([*starts, codes]))
+        place = code.fill_null(codes)
+        by_place = [*table, missing]
+    else:
+        # A row without a value comes before the first step.
+        place = code.fill_null(-1).map_batches(
+            partial(_step, starts=np.array(starts, dtype=np.int64)), return_dtype=pl.Int64, is_elementwise=True
+        )
+        by_place = [missing, *scores]
+    return _looked_up(attribute, type_, pl.lit(pl.Series(by_place, dtype=pl.Int64)).gather(place))
+
+
+def _step(codes: pl.Series, starts: NDArray[np.int64]) -> pl.Series:
+    """Count the starts that each code reaches."""
+    return pl.Series(codes.name, np.searchsorted(starts, codes.to_numpy(), side="right"), dtype=pl.Int64)
+
+
+def _code(attribute: Attribute, type_: pl.DataType) -> pl.Expr:
+    """Compute the code of a row by the rule itself."""
     kind = kind_of(type_)
     assert kind is not None
-    rule = grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
+    return grid_code(attribute, kind) if isinstance(attribute, Numeric) else category_code(attribute, kind)
+
+
+def _looked_up(attribute: Attribute, type_: pl.DataType, rule: pl.Expr) -> pl.Expr:
+    """Tabulate a rule about an attribute's column where its values are few; else return the rule itself."""
     distinguished = distinguished_range(attribute, type_)
     if distinguished is None or distinguished[1] - distinguished[0] >= MOST_LOOKED_UP:
-        return rule.cast(code_type)
+        return rule
     first, last = distinguished
     # Named last: Polars takes some names for patterns.
     values = pl.Series(range(first, last + 1), dtype=pl.Int64).extend_constant(None, 1).cast(type_)
-    codes = values.alias(attribute.name).to_frame().select(rule).to_series().cast(code_type)
+    results = values.alias(attribute.name).to_frame().select(rule).to_series()
     number = column(attribute.name)
     if distinguished != INTEGER_RANGES[type_]:
         number = number.clip(first, last)
     place = (number.cast(pl.Int64) - first).cast(pl.UInt32)
-    return pl.lit(codes).gather(place if codes[-1] is None else place.fill_null(len(codes) - 1))
+    return pl.lit(results).gather(place if results[-1] is None else place.fill_null(len(results) - 1))
 
 
 def distinguished_range(attribute: Attribute, type_: pl.DataType) -> tuple[int, int] | None:

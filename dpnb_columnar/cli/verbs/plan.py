@@ -13,7 +13,14 @@ from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, stage
-from dpnb_columnar.cli.tables import print_advice, print_composition, print_missing, print_wide_ranges, wide_ranges_edit
+from dpnb_columnar.cli.tables import (
+    budget_part,
+    print_advice,
+    print_composition,
+    print_missing,
+    print_wide_ranges,
+    wide_ranges_edit,
+)
 from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
@@ -189,6 +196,11 @@ def _weights_line(plan: ReleasePlan) -> str:
     from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, tempered_weight
 
     count = len(plan.domain.attributes)
+    if plan.calibration is not None:
+        return (
+            f"one weight of all {count} attributes and an intercept are fitted in a second pass over the rows, given "
+            f"the first: {budget_part(plan.calibration.cost, plan.total):.1%} of the budget"
+        )
     reason = f"since correlated ones say the same twice ({count}^(-1/4))"
     if count < FEWEST_TEMPERED:
         reason = f"as in ordinary naive Bayes, since they are fewer than {FEWEST_TEMPERED}"

@@ -159,19 +159,22 @@ class DenseCounter:
 
     Args:
         cells: Number of cells.
+
+    Attributes:
+        counts: Shape (cells,), int64: number of rows of each cell. Confidential.
     """
 
     def __init__(self, cells: int) -> None:
-        self._counts: Integers = np.zeros(cells, dtype=np.int64)
+        self.counts: Integers = np.zeros(cells, dtype=np.int64)
 
     def add(self, places: pl.Series) -> None:
         """Count each of these cells once more, as ``Counter.add``."""
-        self._counts += np.bincount(places.to_numpy(), minlength=len(self._counts))
+        self.counts += np.bincount(places.to_numpy(), minlength=len(self.counts))
 
     def counted(self) -> tuple[Integers, Integers]:
         """Return cells and numbers of rows, as ``Counter.counted``."""
-        places = np.flatnonzero(self._counts)
-        return places, self._counts[places]
+        places = np.flatnonzero(self.counts)
+        return places, self.counts[places]
 
 
 class SparseCounter:

@@ -1,0 +1,87 @@
+"""Define the statistics of a second pass: rows per class and bin of a score that released values fix. CONFIDENTIAL.
+
+They are additive like ``Statistics``: scores are whole numbers, so every engine and every division of the rows into
+parts counts the same cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpnb_columnar.domain import Domain
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreTable:
+    """The score of one attribute, a step function of its code. Public.
+
+    Attributes:
+        attribute: Attribute name.
+        starts: First grid code or category code of every step, rising from 0.
+        scores: Score of every step.
+        missing: Score of a row without a value.
+    """
+
+    attribute: str
+    starts: tuple[int, ...]
+    scores: tuple[int, ...]
+    missing: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The score of a row, the sum of its attributes' scores, and the bins that it is counted in. Public.
+
+    Attributes:
+        domain: Domain of the rows.
+        tables: One table per attribute that is scored, at least one.
+        edges: Edges between the bins, rising: a score lies in the bin of the number of edges that it reaches.
+    """
+
+    domain: Domain
+    tables: tuple[ScoreTable, ...]
+    edges: tuple[int, ...]
+
+    @property
+    def bins(self) -> int:
+        """Number of bins; the first and the last have no end."""
+        return len(self.edges) + 1
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class ScoreCounts:
+    """Exact counts of rows per bin and class. Confidential: its repr shows the shape only.
+
+    Attributes:
+        scores: What was counted. Public.
+        counts: Shape (bins, classes), int64: numbers of rows.
+    """
+
+    scores: Scores
+    counts: Integers
+
+    def __repr__(self) -> str:
+        bins, classes = self.counts.shape
+        return f"ScoreCounts(CONFIDENTIAL, domain {self.scores.domain.name!r}: {bins} bins, {classes} classes)"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ScoreCounts)
+            and self.scores == other.scores
+            and bool(np.array_equal(self.counts, other.counts))
+        )
+
+    def __add__(self, other: ScoreCounts) -> ScoreCounts:
+        """Return the counts of two disjoint sets of rows together.
+
+        Raises:
+            ValueError: if the scores differ.
+        """
+        if self.scores != other.scores:
+            raise ValueError("counts of different scores cannot be added")
+        return ScoreCounts(self.scores, self.counts + other.counts)

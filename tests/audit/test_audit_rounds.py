@@ -1,0 +1,103 @@
+"""The second pass under the audit: no pair of neighbours costs more than the claim, and planted faults are found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
+from support import planted_round_faults as faults
+
+from dpnb_columnar.audit import exhaustive
+from dpnb_columnar.audit.attacks import Effort, attack_one
+from dpnb_columnar.audit.exhaustive import Compared
+from dpnb_columnar.audit.findings import Configuration
+from dpnb_columnar.audit.neighbours import groups, small_pairs
+from dpnb_columnar.audit.recording import Answers, record, remembered_searches
+from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
+from dpnb_columnar.budget import Budget, Neighbours
+from dpnb_columnar.mechanisms.calibration import scores_given
+
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+MECHANISMS = ("histogram", "smooth", "adaptive-histogram")
+
+
+@pytest.fixture(scope="module")
+def universe() -> Universe:
+    return build_universe()[0]
+
+
+def calibrated(mechanism: str, relation: Neighbours) -> Configuration:
+    return Configuration(mechanism, None, Budget(Fraction(1), relation), "calibrated")
+
+
+def compared(configuration: Configuration, universe: Universe, rows: int = 1) -> Compared:
+    with remembered_searches():
+        claim = exhaustive.claim_of(configuration, universe)
+        relation = configuration.budget.neighbours
+        return exhaustive.compare(configuration, universe, groups(universe, relation, rows, (12,), 3), claim)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("domain", [YEARS, WAGES, HOURS], ids=lambda domain: domain.name)
+def test_one_row_changes_one_cell_by_one(domain: object) -> None:
+    """All pairs of neighbours of up to two rows, given the same released model."""
+    universe = build_universe(domain)[0]  # type: ignore[arg-type]
+    nobody = (0,) * len(universe.rows)
+    for mechanism in MECHANISMS:
+        plan = calibrated(mechanism, ADD).plan(universe.domain)
+        for seed, sizes in enumerate([(8, 40), (920, 1), (100_000, 300)]):
+            model = record(plan, universe.counted(nobody), Answers(sizes, seed)).model
+            assert model is not None
+            scores = scores_given(model)
+            counts: dict[tuple[int, ...], object] = {}
+            for pair in small_pairs(len(universe.rows), ADD, 2):
+                for database in pair:
+                    if database not in counts:
+                        counts[database] = universe.counted(database).count_scores(scores).counts
+                one, two = (counts[database] for database in pair)
+                assert abs(one - two).sum() <= 1  # type: ignore[operator]
+                totals = [universe.statistics(database).class_counts for database in pair]
+                assert (one.sum(axis=0) == totals[0]).all()  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_no_pair_costs_more_than_the_claim(mechanism: str, relation: Neighbours, universe: Universe) -> None:
+    found = compared(calibrated(mechanism, relation), universe, rows=2)
+    assert found.findings == ()
+    assert 0.9 < found.loss <= 1 + 1e-6
+
+
+@pytest.mark.slow
+def test_the_whole_audit_finds_nothing(universe: Universe) -> None:
+    effort = Effort(
+        rows=1, duplicates=(12,), scenarios=2, domains=(YEARS,), scouted=0, pairs=1, releases=60, processes=1
+    )
+    outcome = attack_one(calibrated("histogram", ADD), (universe,), effort, 1e-6)
+    assert outcome.findings == ()
+    assert 0 <= outcome.number_bound <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("plant", "relation", "check"),
+    [
+        (faults.spends_nothing, ADD, exhaustive.QUERIES),
+        (faults.left_out_of_the_table, ADD, exhaustive.LOSS),
+        (faults.label_change_forgotten, REPLACE, exhaustive.LOSS),
+        (faults.edges_from_the_rows, ADD, exhaustive.POST_PROCESSING),
+        (faults.counted_in_two_bins, ADD, exhaustive.LOSS),
+    ],
+)
+def test_a_planted_fault_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None],
+    relation: Neighbours,
+    check: str,
+    universe: Universe,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plant(monkeypatch)
+    found = compared(calibrated("histogram", relation), universe)
+    assert check in {finding.check for finding in found.findings}, found.findings

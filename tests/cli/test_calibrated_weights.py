@@ -1,0 +1,189 @@
+"""``--attribute-weights calibrated``: two passes over the rows, one release, paid for once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.people import PEOPLE, people, people_domain, spoil_rows, write_people
+from support.running import Run
+
+import dpnb_columnar as dpnb
+from dpnb_columnar import training
+from dpnb_columnar.budget import Approximate, Neighbours, Pure
+from dpnb_columnar.ledger import Ledger
+from dpnb_columnar.mechanisms.calibration import CALIBRATION
+from dpnb_columnar.model.model import Model, load_model
+
+CALIBRATED = ("--mechanism", "histogram", "--attribute-weights", "calibrated")
+TARGET = Path("m.json")
+COPIES = [f"copy {number}" for number in range(3)]
+REPEATED = {**PEOPLE, "attributes": PEOPLE["attributes"] | {name: {"lower": 0, "upper": 98} for name in COPIES}}
+"""Hours of work, four times over."""
+
+
+def repeated(rows: int) -> pl.DataFrame:
+    return people(rows).with_columns(pl.col("hours").alias(name) for name in COPIES)
+
+
+@pytest.fixture
+def correlated(folder: Path) -> Path:
+    return write_people(folder / "repeated.parquet", repeated(5000), REPEATED)
+
+
+@pytest.fixture
+def ledger(folder: Path) -> Path:
+    path = folder / "people.ledger"
+    with Ledger.create(path) as opened:
+        opened.open_account("people", Approximate(Fraction(2), Fraction(0)), Neighbours.ADD_REMOVE)
+    return path
+
+
+def spent(ledger: Path) -> Fraction:
+    with Ledger(ledger) as opened:
+        return opened.account("people").spent.epsilon
+
+
+def test_a_tenth_of_the_budget_calibrates(correlated: Path, run: Run) -> None:
+    told = run("train", correlated, *CALIBRATED, "--output", TARGET).out
+    assert "epsilon 1 (add-remove neighbours), mechanism histogram, attribute weights calibrated, 8 queries" in told
+    model = load_model(TARGET)
+    assert model.attribute_weights is not None
+    assert model.attribute_weights.method == "calibrated"
+    assert len(set(model.weights)) == 1
+    assert model.weights[0] < 1
+    assert model.intercepts[0] == 0
+    *others, last = model.guarantee.composition
+    assert (last.query, last.values, last.cost) == (CALIBRATION, 16, Pure(Fraction(1, 10)))
+    assert sum((each.cost.epsilon for each in others if isinstance(each.cost, Pure)), Fraction(0)) == Fraction(9, 10)
+    losses = [
+        json.loads(run("evaluate", file, correlated, "--json").out)["log_loss"]
+        for file in (TARGET, _trained(run, correlated, "none"))
+    ]
+    assert losses[0] < losses[1]
+
+
+def _trained(run: Run, data: Path, weights: str) -> Path:
+    run("train", data, *CALIBRATED[:3], weights, "--output", f"{weights}.json")
+    return Path(f"{weights}.json")
+
+
+def test_plan_prints_its_share(correlated: Path, run: Run) -> None:
+    told = run("plan", correlated, *CALIBRATED, "--no-advice").out
+    assert "one weight of all 6 attributes and an intercept are fitted in a second pass over the rows" in told
+    assert "10.0% of the budget" in told
+    (query,) = [line for line in told.splitlines() if line.startswith(f"  {CALIBRATION}")]
+    assert query.split()[2:5] == ["16", "0.1", "laplace"]
+
+
+def test_seeded_bytes_do_not_depend_on_the_files(folder: Path, run: Run) -> None:
+    rows = repeated(3000)
+    whole = write_people(folder / "whole.parquet", rows, REPEATED)
+    parts = [write_people(folder / f"part-{part}.parquet", rows[part::3], REPEATED) for part in range(3)]
+    for mechanism in ("histogram", "smooth", "adaptive-histogram"):
+        models = []
+        for number, files in enumerate(([whole], parts, parts[::-1])):
+            target = Path(f"{mechanism}-{number}.json")
+            run("train", *files, *CALIBRATED[2:], "--mechanism", mechanism, "--seed", 7, "--output", target)
+            models.append(target.read_bytes())
+        assert len(set(models)) == 1
+        assert load_model(target).attribute_weights is not None
+
+
+def test_a_frame_and_python_calibrate_alike(correlated: Path) -> None:
+    chosen: dict[str, Any] = {"epsilon": 1, "mechanism": "histogram", "attribute_weights": "calibrated"}
+    for model in (
+        dpnb.train(correlated, **chosen),
+        dpnb.train(pl.scan_parquet(correlated), domain=people_domain(REPEATED), **chosen),
+    ):
+        assert model.attribute_weights is not None
+        assert model.guarantee.epsilon == 1
+
+
+def test_a_run_is_charged_once_for_both_passes(correlated: Path, ledger: Path, run: Run) -> None:
+    command = ("train", correlated, *CALIBRATED, "--ledger", ledger, "--run-id", "night", "--output", TARGET)
+    run(*command)
+    first = TARGET.read_bytes()
+    assert spent(ledger) == 1
+    TARGET.unlink()
+    assert "nothing is spent again" in run(*command).out
+    assert TARGET.read_bytes() == first
+    assert spent(ledger) == 1
+    told = run(*command[:2], *CALIBRATED[:2], *command[6:], "--overwrite", expected=64).err
+    assert "run id night: belongs to a release with other inputs (attribute_weights)" in told
+
+
+def test_a_run_cut_short_in_the_second_pass_is_finished_for_nothing(
+    correlated: Path, ledger: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("train", correlated, *CALIBRATED, "--ledger", ledger, "--run-id", "night", "--output", TARGET)
+
+    def fails(model: Model) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "scores_given", fails)
+        with pytest.raises(BaseException):  # noqa: B017, PT011
+            run(*command)
+    assert not TARGET.exists()
+    assert spent(ledger) == 1
+    run(*command)
+    assert spent(ledger) == 1
+    assert load_model(TARGET).attribute_weights is not None
+
+
+def test_rows_that_change_between_the_passes_are_refused(
+    correlated: Path, ledger: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = training.scores_given
+
+    def changed(model: Model) -> Any:
+        write_people(correlated, repeated(100), REPEATED)
+        return given(model)
+
+    monkeypatch.setattr(training, "scores_given", changed)
+    told = run("train", correlated, *CALIBRATED, "--output", TARGET, expected=65).err
+    assert "the rows changed between two passes over them; start again when they are complete" in told
+
+
+def aggregated(run: Run, file: Path) -> tuple[object, ...]:
+    run("aggregate", file, "--output", "s.parquet")
+    return ("release", "s.parquet", "--output", TARGET)
+
+
+REFUSED: dict[str, tuple[Callable[[Run, Path], tuple[object, ...]], str]] = {
+    "statistics": (aggregated, "calibrated reads the rows again once the tables are released, which statistics"),
+    "no attributes": (
+        lambda run, file: ("train", file, "--mechanism", "majority"),
+        "calibrated is for mechanisms that release attributes with noise",
+    ),
+    "no noise": (lambda run, file: ("train", file, "--mechanism", "none"), "calibrated is for mechanisms that release"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_calibrated_is_refused_before_anything_is_paid(
+    case: str, correlated: Path, ledger: Path, run: Run
+) -> None:
+    command, message = REFUSED[case]
+    arguments = command(run, correlated)
+    spoil_rows(correlated)
+    told = run(*arguments, "--attribute-weights", "calibrated", "--ledger", ledger, expected=64).err
+    assert message in told
+    assert spent(ledger) == 0
+    assert not TARGET.exists()
+    if case == "statistics":
+        rehearsed = run(*arguments, "--attribute-weights", "calibrated", "--dry-run", expected=64).err
+        assert message in rehearsed
+
+
+def test_more_than_two_classes_are_refused(folder: Path, run: Run) -> None:
+    document = {**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}}
+    file = write_people(folder / "three.parquet", document=document)
+    told = run("train", file, *CALIBRATED, expected=64).err
+    assert "calibrated is for two classes, and the domain declares 3" in told

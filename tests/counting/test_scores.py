@@ -1,0 +1,130 @@
+"""Second passes: rows per class and bin of a score, whatever the files, as one row at a time gives them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.aggregation_cases import declared, written
+from support.people import PEOPLE, people, people_domain, write_people
+from support.random_tables import frames
+from support.rows_in_python import Document
+from support.scored_in_python import expected_score_counts
+
+from dpnb_columnar.counting.engines.polars_scores import score_files, score_frame
+from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
+from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.cell_codes import MOST_STEPPED, number_of_codes
+from dpnb_columnar.rows.parquet import open_parquet
+
+NUMBERS = st.integers(-300, 300)
+
+
+@st.composite
+def scores_of(draw: st.DrawFn, domain: Domain) -> Scores:
+    """Any steps of any attributes, and any edges."""
+    tables = []
+    for attribute in domain.attributes:
+        inner = draw(st.sets(st.integers(1, number_of_codes(attribute)), max_size=5))
+        starts = [0, *sorted(inner)]
+        steps = draw(st.lists(NUMBERS, min_size=len(starts), max_size=len(starts)))
+        tables.append(ScoreTable(attribute.name, tuple(starts), tuple(steps), draw(NUMBERS)))
+    return Scores(domain, tuple(tables), tuple(sorted(draw(st.sets(NUMBERS, min_size=1, max_size=7)))))
+
+
+@pytest.mark.slow
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data(), frames(), st.integers(1, 5))
+def test_random_rows_are_counted_as_one_at_a_time(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, frame: tuple[list[pa.Table], Document], group: int
+) -> None:
+    tables, document = frame
+    domain = declared(document)
+    scores = data.draw(scores_of(domain))
+    files = written(tmp_path_factory.mktemp("scores"), tables, group=group)
+    expected = expected_score_counts([row for table in tables for row in table.to_pylist()], scores)
+    counted = score_files(open_parquet(files, domain), scores)
+    assert np.array_equal(counted.counts, expected)
+    parts = [score_files(open_parquet([file], domain), scores) for file in files]
+    assert sum(parts[1:], parts[0]) == counted
+    assert sum((score_frame(table, scores) for table in tables[1:]), score_frame(tables[0], scores)) == counted
+
+
+DOMAIN = people_domain()
+SCORES = Scores(
+    DOMAIN,
+    (
+        ScoreTable("age", (0, 30, 50), (-256, 0, 256)),
+        ScoreTable("hours", (0, 40), (-500, 500)),
+        ScoreTable("sex", (0, 1), (-1, 1)),
+    ),
+    (-300, 0, 300),
+)
+
+
+def test_a_score_on_an_edge_is_in_the_bin_above() -> None:
+    rows = pl.DataFrame({"age": [40, 40], "hours": [0, 45], "sex": ["m", "f"], "income": ["low", "high"]})
+    scores = Scores(DOMAIN, SCORES.tables, (-499, 499, 500))
+    assert score_frame(rows, scores).counts.tolist() == [[0, 0], [1, 0], [0, 1], [0, 0]]
+
+
+def test_a_missing_value_has_the_score_declared_for_it() -> None:
+    rows = pl.DataFrame({"age": [None, None], "hours": [None, 50], "sex": [None, "z"], "income": ["low", "high"]})
+    typed = rows.with_columns(pl.col("age").cast(pl.Int64))
+    tables = (ScoreTable("age", (0,), (7,), 100), ScoreTable("hours", (0,), (1,)), ScoreTable("sex", (0, 1), (5, 6)))
+    assert score_frame(typed, Scores(DOMAIN, tables, (100, 101))).counts.tolist() == [[0, 0], [1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize("type_", [pl.Int64, pl.Float64, pl.String, pl.UInt32])
+def test_steps_of_a_grid_too_wide_for_a_table(type_: type[pl.DataType]) -> None:
+    document = {"label": PEOPLE["label"], "attributes": {"wage": {"lower": 0, "upper": 10**9, "step": 1}}}
+    domain = people_domain(document)
+    assert number_of_codes(domain.attributes[0]) > MOST_STEPPED
+    table = ScoreTable("wage", (0, 1, 999, 10**9 + 1), (1, 2, 3, 4), -5)
+    wages = [0, 1, 998, 999, 10**9, 2 * 10**9, None]
+    rows = pl.DataFrame({"wage": wages, "income": ["low"] * 7}).with_columns(pl.col("wage").cast(type_))
+    counts = score_frame(rows, Scores(domain, (table,), (0, 1, 2, 3, 4))).counts
+    assert counts[:, 0].tolist() == [1, 0, 1, 2, 3, 0]
+
+
+def test_any_division_into_files_gives_the_same_counts(tmp_path: Path) -> None:
+    rows = people(5000)
+    whole = score_files(open_parquet([write_people(tmp_path / "people.parquet", rows)], DOMAIN), SCORES)
+    files = [
+        write_people(tmp_path / f"people-{part}.parquet", rows.filter(pl.int_range(pl.len()) % 3 == part))
+        for part in range(3)
+    ]
+    assert score_files(open_parquet(files, DOMAIN), SCORES) == whole
+    assert score_frame(rows.lazy(), SCORES) == whole
+    assert np.array_equal(whole.counts, expected_score_counts(rows.to_dicts(), SCORES))
+    assert int(whole.counts.sum()) == 5000
+
+
+def test_the_repr_shows_the_shape_alone() -> None:
+    counted = ScoreCounts(SCORES, np.array([[12345, 6], [7, 8]]))
+    assert repr(counted) == f"{counted!s}" == "ScoreCounts(CONFIDENTIAL, domain 'people': 2 bins, 2 classes)"
+    with pytest.raises(ValueError, match="different scores"):
+        counted + ScoreCounts(Scores(DOMAIN, SCORES.tables, (1,)), counted.counts)
+
+
+def test_a_damaged_file_is_reported_without_the_engines_text(tmp_path: Path) -> None:
+    file = write_people(tmp_path / "people.parquet")
+    checked = LocalFiles([str(file)]).check(DOMAIN)
+    assert checked.can_score
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(DataError, match=r"people\.parquet"):
+        checked.count_scores(SCORES)
+
+
+def test_a_query_that_fails_is_reported_without_the_engines_text() -> None:
+    rows = people(10).lazy().with_columns(pl.col("sex").str.to_integer(strict=True).cast(pl.String))
+    checked = FrameInput(rows).check(DOMAIN)
+    with pytest.raises(DataError, match="its query fails"):
+        checked.count_scores(SCORES)

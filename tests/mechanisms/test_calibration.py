@@ -1,0 +1,230 @@
+"""Calibrated weights: scores of a released model, their bins, and the fit of slope and intercept."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from support.releases import plan_and_release
+
+from dpnb_columnar.budget import Budget, Neighbours, Pure, Request
+from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.mechanisms.calibration import (
+    BINS,
+    LARGEST_SCORE,
+    UNITS,
+    calibrated_weights,
+    calibration_request,
+    centres,
+    fitted,
+    log_ratios,
+    scores_given,
+)
+from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import Histogram, Normal, Presence, Table
+from dpnb_columnar.noise import NoiseFamily
+
+LABEL = {"column": "y", "classes": ["no", "yes"]}
+
+
+def domain(**attributes: dict[str, object]) -> Domain:
+    return read_domain("test", {"label": LABEL, "attributes": attributes}, "test")
+
+
+class NoNoise:
+    private = False
+
+    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        return location
+
+
+exact = NoNoise()
+
+
+# The fit.
+
+
+def logistic_counts(slope: float, log_odds: float, rows: int, middles: np.ndarray) -> list[list[int]]:
+    """Rows per bin and class as a logistic model has them, most scores near 0."""
+    share = np.exp(-(middles**2) / 8)
+    positive = 1 / (1 + np.exp(-(log_odds + slope * middles)))
+    sizes = rows * share / share.sum()
+    return [[round(size * (1 - p)), round(size * p)] for size, p in zip(sizes, positive, strict=True)]
+
+
+MIDDLES = 2.0 * (np.arange(BINS) - 3.5)
+
+
+@pytest.mark.parametrize("slope", [0.1, 0.25, 0.45, 0.8, 1.2])
+@pytest.mark.parametrize("shift", [-2.0, 0.0, 0.37])
+def test_without_noise_the_fit_is_the_logistic_one(slope: float, shift: float) -> None:
+    found = fitted(logistic_counts(slope, shift - 1.1, 10**9, MIDDLES), MIDDLES, -1.1, 14)
+    assert found == pytest.approx((slope, shift), abs=0.011)
+
+
+def test_the_fit_is_the_best_of_its_grid() -> None:
+    """Compared with a general optimiser of the same penalised likelihood, on few and noisy counts."""
+    generator = np.random.default_rng(5)
+    for _ in range(20):
+        counts = generator.integers(-30, 300, (BINS, 2))
+        counts[:, 1] = counts[:, 1] * (1 / (1 + np.exp(-MIDDLES / 2)))
+        log_odds = float(generator.normal())
+
+        def loss(at: np.ndarray, counts: np.ndarray = counts, log_odds: float = log_odds) -> float:
+            slope, shift = at
+            odds = log_odds + shift + slope * MIDDLES
+            likelihood = counts[:, 1] * np.logaddexp(0, -odds) + counts[:, 0] * np.logaddexp(0, odds)
+            prior = (math.log(slope) + math.log(10) / 4) ** 2 + shift**2
+            return float(likelihood.sum() + prior / 0.18)
+
+        found = fitted(counts.tolist(), MIDDLES, log_odds, 10)
+        best = minimize(loss, found, bounds=[(0.1, 1.2), (-5, 5)], method="L-BFGS-B")
+        assert loss(np.array(found)) <= best.fun + 0.1
+        assert found == pytest.approx(tuple(best.x), abs=0.02)
+
+
+@pytest.mark.parametrize(("attributes", "slope"), [(1, 1.0), (16, 0.5), (81, 0.33), (10**6, 0.1)])
+def test_without_rows_the_prior_decides(attributes: int, slope: float) -> None:
+    assert fitted([[0, 0]] * BINS, MIDDLES, 0.3, attributes) == pytest.approx((slope, 0), abs=0.006)
+
+
+# Scores of correlated attributes.
+
+
+def correlated(copies: int) -> tuple[Domain, Statistics, np.ndarray]:
+    """One categorical attribute, given several times over: rows per value and class."""
+    rows = np.array([[50_000, 2_000], [20_000, 8_000], [5_000, 15_000]])
+    declared = domain(**{f"x{number}": {"values": ["a", "b", "c"]} for number in range(copies)})
+    code, klass = (part.ravel() for part in np.indices(rows.shape))
+    cells = [Cells(None, np.arange(2), np.zeros(2, dtype=np.int64), rows.sum(axis=0))]
+    cells += [Cells(f"x{number}", klass, code, rows.ravel()) for number in range(copies)]
+    return declared, assemble(declared, cells), rows
+
+
+@pytest.mark.parametrize("copies", [1, 2, 4])
+def test_copies_of_an_attribute_share_its_weight(copies: int) -> None:
+    """The slope is what a logistic regression on the true scores has: 1 over the number of copies."""
+    _, statistics, rows = correlated(copies)
+    model = plan_and_release(statistics, Budget(Fraction(1)), "histogram", draw=exact)
+    scores = scores_given(model)
+    counts = np.zeros((scores.bins, 2), dtype=np.int64)
+    for code in range(3):
+        score = sum(table.scores[code] for table in scores.tables)
+        counts[sum(score >= edge for edge in scores.edges)] += rows[code]
+    share = plan(statistics.domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated").calibration
+    assert share is not None
+    weights = calibrated_weights(model, ScoreCounts(scores, counts), share, exact)
+    assert weights.method == "calibrated"
+    assert weights.weights == (weights.weights[0],) * copies
+    assert weights.weights[0] == pytest.approx(1 / copies, rel=0.2)
+    assert weights.intercepts == (0.0, pytest.approx(0, abs=0.25))
+    other = Scores(scores.domain, scores.tables, tuple(edge + 1 for edge in scores.edges))
+    with pytest.raises(ValueError, match="not those that the released model gives"):
+        calibrated_weights(model, ScoreCounts(other, counts), share, exact)
+
+
+def test_scores_are_whole_units_of_log_ratios_and_bins_are_even() -> None:
+    _, statistics, _ = correlated(3)
+    scores = scores_given(plan_and_release(statistics, Budget(Fraction(1)), "histogram", draw=exact))
+    width = scores.edges[1] - scores.edges[0]
+    assert scores.edges == tuple(width * place for place in range(-3, 4))
+    assert scores.bins == BINS
+    np.testing.assert_allclose(centres(scores), np.arange(-3.5, 4) * width / UNITS)
+    (first, *_) = scores.tables
+    assert first.starts == (0, 1, 2)
+    # Released counts, with a prior that is far below them.
+    table = np.array([[50_000, 20_000, 5_000], [2_000, 8_000, 15_000]])
+    ratios = np.log(table[1] / 25_000) - np.log(table[0] / 75_000)
+    np.testing.assert_allclose(first.scores, UNITS * ratios, atol=2)
+    squares = 3 * (table.sum(axis=0) / 100_000 * ratios**2).sum()
+    assert 4 * width == pytest.approx(UNITS * (1 + 2 * math.sqrt(squares)), abs=6)
+
+
+# Log-ratios of every kind of attribute.
+
+
+def test_log_ratios_of_a_table_and_of_a_histogram() -> None:
+    declared = domain(c={"values": ["a", "b"]}, n={"lower": 0, "upper": 9, "step": 1})
+    table = log_ratios(declared["c"], Table("c", ((1, 1), (1, 1)), ((0.25, 0.75), (0.5, 0.5))))
+    np.testing.assert_allclose(table.ratios, np.log([2, 2 / 3]))
+    presence = Presence(((1, 1), (1, 1)), ((0.5, 0.5), (0.8, 0.2)))
+    histogram = log_ratios(
+        declared["n"], Histogram("n", (0, 3, 10), ((1, 1), (1, 1)), ((0.4, 0.6), (0.1, 0.9)), presence)
+    )
+    assert histogram.starts == [0, 3]
+    np.testing.assert_allclose(histogram.ratios, np.log([0.1 / 0.4 * 1.6, 0.9 / 0.6 * 1.6]))
+    assert histogram.missing == pytest.approx(math.log(0.2 / 0.5))
+    total = histogram.probability.sum(axis=1) + histogram.absent
+    np.testing.assert_allclose(total, 1)
+
+
+@pytest.mark.parametrize(
+    ("declared", "steps"),
+    [
+        ({"lower": 0, "upper": 100, "step": 1}, 101),
+        ({"lower": 0, "upper": 10**9, "step": 1}, 4096),
+        ({"lower": 0, "upper": 10**6, "step": 1, "transform": "log1p"}, None),
+    ],
+)
+def test_log_ratios_of_a_normal_attribute(declared: dict[str, object], steps: int | None) -> None:
+    attribute = domain(n=declared).numeric[0]
+    scale = attribute.scale
+    width = scale.end - scale.origin
+    mean, deviation = (scale.origin + 0.4 * width, scale.origin + 0.5 * width), (0.1 * width, 0.15 * width)
+    ratios = log_ratios(attribute, Normal("n", mean, deviation, mean, deviation))
+    if steps is not None:
+        assert len(ratios.starts) == steps
+    assert ratios.starts[0] == 0
+    assert np.all(np.diff(ratios.starts) > 0)
+    assert len(ratios.starts) == len(ratios.ratios) == ratios.probability.shape[1] <= 4096
+    np.testing.assert_allclose(ratios.probability.sum(axis=1), 1)
+    # The mean log-ratio within a class is the Kullback-Leibler divergence of two normal distributions.
+    divergence = math.log(0.15 / 0.1) + (0.1**2 + 0.1**2) / (2 * 0.15**2) - 0.5
+    assert -(ratios.probability[0] * ratios.ratios).sum() == pytest.approx(divergence, rel=0.03)
+
+
+def test_certainty_has_a_largest_score_and_does_not_stretch_the_bins() -> None:
+    declared = domain(n={"lower": 0, "upper": 10**9, "step": 1}, c={"values": ["a", "b"]})
+    table = Table("c", ((1, 1), (1, 1)), ((0.25, 0.75), (0.5, 0.5)))
+    spike = Normal("n", (0.0, 5e8), (1.0, 1.0), (0.0, 5e8), (1.0, 2e8))
+    model = plan_and_release(assemble(declared, ()), Budget(Fraction(1)), "smooth", draw=exact)
+    spiky = scores_given(Model(declared, model.guarantee, model.classes, (spike, table), {}))
+    assert max(map(abs, spiky.tables[0].scores)) == LARGEST_SCORE
+    assert spiky.edges[-1] <= UNITS * 2 * (1 + 2 * math.hypot(3, 1)) / BINS * 3 + 3
+
+
+# The plan.
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+@pytest.mark.parametrize("mechanism", ["smooth", "histogram", "adaptive-histogram", "global", "paper"])
+def test_a_tenth_of_every_budget(mechanism: str, neighbours: Neighbours) -> None:
+    declared, _, _ = correlated(3)
+    budget = Budget(Fraction(7, 10), neighbours)
+    planned = plan(declared, budget, mechanism, attribute_weights="calibrated")
+    assert planned.calibration is planned.shares[-1]
+    assert planned.calibration.cost == Pure(Fraction(7, 100))
+    assert planned.calibration.row_cost == Pure(Fraction(7, 100) / neighbours.rows)
+    assert planned.total == Pure(Fraction(7, 10))
+    plain = plan(declared, budget, mechanism)
+    assert plain.calibration is None
+    assert len(plain.shares) == len(planned.shares) - 1
+
+
+def test_a_tenth_where_losses_are_concentrated() -> None:
+    declared = domain(n={"lower": 0, "upper": 9, "step": 1})
+    planned = plan(declared, Budget(Fraction(1), delta=Fraction(1, 10**6)), "smooth", "arsinh-normal", "calibrated")
+    assert planned.calibration is not None
+    assert 10 * planned.calibration.cost.rho == planned.total.rho  # type: ignore[union-attr]
+
+
+def test_the_weight_of_the_query_is_a_ninth_of_the_others() -> None:
+    declared, _, _ = correlated(1)
+    others = [Request("counts", "x0", 6, "", "laplace", Fraction(weight)) for weight in (2, 7)]
+    assert calibration_request(declared, others).weight == 1

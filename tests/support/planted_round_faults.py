@@ -1,0 +1,87 @@
+"""Faults of a second pass, planted into this program by doubles: the audit has to find each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpnb_columnar import training
+from dpnb_columnar.audit import universe as audit_universe
+from dpnb_columnar.budget import Budget, Request, Share, compose
+from dpnb_columnar.counting.engines import polars_scores
+from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.mechanisms import calibration
+from dpnb_columnar.mechanisms import plan as planning
+from dpnb_columnar.mechanisms.queries import noisy_counts
+from dpnb_columnar.model.model import Model
+
+Patch = pytest.MonkeyPatch
+
+
+def spends_nothing(patch: Patch) -> None:
+    """The weights are fitted to exact counts."""
+    patch.setattr(calibration, "noisy_counts", lambda counts, share, draw: [int(count) for count in counts])
+
+
+def left_out_of_the_table(patch: Patch) -> None:
+    """The tables spend the whole budget, and the calibration counts are drawn on top of it."""
+
+    def composed(requests: Sequence[Request], budget: Budget) -> tuple[Share, ...]:
+        shares = compose(requests, budget)
+        asides.extend(shares[-1:])
+        return compose(requests[:-1], budget)
+
+    asides: list[Share] = []
+    patch.setattr(planning, "compose", composed)
+    patch.setattr(planning.ReleasePlan, "calibration", property(lambda plan: asides[-1]))
+
+
+def label_change_forgotten(patch: Patch) -> None:
+    """A replaced row leaves one cell and enters another; the noise is made for one of them."""
+
+    def counts(counts: Sequence[int], share: Share, draw: Any) -> list[int]:
+        return noisy_counts(counts, replace(share, row_cost=share.cost), draw)
+
+    patch.setattr(calibration, "noisy_counts", counts)
+
+
+def edges_from_the_rows(patch: Patch) -> None:
+    """The bins are moved by the exact number of rows."""
+
+    def release(statistics: Statistics, *more: Any) -> Model:
+        rows.append(int(statistics.class_counts.sum()))
+        return released(statistics, *more)
+
+    def moved(model: Model) -> Scores:
+        scores = given(model)
+        width = (scores.edges[1] - scores.edges[0]) * (1 + rows[-1])
+        return replace(scores, edges=tuple(width * (place - 3) for place in range(len(scores.edges))))
+
+    rows: list[int] = []
+    released, given = training.release, calibration.scores_given
+    patch.setattr(training, "release", release)
+    for module in (training, calibration):
+        patch.setattr(module, "scores_given", moved)
+
+
+def counted_in_two_bins(patch: Patch) -> None:
+    """A row counts in the bin of its score and in the next one."""
+
+    def twice(*rows: Any) -> ScoreCounts:
+        counted = once(*rows)
+        return replace(counted, counts=counted.counts + np.roll(counted.counts, 1, axis=0))
+
+    def unchecked(plan: Any, rows: Any, statistics: Statistics, draw: Any) -> Model:
+        model = training.release(statistics, plan, draw)
+        counts = rows.count_scores(training.scores_given(model))
+        return training.release_weights(model, counts, plan, draw)
+
+    once = polars_scores.count_scores
+    patch.setattr(polars_scores, "count_scores", twice)
+    patch.setattr(audit_universe, "_scored", audit_universe._scored.__wrapped__)  # remembers nothing
+    patch.setattr(training, "_release", unchecked)
