@@ -29,7 +29,7 @@ WITH `rows_read` AS (
     CASE
       WHEN LENGTH(CAST(`source`.`rent` AS STRING)) <= 64
       AND REGEXP_CONTAINS(CAST(`source`.`rent` AS STRING), '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$')
-      THEN SAFE_CAST(CAST(`source`.`rent` AS STRING) AS FLOAT64)
+      THEN SAFE_CAST(TRIM(CAST(`source`.`rent` AS STRING)) AS FLOAT64)
     END AS `__dpnb_read_5`
   FROM person AS `source`
 ), `rows_placed` AS (
@@ -95,7 +95,7 @@ WITH `rows_read` AS (
     *,
     CAST('-0.0008322930151693469' AS FLOAT64) + COALESCE(
       (
-        CAST('0.5' AS FLOAT64) * (
+        CAST('0.25' AS FLOAT64) * (
           (
             (
               (
@@ -118,7 +118,7 @@ WITH `rows_read` AS (
             )
           )
         )
-      ) + CAST('0.946088687552916' AS FLOAT64),
+      ) + CAST('0.473044343776458' AS FLOAT64),
       CAST('0.0' AS FLOAT64)
     ) + COALESCE(
       (
@@ -150,55 +150,39 @@ WITH `rows_read` AS (
     ) + COALESCE(
       CASE
         WHEN `__dpnb_value_2` >= 5
-        THEN CAST('-2.9957322735539913' AS FLOAT64)
+        THEN CAST('-0.0' AS FLOAT64)
         WHEN `__dpnb_value_2` >= 0
-        THEN CAST('-2.3025850929940455' AS FLOAT64)
+        THEN CAST('-0.0' AS FLOAT64)
       END,
       CAST('0.0' AS FLOAT64)
     ) + COALESCE(
       CASE `__dpnb_value_3`
         WHEN 0
-        THEN CAST('-0.6931471805599453' AS FLOAT64)
+        THEN CAST('-1.2130075659799042' AS FLOAT64)
         WHEN 1
-        THEN CAST('-2.0794415416798357' AS FLOAT64)
+        THEN CAST('-3.6390226979397124' AS FLOAT64)
         WHEN 2
-        THEN CAST('-1.3862943611198906' AS FLOAT64)
+        THEN CAST('-2.4260151319598084' AS FLOAT64)
         WHEN 3
-        THEN CAST('-2.0794415416798357' AS FLOAT64)
+        THEN CAST('-3.6390226979397124' AS FLOAT64)
       END,
       CAST('0.0' AS FLOAT64)
     ) + COALESCE(
       (
-        CAST('0.5' AS FLOAT64) * (
+        CAST('-0.0' AS FLOAT64) * (
           (
             (
-              (
-                `__dpnb_value_4` - CAST('400.0' AS FLOAT64)
-              ) / CAST('100.0' AS FLOAT64)
-            ) * (
-              (
-                `__dpnb_value_4` - CAST('400.0' AS FLOAT64)
-              ) / CAST('100.0' AS FLOAT64)
-            )
-          ) - (
-            (
-              (
-                `__dpnb_value_4` - CAST('350.5' AS FLOAT64)
-              ) / CAST('50.0' AS FLOAT64)
-            ) * (
-              (
-                `__dpnb_value_4` - CAST('350.5' AS FLOAT64)
-              ) / CAST('50.0' AS FLOAT64)
-            )
-          )
+              `__dpnb_value_4` - CAST('350.5' AS FLOAT64)
+            ) / CAST('50.0' AS FLOAT64)
+          ) - CAST('0.0' AS FLOAT64)
         )
-      ) + CAST('-3.19584028778408e-05' AS FLOAT64),
-      CAST('-0.2876820724517809' AS FLOAT64)
+      ) + CAST('-0.0' AS FLOAT64),
+      CAST('0.07192051811294523' AS FLOAT64)
     ) + COALESCE(
-      CASE WHEN `__dpnb_value_5` >= 0 THEN CAST('-2.302585092994046' AS FLOAT64) END,
+      CASE WHEN `__dpnb_value_5` >= 0 THEN CAST('-0.28782313662425574' AS FLOAT64) END,
       CAST('0.0' AS FLOAT64)
     ) AS `__dpnb_joint_0`,
-    CAST('-7.091742115095153' AS FLOAT64) + COALESCE(
+    CAST('-8.591742115095153' AS FLOAT64) + COALESCE(
       (
         CAST('0.0' AS FLOAT64) * (
           (
@@ -223,36 +207,52 @@ WITH `rows_read` AS (
     ) + COALESCE(
       CASE
         WHEN `__dpnb_value_2` >= 5
-        THEN CAST('-2.302585092994046' AS FLOAT64)
+        THEN CAST('-0.0' AS FLOAT64)
         WHEN `__dpnb_value_2` >= 0
-        THEN CAST('-38.45079940033884' AS FLOAT64)
+        THEN CAST('-0.0' AS FLOAT64)
       END,
       CAST('0.0' AS FLOAT64)
     ) + COALESCE(
       CASE `__dpnb_value_3`
         WHEN 0
-        THEN CAST('-1.3862943611198906' AS FLOAT64)
+        THEN CAST('-2.4260151319598084' AS FLOAT64)
         WHEN 1
-        THEN CAST('-1.3862943611198906' AS FLOAT64)
+        THEN CAST('-2.4260151319598084' AS FLOAT64)
         WHEN 2
-        THEN CAST('-1.3862943611198906' AS FLOAT64)
+        THEN CAST('-2.4260151319598084' AS FLOAT64)
         WHEN 3
-        THEN CAST('-1.3862943611198906' AS FLOAT64)
+        THEN CAST('-2.4260151319598084' AS FLOAT64)
       END,
       CAST('0.0' AS FLOAT64)
     ) + COALESCE(
       (
-        CAST('0.0' AS FLOAT64) * (
+        CAST('-0.125' AS FLOAT64) * (
           (
             (
-              `__dpnb_value_4` - CAST('400.0' AS FLOAT64)
-            ) / CAST('100.0' AS FLOAT64)
-          ) - CAST('0.0' AS FLOAT64)
+              (
+                `__dpnb_value_4` - CAST('350.5' AS FLOAT64)
+              ) / CAST('50.0' AS FLOAT64)
+            ) * (
+              (
+                `__dpnb_value_4` - CAST('350.5' AS FLOAT64)
+              ) / CAST('50.0' AS FLOAT64)
+            )
+          ) - (
+            (
+              (
+                `__dpnb_value_4` - CAST('400.0' AS FLOAT64)
+              ) / CAST('100.0' AS FLOAT64)
+            ) * (
+              (
+                `__dpnb_value_4` - CAST('400.0' AS FLOAT64)
+              ) / CAST('100.0' AS FLOAT64)
+            )
+          )
         )
-      ) + CAST('0.0' AS FLOAT64),
-      CAST('-0.6931471805599453' AS FLOAT64)
+      ) + CAST('-7.9896007194602e-06' AS FLOAT64),
+      CAST('0.17328679513998632' AS FLOAT64)
     ) + COALESCE(
-      CASE WHEN `__dpnb_value_5` >= 0 THEN CAST('-2.302585092994046' AS FLOAT64) END,
+      CASE WHEN `__dpnb_value_5` >= 0 THEN CAST('-0.28782313662425574' AS FLOAT64) END,
       CAST('0.0' AS FLOAT64)
     ) AS `__dpnb_joint_1`
   FROM `rows_placed`

@@ -95,7 +95,7 @@ WITH `rows_read` AS (
     *,
     CAST('-0.0008322930151693469' AS DOUBLE) + COALESCE(
       (
-        CAST('0.5' AS DOUBLE) * (
+        CAST('0.25' AS DOUBLE) * (
           (
             (
               (
@@ -118,7 +118,7 @@ WITH `rows_read` AS (
             )
           )
         )
-      ) + CAST('0.946088687552916' AS DOUBLE),
+      ) + CAST('0.473044343776458' AS DOUBLE),
       CAST('0.0' AS DOUBLE)
     ) + COALESCE(
       (
@@ -150,55 +150,39 @@ WITH `rows_read` AS (
     ) + COALESCE(
       CASE
         WHEN `__dpnb_value_2` >= 5
-        THEN CAST('-2.9957322735539913' AS DOUBLE)
+        THEN CAST('-0.0' AS DOUBLE)
         WHEN `__dpnb_value_2` >= 0
-        THEN CAST('-2.3025850929940455' AS DOUBLE)
+        THEN CAST('-0.0' AS DOUBLE)
       END,
       CAST('0.0' AS DOUBLE)
     ) + COALESCE(
       CASE `__dpnb_value_3`
         WHEN 0
-        THEN CAST('-0.6931471805599453' AS DOUBLE)
+        THEN CAST('-1.2130075659799042' AS DOUBLE)
         WHEN 1
-        THEN CAST('-2.0794415416798357' AS DOUBLE)
+        THEN CAST('-3.6390226979397124' AS DOUBLE)
         WHEN 2
-        THEN CAST('-1.3862943611198906' AS DOUBLE)
+        THEN CAST('-2.4260151319598084' AS DOUBLE)
         WHEN 3
-        THEN CAST('-2.0794415416798357' AS DOUBLE)
+        THEN CAST('-3.6390226979397124' AS DOUBLE)
       END,
       CAST('0.0' AS DOUBLE)
     ) + COALESCE(
       (
-        CAST('0.5' AS DOUBLE) * (
+        CAST('-0.0' AS DOUBLE) * (
           (
             (
-              (
-                `__dpnb_value_4` - CAST('400.0' AS DOUBLE)
-              ) / CAST('100.0' AS DOUBLE)
-            ) * (
-              (
-                `__dpnb_value_4` - CAST('400.0' AS DOUBLE)
-              ) / CAST('100.0' AS DOUBLE)
-            )
-          ) - (
-            (
-              (
-                `__dpnb_value_4` - CAST('350.5' AS DOUBLE)
-              ) / CAST('50.0' AS DOUBLE)
-            ) * (
-              (
-                `__dpnb_value_4` - CAST('350.5' AS DOUBLE)
-              ) / CAST('50.0' AS DOUBLE)
-            )
-          )
+              `__dpnb_value_4` - CAST('350.5' AS DOUBLE)
+            ) / CAST('50.0' AS DOUBLE)
+          ) - CAST('0.0' AS DOUBLE)
         )
-      ) + CAST('-3.19584028778408e-05' AS DOUBLE),
-      CAST('-0.2876820724517809' AS DOUBLE)
+      ) + CAST('-0.0' AS DOUBLE),
+      CAST('0.07192051811294523' AS DOUBLE)
     ) + COALESCE(
-      CASE WHEN `__dpnb_value_5` >= 0 THEN CAST('-2.302585092994046' AS DOUBLE) END,
+      CASE WHEN `__dpnb_value_5` >= 0 THEN CAST('-0.28782313662425574' AS DOUBLE) END,
       CAST('0.0' AS DOUBLE)
     ) AS `__dpnb_joint_0`,
-    CAST('-7.091742115095153' AS DOUBLE) + COALESCE(
+    CAST('-8.591742115095153' AS DOUBLE) + COALESCE(
       (
         CAST('0.0' AS DOUBLE) * (
           (
@@ -223,36 +207,52 @@ WITH `rows_read` AS (
     ) + COALESCE(
       CASE
         WHEN `__dpnb_value_2` >= 5
-        THEN CAST('-2.302585092994046' AS DOUBLE)
+        THEN CAST('-0.0' AS DOUBLE)
         WHEN `__dpnb_value_2` >= 0
-        THEN CAST('-38.45079940033884' AS DOUBLE)
+        THEN CAST('-0.0' AS DOUBLE)
       END,
       CAST('0.0' AS DOUBLE)
     ) + COALESCE(
       CASE `__dpnb_value_3`
         WHEN 0
-        THEN CAST('-1.3862943611198906' AS DOUBLE)
+        THEN CAST('-2.4260151319598084' AS DOUBLE)
         WHEN 1
-        THEN CAST('-1.3862943611198906' AS DOUBLE)
+        THEN CAST('-2.4260151319598084' AS DOUBLE)
         WHEN 2
-        THEN CAST('-1.3862943611198906' AS DOUBLE)
+        THEN CAST('-2.4260151319598084' AS DOUBLE)
         WHEN 3
-        THEN CAST('-1.3862943611198906' AS DOUBLE)
+        THEN CAST('-2.4260151319598084' AS DOUBLE)
       END,
       CAST('0.0' AS DOUBLE)
     ) + COALESCE(
       (
-        CAST('0.0' AS DOUBLE) * (
+        CAST('-0.125' AS DOUBLE) * (
           (
             (
-              `__dpnb_value_4` - CAST('400.0' AS DOUBLE)
-            ) / CAST('100.0' AS DOUBLE)
-          ) - CAST('0.0' AS DOUBLE)
+              (
+                `__dpnb_value_4` - CAST('350.5' AS DOUBLE)
+              ) / CAST('50.0' AS DOUBLE)
+            ) * (
+              (
+                `__dpnb_value_4` - CAST('350.5' AS DOUBLE)
+              ) / CAST('50.0' AS DOUBLE)
+            )
+          ) - (
+            (
+              (
+                `__dpnb_value_4` - CAST('400.0' AS DOUBLE)
+              ) / CAST('100.0' AS DOUBLE)
+            ) * (
+              (
+                `__dpnb_value_4` - CAST('400.0' AS DOUBLE)
+              ) / CAST('100.0' AS DOUBLE)
+            )
+          )
         )
-      ) + CAST('0.0' AS DOUBLE),
-      CAST('-0.6931471805599453' AS DOUBLE)
+      ) + CAST('-7.9896007194602e-06' AS DOUBLE),
+      CAST('0.17328679513998632' AS DOUBLE)
     ) + COALESCE(
-      CASE WHEN `__dpnb_value_5` >= 0 THEN CAST('-2.302585092994046' AS DOUBLE) END,
+      CASE WHEN `__dpnb_value_5` >= 0 THEN CAST('-0.28782313662425574' AS DOUBLE) END,
       CAST('0.0' AS DOUBLE)
     ) AS `__dpnb_joint_1`
   FROM `rows_placed`

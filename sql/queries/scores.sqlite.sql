@@ -129,7 +129,7 @@ WITH "rows_read" AS (
     ) + COALESCE(
       (
         (
-          CAST(1 AS REAL) / 2
+          CAST(1 AS REAL) / 4
         ) * (
           (
             (
@@ -158,7 +158,7 @@ WITH "rows_read" AS (
           )
         )
       ) + (
-        CAST(2130402330361377 AS REAL) / 2251799813685248
+        CAST(2130402330361377 AS REAL) / 4503599627370496
       ),
       CAST(0 AS REAL)
     ) + COALESCE(
@@ -211,83 +211,57 @@ WITH "rows_read" AS (
     ) + COALESCE(
       CASE
         WHEN "__dpnb_value_2" >= 5
-        THEN (
-          CAST(-3372894687719881 AS REAL) / 1125899906842624
-        )
+        THEN CAST(0 AS REAL)
         WHEN "__dpnb_value_2" >= 0
-        THEN (
-          CAST(-5184960683398421 AS REAL) / 2251799813685248
-        )
+        THEN CAST(0 AS REAL)
       END,
       CAST(0 AS REAL)
     ) + COALESCE(
       CASE "__dpnb_value_3"
         WHEN 0
         THEN (
-          CAST(-6243314768165359 AS REAL) / 9007199254740992
+          CAST(-5462900422144689 AS REAL) / 4503599627370496
         )
         WHEN 1
         THEN (
-          CAST(-4682486076124019 AS REAL) / 2251799813685248
+          CAST(-8194350633217033 AS REAL) / 2251799813685248
         )
         WHEN 2
         THEN (
-          CAST(-6243314768165359 AS REAL) / 4503599627370496
+          CAST(-5462900422144689 AS REAL) / 2251799813685248
         )
         WHEN 3
         THEN (
-          CAST(-4682486076124019 AS REAL) / 2251799813685248
+          CAST(-8194350633217033 AS REAL) / 2251799813685248
         )
       END,
       CAST(0 AS REAL)
     ) + COALESCE(
       (
-        (
-          CAST(1 AS REAL) / 2
-        ) * (
+        CAST(0 AS REAL) * (
           (
             (
-              (
-                "__dpnb_value_4" - CAST(400 AS REAL)
-              ) / CAST(100 AS REAL)
-            ) * (
-              (
-                "__dpnb_value_4" - CAST(400 AS REAL)
-              ) / CAST(100 AS REAL)
-            )
-          ) - (
-            (
-              (
-                "__dpnb_value_4" - (
-                  CAST(701 AS REAL) / 2
-                )
-              ) / CAST(50 AS REAL)
-            ) * (
-              (
-                "__dpnb_value_4" - (
-                  CAST(701 AS REAL) / 2
-                )
-              ) / CAST(50 AS REAL)
-            )
-          )
+              "__dpnb_value_4" - (
+                CAST(701 AS REAL) / 2
+              )
+            ) / CAST(50 AS REAL)
+          ) - CAST(0 AS REAL)
         )
-      ) + (
-        CAST(-35981962823 AS REAL) / 1125899906842624
-      ),
+      ) + CAST(0 AS REAL),
       (
-        CAST(-2591209748590025 AS REAL) / 9007199254740992
+        CAST(2591209748590025 AS REAL) / 36028797018963968
       )
     ) + COALESCE(
       CASE
         WHEN "__dpnb_value_5" >= 0
         THEN (
-          CAST(-2592480341699211 AS REAL) / 1125899906842624
+          CAST(-2592480341699211 AS REAL) / 9007199254740992
         )
       END,
       CAST(0 AS REAL)
     ) AS "__dpnb_joint_0",
     (
-      CAST(-3992295893368773 AS REAL) / 562949953421312
+      CAST(-4836720823500741 AS REAL) / 562949953421312
     ) + COALESCE(
       (
         CAST(0 AS REAL) * (
@@ -317,53 +291,73 @@ WITH "rows_read" AS (
     ) + COALESCE(
       CASE
         WHEN "__dpnb_value_2" >= 5
-        THEN (
-          CAST(-2592480341699211 AS REAL) / 1125899906842624
-        )
+        THEN CAST(0 AS REAL)
         WHEN "__dpnb_value_2" >= 0
-        THEN (
-          CAST(-42277101037955 AS REAL) / 1099511627776
-        )
+        THEN CAST(0 AS REAL)
       END,
       CAST(0 AS REAL)
     ) + COALESCE(
       CASE "__dpnb_value_3"
         WHEN 0
         THEN (
-          CAST(-6243314768165359 AS REAL) / 4503599627370496
+          CAST(-5462900422144689 AS REAL) / 2251799813685248
         )
         WHEN 1
         THEN (
-          CAST(-6243314768165359 AS REAL) / 4503599627370496
+          CAST(-5462900422144689 AS REAL) / 2251799813685248
         )
         WHEN 2
         THEN (
-          CAST(-6243314768165359 AS REAL) / 4503599627370496
+          CAST(-5462900422144689 AS REAL) / 2251799813685248
         )
         WHEN 3
         THEN (
-          CAST(-6243314768165359 AS REAL) / 4503599627370496
+          CAST(-5462900422144689 AS REAL) / 2251799813685248
         )
       END,
       CAST(0 AS REAL)
     ) + COALESCE(
       (
-        CAST(0 AS REAL) * (
+        (
+          CAST(-1 AS REAL) / 8
+        ) * (
           (
             (
-              "__dpnb_value_4" - CAST(400 AS REAL)
-            ) / CAST(100 AS REAL)
-          ) - CAST(0 AS REAL)
+              (
+                "__dpnb_value_4" - (
+                  CAST(701 AS REAL) / 2
+                )
+              ) / CAST(50 AS REAL)
+            ) * (
+              (
+                "__dpnb_value_4" - (
+                  CAST(701 AS REAL) / 2
+                )
+              ) / CAST(50 AS REAL)
+            )
+          ) - (
+            (
+              (
+                "__dpnb_value_4" - CAST(400 AS REAL)
+              ) / CAST(100 AS REAL)
+            ) * (
+              (
+                "__dpnb_value_4" - CAST(400 AS REAL)
+              ) / CAST(100 AS REAL)
+            )
+          )
         )
-      ) + CAST(0 AS REAL),
+      ) + (
+        CAST(-35981962823 AS REAL) / 4503599627370496
+      ),
       (
-        CAST(-6243314768165359 AS REAL) / 9007199254740992
+        CAST(6243314768165359 AS REAL) / 36028797018963968
       )
     ) + COALESCE(
       CASE
         WHEN "__dpnb_value_5" >= 0
         THEN (
-          CAST(-2592480341699211 AS REAL) / 1125899906842624
+          CAST(-2592480341699211 AS REAL) / 9007199254740992
         )
       END,
       CAST(0 AS REAL)

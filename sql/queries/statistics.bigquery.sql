@@ -31,7 +31,7 @@ WITH `read` AS (
     CASE
       WHEN LENGTH(CAST(`source`.`rent` AS STRING)) <= 64
       AND REGEXP_CONTAINS(CAST(`source`.`rent` AS STRING), '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$')
-      THEN SAFE_CAST(CAST(`source`.`rent` AS STRING) AS FLOAT64)
+      THEN SAFE_CAST(TRIM(CAST(`source`.`rent` AS STRING)) AS FLOAT64)
     END AS `value_5`
   FROM person AS `source`
 ), `coded` AS (

@@ -31,7 +31,7 @@ WITH "read" AS (
     CASE
       WHEN LENGTH(CAST("source"."rent" AS VARCHAR)) <= 64
       AND REGEXP_LIKE(CAST("source"."rent" AS VARCHAR), '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$')
-      THEN CAST(CAST("source"."rent" AS VARCHAR) AS DOUBLE)
+      THEN TRY_CAST(TRIM(CAST("source"."rent" AS VARCHAR)) AS DOUBLE)
     END AS "value_5"
   FROM person AS "source"
 ), "coded" AS (
