@@ -53,10 +53,15 @@ def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
                     f"column {column.name!r} has no value in any row: fill it, or take it out of the domain: "
                     f"{edit} --drop {quote(column.name)}"
                 )
+        elif column.name != LABEL and 0 < column.outside == diagnosis.rows - column.missing:
+            yield (
+                f"column {column.name!r} holds no declared category in any row: declare what it holds, or take it out "
+                f"of the domain: {edit} --values {quote(f'{column.name}=A,B,...')}, or --drop {quote(column.name)}"
+            )
     if diagnosis.columns[0].outside:
         yield f"label column {label} holds values that are not declared classes: add them to classes, or correct them"
     if not diagnosis.fitting:
-        yield "no row fits the domain: training would release noise alone; see above which columns drop them"
+        yield "no row counts: training would release noise alone; see above which columns drop them"
         return
     if empty := [name for name, rows in zip(domain.classes, diagnosis.class_rows, strict=True) if not rows]:
         named = ", ".join(empty)
@@ -72,7 +77,7 @@ def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, edit: str)
             f"codebook knows wider bounds, or codes for missing: {edit} --bounds {quote(f'{name}=LOWER:UPPER')}, or "
             f"--missing-values {quote(f'{name}=CODES')}"
         )
-    if column.outside:
+    if 0 < column.outside < rows - column.missing:
         yield (
             f"{name}: undeclared categories count as missing; if the codebook knows them: {edit} "
             f"--values {quote(f'{name}=A,B,...')} (all of them), or --merge {quote(f'{name}=MAP.csv')}"

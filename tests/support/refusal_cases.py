@@ -103,17 +103,17 @@ DATA = {
     "missing label": Refusal(
         lambda: write_people(FILE, people(50).drop("income")), 65, ("people.parquet", "'income'", "correct the domain")
     ),
-    "text for a number": Refusal(
-        changed(age=pl.col("age").cast(pl.String)),
-        65,
-        ("people.parquet", "'age'", "String", "declared numeric", "cast"),
+    "date for a number": Refusal(
+        changed(age=pl.date(2018, 12, 31)), 65, ("people.parquet", "'age'", "Date", "declared numeric", "cast")
     ),
     "list": Refusal(changed(age=pl.lit([1])), 65, ("people.parquet", "'age'", "List", "cast it to a number")),
     "number for a category": Refusal(
-        changed(sex=pl.lit(1)), 65, ("people.parquet", "'sex'", "no declared value can occur", "cast")
+        changed(sex=pl.lit(1)), 65, ("people.parquet", "'sex'", "cannot hold the declared f, m", "cast")
     ),
     "number for a class": Refusal(
-        changed(income=pl.lit(1)), 65, ("people.parquet", "'income'", "no declared class can occur", "correct classes")
+        changed(income=pl.lit(1)),
+        65,
+        ("people.parquet", "'income'", "cannot hold the declared low, high", "correct classes"),
     ),
     "column of nulls without a type": Refusal(
         changed(hours=pl.lit(None)), 65, ("people.parquet", "'hours'", "no value at all", "cast")
