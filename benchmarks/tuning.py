@@ -144,7 +144,7 @@ def accuracy(parts: Sequence[Sequence[Fold]], trial: Trial, mechanism: str, epsi
     with ExitStack() as changes:
         for module, name, value in trial.changed:
             changes.enter_context(patch.object(module, name, value))
-        planned = plan(parts[0][0].training.domain, budget, mechanism)
+        planned = plan(parts[0][0].training.statistics.domain, budget, mechanism)
         means = [statistics.fmean(accuracies(part, planned, seed)) for seed, part in enumerate(parts)]
     return statistics.fmean(means)
 

@@ -8,18 +8,20 @@ the predicted classes are the same, but for ties that rounding decides.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.mechanisms.plan import ReleasePlan
-from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.likelihood import bin_starts, class_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
@@ -27,6 +29,7 @@ from dpnb_columnar.model.polars_terms import prepared_value, terms
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.study.coded_rows import CodedColumn, CodedRows, code_rows, codes
+from dpnb_columnar.training import train
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -72,6 +75,25 @@ class HeldOut:
         classes: Integers = self._joint(model).argmax(axis=0)
         return classes
 
+    def log_loss(self, model: Model) -> float:
+        """Compute the mean of -log of the probability that the model gives a row's true class."""
+        joint = self._joint(model)
+        true = np.take_along_axis(joint, self.classes[None, :], axis=0)
+        return float(np.mean(np.logaddexp.reduce(joint, axis=0) - true))
+
+    def score_counts(self, scores: Scores) -> ScoreCounts:
+        """Count the rows of each bin of a score and each class."""
+        score = np.zeros(self.size, dtype=np.int64)
+        for table in scores.tables:
+            attribute, column = scores.domain[table.attribute], self.columns[table.attribute]
+            code = codes(attribute, column.values, self.kinds[attribute.name])
+            step = np.searchsorted(table.starts, code, side="right") - 1
+            score += np.array(table.scores, dtype=np.int64)[step][column.places]
+        classes = len(scores.domain.classes)
+        cell = np.searchsorted(scores.edges, score, side="right") * classes + self.classes
+        counts = np.bincount(cell, minlength=scores.bins * classes).reshape(scores.bins, classes)
+        return ScoreCounts(scores, counts)
+
     def _joint(self, model: Model) -> Floats:
         """Joint log-likelihoods; shape (classes, rows)."""
         joint = np.empty((len(model.classes.probability), self.size))
@@ -111,10 +133,40 @@ class HeldOut:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Fold:
-    """One fold: the statistics of all other rows, and this fold's rows. Confidential."""
+class TrainingRows:
+    """Rows of several folds as rows that a release counts. Confidential.
 
-    training: Statistics
+    Attributes:
+        statistics: Their statistics.
+        parts: The rows, fold by fold.
+    """
+
+    statistics: Statistics
+    parts: tuple[HeldOut, ...]
+
+    @property
+    def can_score(self) -> bool:
+        """Whether scores can be counted: always."""
+        return True
+
+    def check(self, domain: Domain) -> TrainingRows:
+        """Check nothing: the rows were read in their domain."""
+        return self
+
+    def count(self) -> Statistics:
+        """Return the statistics. Confidential."""
+        return self.statistics
+
+    def count_scores(self, scores: Scores) -> ScoreCounts:
+        """Count the rows of each bin of a score and each class. Confidential."""
+        return reduce(add, (part.score_counts(scores) for part in self.parts))
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Fold:
+    """One fold: all other rows, and this fold's rows. Confidential."""
+
+    training: TrainingRows
     held_out: HeldOut
 
 
@@ -145,8 +197,14 @@ class Folds:
         return assemble(domain, cells)
 
     def under(self, domain: Domain) -> list[Fold]:
-        """Compute every fold's training statistics in a domain, as ``training`` does."""
-        return [Fold(self.training(number, domain), held_out) for number, held_out in enumerate(self.held_out)]
+        """Pair the rows of every fold with all others, whose statistics are computed in a domain as by ``training``."""
+        return [
+            Fold(
+                TrainingRows(self.training(number, domain), self.held_out[:number] + self.held_out[number + 1 :]),
+                held_out,
+            )
+            for number, held_out in enumerate(self.held_out)
+        ]
 
     def _cells(self, name: str | None, fold: int, codes: Integers) -> Cells:
         """Counts of one attribute over the training rows, distinct values of one code side by side."""
@@ -194,11 +252,13 @@ def read_folds(files: Sequence[Path], domain: Domain, folds: int = 10, seed: int
     return split(code_rows(files, domain), domain, folds, seed).under(domain)
 
 
+def models(folds: Sequence[Fold], plan: ReleasePlan, seed: int = 0) -> Iterator[Model]:
+    """Release a model for each fold from the rows of all others, its noise drawn from a seed."""
+    for number, fold in enumerate(folds):
+        yield train(plan, fold.training, draw=ExactSampler(SeededBits(seed * len(folds) + number)))
+
+
 def accuracies(folds: Sequence[Fold], plan: ReleasePlan, seed: int = 0) -> list[float]:
     """Compute the accuracy on each fold of a model released from the others, its noise drawn from a seed."""
-    values = []
-    for number, fold in enumerate(folds):
-        draw = ExactSampler(SeededBits(seed * len(folds) + number))
-        model = release(fold.training, plan, draw)
-        values.append(fold.held_out.correct(model) / fold.held_out.size)
-    return values
+    pairs = zip(folds, models(folds, plan, seed), strict=True)
+    return [fold.held_out.correct(model) / fold.held_out.size for fold, model in pairs]

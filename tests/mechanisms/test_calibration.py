@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from support.mechanisms import PRIVATE
+from support.people import people, people_domain
 from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget, Neighbours, Pure, Request
+from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
@@ -26,9 +31,10 @@ from dpnb_columnar.mechanisms.calibration import (
     scores_given,
 )
 from dpnb_columnar.mechanisms.plan import plan
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.parameters import Histogram, Normal, Presence, Table
 from dpnb_columnar.noise import NoiseFamily
+from dpnb_columnar.training import train
 
 LABEL = {"column": "y", "classes": ["no", "yes"]}
 
@@ -197,6 +203,30 @@ def test_certainty_has_a_largest_score_and_does_not_stretch_the_bins() -> None:
     spiky = scores_given(Model(declared, model.guarantee, model.classes, (spike, table), {}))
     assert max(map(abs, spiky.tables[0].scores)) == LARGEST_SCORE
     assert spiky.edges[-1] <= UNITS * 2 * (1 + 2 * math.hypot(3, 1)) / BINS * 3 + 3
+
+
+class Extreme:
+    """Answers far beyond anything that is ever drawn."""
+
+    private = False
+
+    def __init__(self, seed: int, size: int) -> None:
+        self.random, self.size = Random(seed), size
+
+    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        return Fraction(self.random.choice([-self.size, -1, 0, 1, self.size]))
+
+
+@pytest.mark.parametrize("size", [10**3, 10**15, 10**30])
+@pytest.mark.parametrize("mechanism", [name for name in PRIVATE if name != "majority"])
+def test_any_answers_make_weights(mechanism: str, size: int, tmp_path: Path) -> None:
+    """A run that failed because of what it drew would tell what that was (docs/privacy.md, section 8)."""
+    planned = plan(people_domain(), Budget(Fraction(1)), mechanism, attribute_weights="calibrated")
+    for seed in range(3):
+        model = train(planned, FrameInput(people(50)), draw=Extreme(seed, size))
+        assert model.attribute_weights is not None
+        model.save(tmp_path / "m.json", overwrite=True)
+        assert load_model(tmp_path / "m.json") == model
 
 
 # The plan.

@@ -17,13 +17,16 @@ from support.releases import plan_and_release
 from test_folds import fitting, tiny_domain
 
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.engines.polars_scores import score_frame
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain
-from dpnb_columnar.mechanisms.plan import MECHANISMS
+from dpnb_columnar.mechanisms.calibration import scores_given
+from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.study.coded_rows import code_rows
 from dpnb_columnar.study.cross_validation import Folds, HeldOut, split
+from dpnb_columnar.study.cross_validation import models as trained
 from dpnb_columnar.study.data_sets import complete_rows
 
 
@@ -118,3 +121,25 @@ def test_bins_and_logarithms_at_every_grid_code() -> None:
         found = by_looking_up(model, held_out)
         assert found == by_predict(model, rows)
         assert len(set(found)) == 2
+
+
+@pytest.mark.slow
+def test_second_passes_and_log_losses_of_folds(census: Path) -> None:
+    """Scores of training rows are counted as the engine counts a frame of them; losses are those of predict."""
+    domain = complete_rows(find_domain([census]).domain)
+    folds = split(code_rows([census], domain), domain, 3, seed=5)
+    fold = folds.under(domain)[0]
+    held_out = np.random.default_rng(5).permutation(folds.rows.size)[0::3]
+    rows = fitting(census, domain)
+    training = np.setdiff1d(np.arange(folds.rows.size), held_out)
+    for mechanism in ("histogram", "smooth"):
+        model = released(folds, domain, mechanism, "1")
+        scores = scores_given(model)
+        assert fold.training.check(domain).count_scores(scores) == score_frame(rows[training], scores)
+        scored = model.predict(rows[np.sort(held_out)])
+        probability = scored.select(pl.col("^probability_.*$")).to_numpy()
+        truth = fold.held_out.classes[:, None]
+        loss = -np.log(np.take_along_axis(probability, truth, axis=1)).mean()
+        assert fold.held_out.log_loss(model) == pytest.approx(loss, rel=1e-9)
+    planned = plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated")
+    assert [model.attribute_weights is not None for model in trained([fold], planned)] == [True]
