@@ -88,12 +88,11 @@ def train(
             statistics = checked.count()
         # Release, which may count once more. The spend is durable before noise is drawn, and the ledger has the model
         # before anybody sees it.
-        with output.stage("releasing"):
-            if payment is None:
-                model = _release(plan, checked, statistics, draw)
-            else:
-                with payment.spend(statistics.parts) as run:
-                    model = run.released or run.keep(_release(plan, checked, statistics, draw))
+        if payment is None:
+            model = _release(plan, checked, statistics, draw, output)
+        else:
+            with payment.spend(statistics.parts) as run:
+                model = run.released or run.keep(_release(plan, checked, statistics, draw, output))
         # Keep.
         output.keep(model)
     return model
@@ -115,16 +114,21 @@ def checked_rows(plan: ReleasePlan, rows: Rows) -> CheckedRows:
     return checked
 
 
-def _release(plan: ReleasePlan, rows: CheckedRows, statistics: Statistics, draw: Sampler | None) -> Model:
+def _release(
+    plan: ReleasePlan, rows: CheckedRows, statistics: Statistics, draw: Sampler | None, output: Output
+) -> Model:
     """Draw the tables; then, where it is planned, count the rows given these, and draw the weights.
 
     Raises:
         DataError: if the two passes did not read the same rows.
     """
-    model = release(statistics, plan, draw)
+    with output.stage("releasing"):
+        model = release(statistics, plan, draw)
     if plan.calibration is None:
         return model
-    counts = rows.count_scores(scores_given(model))
+    with output.stage("counting scores"):
+        counts = rows.count_scores(scores_given(model))
     if counts.counts.sum(axis=0).tolist() != statistics.class_counts.tolist():
         raise DataError("the rows changed between two passes over them; start again when they are complete")
-    return release_weights(model, counts, plan, draw)
+    with output.stage("releasing weights"):
+        return release_weights(model, counts, plan, draw)

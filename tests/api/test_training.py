@@ -16,6 +16,7 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Budget, Neighbours
 from dpnb_columnar.counting.countable import Counted
+from dpnb_columnar.counting.inputs import LocalFiles
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.ledger.payment import ChargedRun, Payment, payment_for
 from dpnb_columnar.mechanisms import plan as planning
@@ -131,12 +132,30 @@ def test_plan_pay_count_release_keep(ledger: Path, people_file: Path, monkeypatc
         "dpnb_columnar.training.release", lambda *given: [output.steps.append("draw"), release(*given)][1]
     )
     first = train(planned, Rows(statistics), payment, output=output)
-    before = ["reserve", "ask the ledger", "check the output", "check the rows", "announce", "counting", "releasing"]
-    assert output.steps == [*before, "spend", "draw", "keep", "write", "free"]
+    before = ["reserve", "ask the ledger", "check the output", "check the rows", "announce", "counting"]
+    assert output.steps == [*before, "spend", "releasing", "draw", "keep", "write", "free"]
 
     output.steps.clear()
     assert train(planned, Rows(statistics), payment, output=output) == first
     assert output.steps == ["reserve", "ask the ledger", "write again", "free"]
+
+
+def test_a_second_pass_comes_between_the_spend_and_the_keeping(
+    ledger: Path, people_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Given what the first released; weights are drawn of the same sampler, and one model is kept."""
+    output = Noted()
+    planned = plan(people_domain(), Budget(Fraction(1, 2)), "histogram", attribute_weights="calibrated")
+    payment = payment_for(planned, ledger, ("people.parquet",), run="once")
+    for place, name, step in ((Ledger, "spend", "spend"), (ChargedRun, "keep", "keep")):
+        function = getattr(place, name)
+        monkeypatch.setattr(
+            place, name, lambda *given, call=function, step=step: [output.steps.append(step), call(*given)][1]
+        )
+    train(planned, LocalFiles([str(people_file)]), payment, output=output)
+    assert output.steps[3:] == [
+        *("counting", "spend", "releasing", "counting scores", "releasing weights", "keep", "write", "free")
+    ]
 
 
 def test_statistics_of_another_domain_are_not_released(people_file: Path) -> None:

@@ -50,13 +50,13 @@ def spent(ledger: Path) -> Fraction:
 
 
 def test_a_tenth_of_the_budget_calibrates(correlated: Path, run: Run) -> None:
-    told = run("train", correlated, *CALIBRATED, "--output", TARGET).out
+    told = run("train", correlated, *CALIBRATED, "--seed", 1, "--output", TARGET).out
     assert "epsilon 1 (add-remove neighbours), mechanism histogram, attribute weights calibrated, 8 queries" in told
     model = load_model(TARGET)
     assert model.attribute_weights is not None
     assert model.attribute_weights.method == "calibrated"
     assert len(set(model.weights)) == 1
-    assert model.weights[0] < 1
+    assert 0.1 <= model.weights[0] <= 1.2
     assert model.intercepts[0] == 0
     *others, last = model.guarantee.composition
     assert (last.query, last.values, last.cost) == (CALIBRATION, 16, Pure(Fraction(1, 10)))
@@ -69,7 +69,7 @@ def test_a_tenth_of_the_budget_calibrates(correlated: Path, run: Run) -> None:
 
 
 def _trained(run: Run, data: Path, weights: str) -> Path:
-    run("train", data, *CALIBRATED[:3], weights, "--output", f"{weights}.json")
+    run("train", data, *CALIBRATED[:3], weights, "--seed", 1, "--output", f"{weights}.json")
     return Path(f"{weights}.json")
 
 

@@ -76,7 +76,7 @@ def counted_in_two_bins(patch: Patch) -> None:
         counted = once(*rows)
         return replace(counted, counts=counted.counts + np.roll(counted.counts, 1, axis=0))
 
-    def unchecked(plan: Any, rows: Any, statistics: Statistics, draw: Any) -> Model:
+    def unchecked(plan: Any, rows: Any, statistics: Statistics, draw: Any, output: Any) -> Model:
         model = training.release(statistics, plan, draw)
         counts = rows.count_scores(training.scores_given(model))
         return training.release_weights(model, counts, plan, draw)
