@@ -9,6 +9,7 @@ from fractions import Fraction
 from dpnb_columnar.budget import Budget, Neighbours, Pure
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE
 from dpnb_columnar.mechanisms.plan import MECHANISMS, ReleasePlan, mechanism_named, plan
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 
@@ -23,6 +24,10 @@ other mechanisms that take a family are audited with their default, and ``paper`
 class counts other noise."""
 
 
+WEIGHTS = {"histogram": (NONE, CALIBRATED)}
+"""Attribute weights that a mechanism is audited with. The second pass is the same whatever the first has released."""
+
+
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """A way to plan a release, whatever the domain."""
@@ -30,14 +35,14 @@ class Configuration:
     mechanism: str
     noise: str | None
     budget: Budget
-    attribute_weights: str = "none"
+    attribute_weights: str = NONE
 
     def plan(self, domain: Domain) -> ReleasePlan:
         """Plan the release in a domain."""
         return plan(domain, self.budget, self.mechanism, self.noise, self.attribute_weights)
 
     def __str__(self) -> str:
-        weights = None if self.attribute_weights == "none" else f"{self.attribute_weights} weights"
+        weights = None if self.attribute_weights == NONE else f"{self.attribute_weights} weights"
         return ", ".join(filter(None, [self.mechanism, self.noise, weights, str(self.budget.neighbours)]))
 
 
@@ -52,8 +57,9 @@ def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
         if not mechanism.private:
             raise UsageError(f"mechanism: {mechanism.name!r} promises no privacy, so there is nothing to audit")
     return [
-        Configuration(mechanism.name, noise, Budget(EPSILON, neighbours, delta=_delta(noise)))
+        Configuration(mechanism.name, noise, Budget(EPSILON, neighbours, delta=_delta(noise)), weights)
         for mechanism in chosen or [mechanism for mechanism in MECHANISMS.values() if mechanism.private]
+        for weights in WEIGHTS.get(mechanism.name, (NONE,))
         for noise in (NOISES.get(mechanism.name, (mechanism.default_noise,)) if mechanism.smooth else (None,))
         for neighbours in Neighbours
     ]

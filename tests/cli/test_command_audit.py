@@ -29,7 +29,7 @@ def reduced(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_quick_audit_side_by_side(folder: Path, run: Run) -> None:
     ended = run(*ARGUMENTS)
     lines = ended.out.splitlines()
-    assert lines[0].split()[:4] == ["mechanism", "noise", "neighbours", "claimed"]
+    assert lines[0].split()[:4] == ["mechanism", "noise", "neighbours", "weights"]
     assert [line.split()[:2] for line in lines[2:4]] == [["majority", "add-remove"], ["majority", "replace-one"]]
     assert lines[-1] == "every check holds (confidence 99.9%)"
     assert not list(folder.iterdir())
@@ -43,9 +43,11 @@ def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None) -> N
     assert document["confidence"] == 0.999
     assert set(document["software"]) == {"dpnb-columnar", "numpy", "python-flint"}
     assert document["findings"] == []
-    names = [(found["mechanism"], found["neighbours"]) for found in document["configurations"]]
+    fields = ("mechanism", "attribute_weights", "neighbours")
+    names = [tuple(found[field] for field in fields) for found in document["configurations"]]
     relations = ("add-remove", "replace-one")
-    assert names == [(name, relation) for name in ("majority", "histogram") for relation in relations]
+    audited = (("majority", "none"), ("histogram", "none"), ("histogram", "calibrated"))
+    assert names == [(*pair, relation) for pair in audited for relation in relations]
     for found in document["configurations"]:
         assert (found["epsilon"], found["delta"], found["noise"]) == ("4", "0", None)
         assert 0 < found["exhaustive_loss"] <= 4.0001

@@ -35,11 +35,11 @@ def command(
     """Try to break the guarantee; lower bounds on epsilon.
 
     Releases models of small synthetic databases that differ in one row, with
-    every mechanism and noise family, under both neighbouring relations. All
-    pairs of a small domain are compared exactly; lower bounds on epsilon come
-    from counting releases, and hold all together with probability 99.9 %. No
-    user's data is read, so what is printed and written is not confidential.
-    The full audit takes about half an hour.
+    every mechanism and noise family, and with calibrated attribute weights,
+    under both neighbouring relations. All pairs of a small domain are compared
+    exactly; lower bounds on epsilon come from counting releases, and hold all
+    together with probability 99.9 %. No user's data is read, so what is printed
+    and written is not confidential. The full audit takes about half an hour.
 
     Exit code 1 means that a check does not hold; the lines after the table say
     which, and for which databases.
@@ -71,12 +71,16 @@ def _report(audit: Audit) -> None:
     from dpnb_columnar.audit.bit_patterns import CHECKS
 
     print_table(
-        ["mechanism", "noise", "neighbours", "claimed", "worst", "one number", "model", "bits", "pairs", "releases"],
+        [
+            *("mechanism", "noise", "neighbours", "weights", "claimed"),
+            *("worst", "one number", "model", "bits", "pairs", "releases"),
+        ],
         [
             [
                 outcome.configuration.mechanism,
                 outcome.configuration.noise or "",
                 outcome.configuration.budget.neighbours,
+                outcome.configuration.attribute_weights,
                 _claimed(outcome.claim),
                 *(f"{bound:.3f}" for bound in (outcome.loss, outcome.number_bound, outcome.model_bound)),
                 "differ" if outcome.broken(*CHECKS) else "alike",
