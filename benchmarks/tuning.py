@@ -8,6 +8,7 @@ The choice ``mechanism`` compares all mechanisms as they are.
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -20,7 +21,8 @@ from unittest.mock import patch
 from dpnb_columnar.budget import Budget, parse_division, parse_epsilon
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.mechanisms import adaptive_histogram, histogram, postprocessing, smooth_noise, tuning
+from dpnb_columnar.mechanisms import adaptive_histogram, calibration, histogram, postprocessing, smooth_noise, tuning
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE
 from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.study.coded_rows import code_rows
@@ -70,8 +72,19 @@ def wide_fallback(attribute: Any, means: Any, variances: Any, *arguments: Any) -
 
 
 UNCHANGED = Trial("as it is")
+CALIBRATION = "calibration"
+"""The choice whose models have calibrated attribute weights."""
 CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
     "mechanism": ([*MECHANISMS], []),
+    CALIBRATION: (
+        ["histogram", "smooth"],
+        [
+            *each(calibration, "PART", Fraction(1, 20), Fraction(1, 5)),
+            *each(calibration, "BINS", 4, 16),
+            *each(calibration, "TELLING", 1.5, 6.0, math.inf),
+            *each(calibration, "DEVIATION", 0.1, 1.0),
+        ],
+    ),
     "trim": (["smooth"], each(tuning, "AFFORDABLE_TRIM", 0.003, 0.01, 0.05)),
     "largest-trim": (["smooth"], each(tuning, "LARGEST_TRIM", 0.05, 0.25)),
     "beta": (["smooth"], each(smooth_noise, "POLYPLACE_ALPHA", *(Fraction(n, 2) for n in (3, 4, 7, 10, 16)))),
@@ -120,12 +133,13 @@ def main() -> None:
     options = parser.parse_args()
     epsilons = options.epsilon.split(",")
     mechanisms, trials = CHOICES[options.choice]
+    weights = CALIBRATED if options.choice == CALIBRATION else NONE
     for path in options.data:
         parts = folds(path, options.seeds, options.bounds)
         print(f"{path.stem:46}" + "".join(f"{epsilon:>8}" for epsilon in epsilons))
         for mechanism in mechanisms:
             for trial in (UNCHANGED, *trials):
-                values = [accuracy(parts, trial, mechanism, epsilon) for epsilon in epsilons]
+                values = [accuracy(parts, trial, mechanism, epsilon, weights) for epsilon in epsilons]
                 print(f"{mechanism:20}{trial.name:26}" + "".join(f"{value:8.4f}" for value in values), flush=True)
 
 
@@ -136,7 +150,7 @@ def folds(path: Path, seeds: int, factor: int) -> list[list[Fold]]:
     return [split(rows, domain, 10, seed).under(declared) for seed in range(seeds)]
 
 
-def accuracy(parts: Sequence[Sequence[Fold]], trial: Trial, mechanism: str, epsilon: str) -> float:
+def accuracy(parts: Sequence[Sequence[Fold]], trial: Trial, mechanism: str, epsilon: str, weights: str = NONE) -> float:
     """Average the accuracy over splits and folds."""
     division = None if trial.shares is None else parse_division(trial.shares)
     budget = Budget(parse_epsilon(epsilon), division=division)
@@ -144,7 +158,7 @@ def accuracy(parts: Sequence[Sequence[Fold]], trial: Trial, mechanism: str, epsi
     with ExitStack() as changes:
         for module, name, value in trial.changed:
             changes.enter_context(patch.object(module, name, value))
-        planned = plan(parts[0][0].training.statistics.domain, budget, mechanism)
+        planned = plan(parts[0][0].training.statistics.domain, budget, mechanism, attribute_weights=weights)
         means = [statistics.fmean(accuracies(part, planned, seed)) for seed, part in enumerate(parts)]
     return statistics.fmean(means)
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import polars as pl
 import pytest
 from support.people import PEOPLE, people, people_domain, spoil_rows, write_people
@@ -19,6 +20,7 @@ from dpnb_columnar.budget import Approximate, Neighbours, Pure
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.mechanisms.calibration import CALIBRATION
 from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.sklearn import SmoothNaiveBayes
 
 CALIBRATED = ("--mechanism", "histogram", "--attribute-weights", "calibrated")
 TARGET = Path("m.json")
@@ -96,10 +98,12 @@ def test_seeded_bytes_do_not_depend_on_the_files(folder: Path, run: Run) -> None
 
 
 def test_a_frame_and_python_calibrate_alike(correlated: Path) -> None:
+    rows = pl.read_parquet(correlated)
     chosen: dict[str, Any] = {"epsilon": 1, "mechanism": "histogram", "attribute_weights": "calibrated"}
     for model in (
         dpnb.train(correlated, **chosen),
         dpnb.train(pl.scan_parquet(correlated), domain=people_domain(REPEATED), **chosen),
+        SmoothNaiveBayes(domain=people_domain(REPEATED), **chosen).fit(rows.drop("income"), rows["income"]).model_,
     ):
         assert model.attribute_weights is not None
         assert model.guarantee.epsilon == 1
@@ -156,8 +160,18 @@ def aggregated(run: Run, file: Path) -> tuple[object, ...]:
     return ("release", "s.parquet", "--output", TARGET)
 
 
+def in_a_database(run: Run, file: Path) -> tuple[object, ...]:
+    with duckdb.connect("people.duckdb") as connection:
+        connection.execute("CREATE TABLE people AS FROM read_parquet($1)", [str(file)])
+    return ("release", "people.duckdb", "--table", "people", "--domain", file, "--output", TARGET)
+
+
 REFUSED: dict[str, tuple[Callable[[Run, Path], tuple[object, ...]], str]] = {
     "statistics": (aggregated, "calibrated reads the rows again once the tables are released, which statistics"),
+    "a database": (
+        in_a_database,
+        "calibrated reads the rows again once the tables are released, which statistics, a d",
+    ),
     "no attributes": (
         lambda run, file: ("train", file, "--mechanism", "majority"),
         "calibrated is for mechanisms that release attributes with noise",
