@@ -17,6 +17,7 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar import training
 from dpnb_columnar.budget import Approximate, Neighbours, Pure
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.mechanisms.calibration import CALIBRATION
 from dpnb_columnar.model.model import Model, load_model
@@ -107,6 +108,8 @@ def test_a_frame_and_python_calibrate_alike(correlated: Path) -> None:
     ):
         assert model.attribute_weights is not None
         assert model.guarantee.epsilon == 1
+    with pytest.raises(UsageError, match="calibrated reads the rows again"):
+        dpnb.release(dpnb.aggregate(correlated), **chosen)
 
 
 def test_a_run_is_charged_once_for_both_passes(correlated: Path, ledger: Path, run: Run) -> None:

@@ -36,10 +36,10 @@ def extract(path: Path, *more: str) -> None:
     path.write_text("\n".join(["KIND,AGE,RATE", *lines, *more]) + "\n")
 
 
-def trained(run: Run, file: str) -> Any:
-    ended = run("train", file, "--dataset", "town", "--seed", 3, "--output", "town.json", "--overwrite")
+def trained(run: Run, file: str, *more: str) -> Any:
+    ended = run("train", file, "--dataset", "town", "--seed", 3, "--output", "town.json", "--overwrite", *more)
     model = load_model(Path("town.json"))
-    return ended.out, model.classes, model.attributes
+    return ended.out, model.classes, model.attributes, model.attribute_weights
 
 
 @pytest.mark.parametrize("more", ["AB,7,1", "001,old,1", "001,7,AB", "1e2,1e2,1e2", ",,"])
@@ -95,6 +95,8 @@ def test_a_text_that_is_not_utf_8_is_in_no_category(
     found, *other = trained(run, "spoilt.parquet")
     assert model == other
     assert found == out
+    second = ("--attribute-weights", "calibrated")
+    assert trained(run, "missing.parquet", *second)[1:] == trained(run, "spoilt.parquet", *second)[1:]
     report = run("check", "spoilt.parquet", "--dataset", "town").out
     assert report == run("check", "missing.parquet", "--dataset", "town").out
 
