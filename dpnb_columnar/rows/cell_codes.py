@@ -9,14 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Attribute, Numeric
 from dpnb_columnar.rows.column_kinds import LARGEST_KEY, category_keys, kind_of, value_keys
 from dpnb_columnar.rows.row_rules import category_code, column, grid_code
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 MOST_LOOKED_UP = 2**16
 """Values of the largest lookup table: it stays within a processor's cache."""
@@ -63,6 +66,8 @@ def step_score(
         scores: The number of every step.
         missing: The number where the row does not fit the attribute.
     """
+    import numpy as np  # prediction goes without it
+
     code, codes = _code(attribute, type_), number_of_codes(attribute)
     if codes <= MOST_STEPPED:
         table = np.repeat(np.array(scores, dtype=np.int64), np.diff([*starts, codes]))
@@ -79,6 +84,8 @@ def step_score(
 
 def _step(codes: pl.Series, starts: NDArray[np.int64]) -> pl.Series:
     """Count the starts that each code reaches."""
+    import numpy as np
+
     return pl.Series(codes.name, np.searchsorted(starts, codes.to_numpy(), side="right"), dtype=pl.Int64)
 
 
