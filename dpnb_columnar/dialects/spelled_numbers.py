@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from dpnb_columnar.dialects.nodes import Branch, among, as_double, as_text, case, integer, text
+from dpnb_columnar.dialects.nodes import Branch, among, as_double, as_text, case, double, integer, lookup, text
 from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER
 from dpnb_columnar.rows.database_address import Dialect
 
@@ -50,18 +50,25 @@ def number_of_duckdb(node: exp.Expr) -> exp.Expr:
 
 
 def number_of_postgres(node: exp.Expr) -> exp.Expr:
-    """Cast what is a number: PostgreSQL has no cast that gives null, and fails at a number that no float holds."""
+    """Cast what is a number: PostgreSQL has no cast that gives null, and fails at a number that no float holds.
+
+    By way of its text, which has all digits: a date has no cast to a number, not even one that is never reached.
+    """
     if not isinstance(node, exp.TryCast):
         return node
-    spelled, number = _matches(node.this, SPELLED_NUMBER), as_double(node.this.copy())
+    spelled, number = _matches(node.this, SPELLED_NUMBER), as_double(_written(node.this))
     return _number_if(node, Dialect.POSTGRES, "PG_TYPEOF", spelled, number)
 
 
 def number_of_spark(node: exp.Expr) -> exp.Expr:
-    """Cast what is a number."""
+    """Cast what is a number, by way of its text: a date has no cast to a number. A truth value is 1 or 0."""
     if not isinstance(node, exp.TryCast):
         return node
-    return _number_if(node, Dialect.SPARK, "TYPEOF", _matches(node.this, SPARK_PATTERN), node.copy())
+    number: exp.Expr = exp.TryCast(this=_written(node.this), to=node.to.copy(), safe=True)
+    if not _is_text(node.this):
+        truth = lookup(_written(node.this), [(text("true"), double(1)), (text("false"), double(0))])
+        number = exp.Coalesce(this=number, expressions=[truth])
+    return _number_if(node, Dialect.SPARK, "TYPEOF", _matches(node.this, SPARK_PATTERN), number)
 
 
 def number_of_bigquery(node: exp.Expr) -> exp.Expr:
@@ -90,8 +97,7 @@ def number_of_snowflake(node: exp.Expr) -> exp.Expr:
 
 def _number_of_trimmed(node: exp.TryCast) -> Branch:
     """Read a text that is a number, without its blanks, which not every cast passes over."""
-    written = node.this if _is_text(node.this) else as_text(node.this)
-    number = exp.TryCast(this=exp.Trim(this=written.copy()), to=node.to.copy(), safe=True, requires_string=True)
+    number = exp.TryCast(this=exp.Trim(this=_written(node.this)), to=node.to.copy(), safe=True, requires_string=True)
     return _matches(node.this, SPELLED_NUMBER), number
 
 
@@ -103,7 +109,7 @@ def number_of_sqlite(node: exp.Expr) -> exp.Expr:
     """
     if not isinstance(node, exp.TryCast):
         return node
-    written = node.this if _is_text(node.this) else as_text(node.this)
+    written = _written(node.this)
     other_characters = exp.Glob(this=written.copy(), expression=text(OTHER_CHARACTERS))
     infinity = as_double(exp.Literal.number("9e999"))
     spelled = exp.and_(
@@ -132,12 +138,17 @@ def _number_if(node: exp.TryCast, dialect: Dialect, type_of: str, spelled: exp.E
 
 def _matches(value: exp.Expr, pattern: str) -> exp.Expr:
     """Test whether a value's text is short and matches a regular expression."""
-    written = value if _is_text(value) else as_text(value)
+    written = _written(value)
     return exp.and_(_is_short(written), exp.RegexpLike(this=written.copy(), expression=text(pattern)))
 
 
 def _is_short(written: exp.Expr) -> exp.Expr:
     return exp.LTE(this=exp.Length(this=written.copy()), expression=integer(LONGEST_SPELLING))
+
+
+def _written(value: exp.Expr) -> exp.Expr:
+    """The text of a value."""
+    return value.copy() if _is_text(value) else as_text(value.copy())
 
 
 def _is_text(value: exp.Expr) -> bool:

@@ -89,7 +89,7 @@ def test_names_and_values_stay_names_and_values(name: str, dialect: Dialect) -> 
 def _expected(name: str, domain: Domain) -> set[str]:
     """The long texts of a counting query."""
     types = {type_ for types in NUMBER_TYPES.values() for type_ in types}
-    numbers = {"100.0", "0.25", "inf", SPELLED_NUMBER, SPARK_PATTERN, OTHER_CHARACTERS, SHORT, *types}
+    numbers = {"100.0", "0.25", "inf", "true", "false", SPELLED_NUMBER, SPARK_PATTERN, OTHER_CHARACTERS, SHORT, *types}
     return {name, name + "0", name + "y", "other", digest(domain), *numbers}
 
 
