@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.mechanisms.calibration import scores_given
 from dpnb_columnar.mechanisms.release import release, release_weights
+from dpnb_columnar.mechanisms.score_calibration import scores_given
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.countable import CheckedRows, Rows

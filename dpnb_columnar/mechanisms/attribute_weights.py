@@ -17,7 +17,7 @@ this weight. Logistic regression of the class on s, without noise, would choose 
 unequal; of more than two classes it helps some at the cost of others.
 
 ``calibrated`` spends a part of the budget on a second pass, which the rows themselves are asked in
-(``mechanisms.calibration``).
+(``mechanisms.score_calibration``).
 """
 
 from __future__ import annotations

@@ -14,10 +14,10 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.adaptive_histogram import AdaptiveHistogram
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, check_method
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
-from dpnb_columnar.mechanisms.calibration import CALIBRATION, calibration_request
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import BinCounts
 from dpnb_columnar.mechanisms.mechanism import Mechanism
+from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, calibration_request
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise

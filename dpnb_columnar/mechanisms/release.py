@@ -18,10 +18,10 @@ from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
 from dpnb_columnar.mechanisms.attribute_weights import attribute_weights
-from dpnb_columnar.mechanisms.calibration import calibrated_weights
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
 from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.queries import COUNTS, noisy_presence
+from dpnb_columnar.mechanisms.score_calibration import calibrated_weights
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram

@@ -16,7 +16,7 @@ from dpnb_columnar.audit.neighbours import groups, small_pairs
 from dpnb_columnar.audit.recording import Answers, record, remembered_searches
 from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours
-from dpnb_columnar.mechanisms.calibration import scores_given
+from dpnb_columnar.mechanisms.score_calibration import scores_given
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 MECHANISMS = ("histogram", "smooth", "adaptive-histogram")

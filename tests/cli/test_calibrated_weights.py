@@ -19,7 +19,7 @@ from dpnb_columnar import training
 from dpnb_columnar.budget import Approximate, Neighbours, Pure
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.mechanisms.calibration import CALIBRATION
+from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 

@@ -20,8 +20,8 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines.polars_scores import score_frame
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain
-from dpnb_columnar.mechanisms.calibration import scores_given
 from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
+from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.study.coded_rows import code_rows

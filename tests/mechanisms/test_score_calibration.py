@@ -19,7 +19,8 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.mechanisms.calibration import (
+from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.score_calibration import (
     BINS,
     LARGEST_SCORE,
     UNITS,
@@ -30,7 +31,6 @@ from dpnb_columnar.mechanisms.calibration import (
     log_ratios,
     scores_given,
 )
-from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.parameters import Histogram, Normal, Presence, Table
 from dpnb_columnar.noise import NoiseFamily
