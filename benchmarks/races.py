@@ -89,7 +89,7 @@ def _begun(folder: Path, index: int, run: str, output: str) -> subprocess.Popen[
 
 def _waits(process: subprocess.Popen[bytes], log: Path) -> bool:
     """Whether a run is about to spend, or has ended."""
-    return '"releasing"' in log.read_text() or process.poll() is not None
+    return '"stage ended"' in log.read_text() or process.poll() is not None  # it has counted
 
 
 def _wait(all_ready: Callable[[], bool], one_ready: Callable[[], bool]) -> None:
