@@ -21,7 +21,14 @@ from unittest.mock import patch
 from dpnb_columnar.budget import Budget, parse_division, parse_epsilon
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.mechanisms import adaptive_histogram, calibration, histogram, postprocessing, smooth_noise, tuning
+from dpnb_columnar.mechanisms import (
+    adaptive_histogram,
+    histogram,
+    postprocessing,
+    score_calibration,
+    smooth_noise,
+    tuning,
+)
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE
 from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.model.parameters import Normal
@@ -79,10 +86,10 @@ CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
     CALIBRATION: (
         ["histogram", "smooth"],
         [
-            *each(calibration, "PART", Fraction(1, 20), Fraction(1, 5)),
-            *each(calibration, "BINS", 4, 16),
-            *each(calibration, "TELLING", 1.5, 6.0, math.inf),
-            *each(calibration, "DEVIATION", 0.1, 1.0),
+            *each(score_calibration, "PART", Fraction(1, 20), Fraction(1, 5)),
+            *each(score_calibration, "BINS", 4, 16),
+            *each(score_calibration, "TELLING", 1.5, 6.0, math.inf),
+            *each(score_calibration, "DEVIATION", 0.1, 1.0),
         ],
     ),
     "trim": (["smooth"], each(tuning, "AFFORDABLE_TRIM", 0.003, 0.01, 0.05)),

@@ -15,8 +15,8 @@ from dpnb_columnar.budget import Budget, Request, Share, compose
 from dpnb_columnar.counting.engines import polars_scores
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.mechanisms import calibration
 from dpnb_columnar.mechanisms import plan as planning
+from dpnb_columnar.mechanisms import score_calibration
 from dpnb_columnar.mechanisms.queries import noisy_counts
 from dpnb_columnar.model.model import Model
 
@@ -25,7 +25,7 @@ Patch = pytest.MonkeyPatch
 
 def spends_nothing(patch: Patch) -> None:
     """The weights are fitted to exact counts."""
-    patch.setattr(calibration, "noisy_counts", lambda counts, share, draw: [int(count) for count in counts])
+    patch.setattr(score_calibration, "noisy_counts", lambda counts, share, draw: [int(count) for count in counts])
 
 
 def left_out_of_the_table(patch: Patch) -> None:
@@ -47,7 +47,7 @@ def label_change_forgotten(patch: Patch) -> None:
     def counts(counts: Sequence[int], share: Share, draw: Any) -> list[int]:
         return noisy_counts(counts, replace(share, row_cost=share.cost), draw)
 
-    patch.setattr(calibration, "noisy_counts", counts)
+    patch.setattr(score_calibration, "noisy_counts", counts)
 
 
 def edges_from_the_rows(patch: Patch) -> None:
@@ -63,9 +63,9 @@ def edges_from_the_rows(patch: Patch) -> None:
         return replace(scores, edges=tuple(width * (place - 3) for place in range(len(scores.edges))))
 
     rows: list[int] = []
-    released, given = training.release, calibration.scores_given
+    released, given = training.release, score_calibration.scores_given
     patch.setattr(training, "release", release)
-    for module in (training, calibration):
+    for module in (training, score_calibration):
         patch.setattr(module, "scores_given", moved)
 
 
