@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any
 
 import polars as pl
 
-from dpnb_columnar.counting.engines.polars import scan
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.rows.column_kinds import Kind
-from dpnb_columnar.rows.invalid_text import scan_invalid_text
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import (
     attribute_fits,
@@ -25,6 +23,7 @@ from dpnb_columnar.rows.row_rules import (
     label_missing,
     number,
 )
+from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.runtime.confinement import confined
 
 MOST_SHOWN = 20
@@ -118,16 +117,7 @@ def diagnose(source: ParquetSource, domain: Domain) -> Diagnosis:
     Raises:
         DataError: if a file is damaged.
     """
-    import pyarrow as pa
-
-    try:
-        try:
-            return _diagnose(scan(source), source, domain)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # perhaps a text that is not UTF-8
-            return _diagnose(scan_invalid_text(source), source, domain)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
-        # The engine's own text may quote values.
-        raise source.unreadable() from None
+    return stream(source, partial(_diagnose, source=source, domain=domain))
 
 
 def _diagnose(rows: pl.LazyFrame, source: ParquetSource, domain: Domain) -> Diagnosis:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
-from dpnb_columnar.counting.engines.polars import scan
-from dpnb_columnar.rows.invalid_text import scan_invalid_text
 from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.runtime.confinement import confined
 
 MOST_ROWS = 2**22
@@ -41,17 +41,8 @@ def count_repeats(source: ParquetSource, rows: int) -> Repeats:
     Raises:
         DataError: if a file is damaged.
     """
-    import pyarrow as pa
-
     share = -(-rows // MOST_ROWS)
-    try:
-        try:
-            some, different = _rows_and_hashes(scan(source), share)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):  # perhaps a text that is not UTF-8
-            some, different = _rows_and_hashes(scan_invalid_text(source), share)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
-        # The engine's own text may quote values.
-        raise source.unreadable() from None
+    some, different = stream(source, partial(_rows_and_hashes, share=share))
     return Repeats(rows * (some - different) // max(some, 1), share <= 1)
 
 

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from pathlib import Path
 from statistics import fmean
 
 import polars as pl
 
-from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.predict import PREDICTED, probability_column, score
 from dpnb_columnar.model.ranking import Ranking, binned, ranking
-from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
+from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits
+from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.runtime.confinement import confined
 
 CALIBRATION_BINS = 10
@@ -43,17 +44,7 @@ def evaluate(model: NaiveBayes, files: Sequence[Path]) -> Evaluation:
     """
     domain = model.domain
     source = open_parquet(files, domain)
-    scored = pl.concat([_scored(model, file, source) for file in source.files])
-    lacking = [(~attribute_fits(each, source.kinds[each.name])).sum().alias(each.name) for each in domain.attributes]
-    counted = pl.concat([_counted(domain, file, source).select(lacking) for file in source.files]).sum()
-    try:
-        # One after the other: queries that share their rows would keep the rows for the slower one.
-        lacked = counted.collect(engine="streaming")
-        cells = _cells(scored, domain.classes).collect(engine="streaming")
-        rankings = [ranking(query.collect(engine="streaming")) for query in _ranked(scored, domain.classes)]
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        # The engine's own text may quote values.
-        raise source.unreadable() from None
+    cells, rankings, lacked = stream(source, partial(_figures, model=model, kinds=source.kinds))
     if not cells["rows"].sum():
         raise DataError(f"{source.names}: no row fits the model's domain; run dpnb-columnar check on it")
     by_class = rankings if len(domain.classes) > 2 else rankings * len(domain.classes)
@@ -61,17 +52,22 @@ def evaluate(model: NaiveBayes, files: Sequence[Path]) -> Evaluation:
     return _summary(cells, domain.classes, by_class, without)
 
 
-def _counted(domain: Domain, file: Path, source: ParquetSource) -> pl.LazyFrame:
-    """The rows of one file that training counts."""
-    return pl.scan_parquet(file, glob=False).filter(row_fits(domain, source.kinds))
-
-
-def _scored(model: NaiveBayes, file: Path, source: ParquetSource) -> pl.LazyFrame:
-    """Scores of the rows of one file that training counts, beside the code of their class (``true``)."""
+def _figures(
+    rows: pl.LazyFrame, model: NaiveBayes, kinds: Mapping[str, Kind]
+) -> tuple[pl.DataFrame, list[Ranking | None], pl.DataFrame]:
+    """Sums over cells (``_cells``), a ranking per class, and per attribute the number of rows that lack it."""
     domain = model.domain
+    counted = rows.filter(row_fits(domain, kinds))  # the rows that training counts
+    lacking = counted.select(
+        (~attribute_fits(each, kinds[each.name])).sum().alias(each.name) for each in domain.attributes
+    )
     truth = "true ".join(["", *domain.columns])  # longer than the name of any column the model reads
-    labelled = _counted(domain, file, source).with_columns(class_code(domain, source.kinds).alias(truth))
-    return score(model, labelled, keep=[truth]).rename({truth: "true"})
+    labelled = counted.with_columns(class_code(domain, kinds).alias(truth))
+    scored = score(model, labelled, keep=[truth]).rename({truth: "true"})
+    # One after the other: queries that share their rows would keep the rows for the slower one.
+    cells = _cells(scored, domain.classes).collect(engine="streaming")
+    rankings = [ranking(query.collect(engine="streaming")) for query in _ranked(scored, domain.classes)]
+    return cells, rankings, lacking.collect(engine="streaming")
 
 
 def _cells(scored: pl.LazyFrame, classes: Sequence[str]) -> pl.LazyFrame:

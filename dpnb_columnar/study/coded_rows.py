@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpnb_columnar.counting.engines.polars import scan
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.rows.column_kinds import Kind
-from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits
+from dpnb_columnar.rows.streaming import stream
 
 Integers = NDArray[np.int64]
 Places = NDArray[np.unsignedinteger]
@@ -85,15 +86,13 @@ def code_rows(files: Sequence[Path], domain: Domain) -> CodedRows:
         DataError: if a file cannot be read, or does not fit the domain.
     """
     source = open_parquet(files, domain)
-    rows = scan(source).filter(row_fits(domain, source.kinds))
-    try:
-        labels = rows.select(class_code(domain, source.kinds).alias(LABEL)).collect()[LABEL]
-        columns = {
-            attribute.name: _coded(rows.select(column(attribute.name)).collect().to_series())
-            for attribute in domain.attributes
-        }
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        raise source.unreadable() from None
+    return stream(source, partial(_coded_rows, source=source, domain=domain))
+
+
+def _coded_rows(rows: pl.LazyFrame, source: ParquetSource, domain: Domain) -> CodedRows:
+    fitting = rows.filter(row_fits(domain, source.kinds))
+    labels = fitting.select(class_code(domain, source.kinds).alias(LABEL)).collect()[LABEL]
+    columns = {each.name: _coded(fitting.select(column(each.name)).collect().to_series()) for each in domain.attributes}
     return CodedRows(source.kinds, labels.to_numpy().astype(np.int64), columns)
 
 

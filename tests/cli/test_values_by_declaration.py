@@ -97,8 +97,8 @@ def test_a_text_that_is_not_utf_8_is_in_no_category(
     assert found == out
     second = ("--attribute-weights", "calibrated")
     assert trained(run, "missing.parquet", *second)[1:] == trained(run, "spoilt.parquet", *second)[1:]
-    report = run("check", "spoilt.parquet", "--dataset", "town").out
-    assert report == run("check", "missing.parquet", "--dataset", "town").out
+    for reading in (("check", "--dataset", "town"), ("evaluate", "town.json")):
+        assert run(*reading, "spoilt.parquet").out == run(*reading, "missing.parquet").out
 
 
 def test_a_damaged_file_of_texts_is_still_called_damaged(declared: Path, run: Run) -> None:

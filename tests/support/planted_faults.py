@@ -41,6 +41,7 @@ from dpnb_columnar.noise import (
 )
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import category_code, class_code, number, row_fits
+from dpnb_columnar.rows.streaming import scan
 from dpnb_columnar.sensitivity import RunLengthColumn, searched_beta, trimmed_mean
 
 Patch = pytest.MonkeyPatch
@@ -254,7 +255,7 @@ def clipping_forgotten(patch: Patch) -> None:
         return ((value - float(attribute.lower)) / float(attribute.step) + 0.5).floor().clip(0)
 
     def count_cells(source: ParquetSource, domain: Domain, attributes: Any, *, classes: bool) -> list[statistics.Cells]:
-        rows = polars.scan(source).filter(row_fits(domain, source.kinds))
+        rows = scan(source).filter(row_fits(domain, source.kinds))
         label = class_code(domain, source.kinds)
         coded = {each.name: code(each, source) for each in attributes} | ({None: pl.lit(0)} if classes else {})
         found = []
@@ -278,7 +279,7 @@ def refuses_nan(patch: Patch) -> None:
     count = local.aggregate
 
     def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
-        if polars.scan(source).select(pl.col("number").is_nan().any()).collect().item():
+        if scan(source).select(pl.col("number").is_nan().any()).collect().item():
             raise DataError("a value is not a number")
         return count(source, domain)
 

@@ -11,7 +11,6 @@ from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.runtime.confinement import confined
 
@@ -31,13 +30,7 @@ def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
         DataError: if a file is damaged, or changes while it is read.
     """
     try:
-        try:
-            cells = _count_cells(source, domain)
-        except DataError:
-            if Kind.TEXT not in source.kinds.values():
-                raise
-            cells = _count_invalid_text(source, domain)
-        return assemble(domain, cells, file_parts(source.files))
+        return assemble(domain, _count_cells(source, domain), file_parts(source.files))
     except OSError:
         raise source.unreadable() from None
     except ValueError as error:
@@ -50,22 +43,12 @@ def _count_cells(source: ParquetSource, domain: Domain) -> list[Cells]:
     from dpnb_columnar.counting.engines import duckdb
 
     # DuckDB first: it gives its memory back, so that the two peaks do not add up.
-    cells = duckdb.count_cells(source, domain, domain.categorical)
-    return cells + polars.count_cells(source, domain, domain.numeric, classes=False)
-
-
-def _count_invalid_text(source: ParquetSource, domain: Domain) -> list[Cells]:
-    """Count files that the engines cannot read: one text may not be UTF-8. A damaged file fails here once more."""
-    import pyarrow as pa
-
-    from dpnb_columnar.rows.invalid_text import scan_invalid_text
-
-    rows = scan_invalid_text(source)
     try:
-        return polars.count_rows(rows, source.types, domain, domain.attributes, classes=True)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
-        # The engine's own text may quote values.
-        raise source.unreadable() from None
+        cells = duckdb.count_cells(source, domain, domain.categorical)
+    except DataError:
+        # Perhaps one text is not UTF-8, which DuckDB does not read. A damaged file fails here once more.
+        return polars.count_cells(source, domain, domain.attributes, classes=True)
+    return cells + polars.count_cells(source, domain, domain.numeric, classes=False)
 
 
 @confined()

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from dpnb_columnar.counting.engines.polars import PART_ROWS, DenseCounter, scan
+from dpnb_columnar.counting.engines.polars import PART_ROWS, DenseCounter
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.rows.cell_codes import step_score
-from dpnb_columnar.rows.column_kinds import Kind, kinds_of
+from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import attribute_fits, class_code
+from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
@@ -26,21 +28,7 @@ def score_files(source: ParquetSource, scores: Scores) -> ScoreCounts:
     Raises:
         DataError: if a file is damaged.
     """
-    # The engine's own text may quote values.
-    try:
-        return count_scores(scan(source), source.types, scores)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
-        if Kind.TEXT not in source.kinds.values():
-            raise source.unreadable() from None
-    import pyarrow as pa
-
-    from dpnb_columnar.rows.invalid_text import scan_invalid_text
-
-    # One text may not be UTF-8. A damaged file fails here once more.
-    try:
-        return count_scores(scan_invalid_text(source), source.types, scores)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
-        raise source.unreadable() from None
+    return stream(source, partial(count_scores, types=source.types, scores=scores))
 
 
 @confined()

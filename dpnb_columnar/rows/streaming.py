@@ -1,29 +1,67 @@
-"""Read Parquet files in which some text is not UTF-8: such a value is null, and so in no category.
+"""Stream the rows of Parquet files through Polars. CONFIDENTIAL.
 
-Polars and DuckDB refuse the whole file, so one row would decide whether there is a model, and a message would say so.
-Arrow hands out the bytes. It is slower and is asked only once an engine has failed.
+A text that is not UTF-8 is null, and so in no category. Polars and DuckDB refuse the whole file, so one row would
+decide whether there is a model, and a message would say so. Arrow hands out the bytes. It is slower and is asked only
+once Polars has failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.rows.row_rules import column
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 PART_ROWS = 2**17
-"""Rows that are read at a time."""
+"""Rows that Arrow reads at a time."""
+
+Result = TypeVar("Result")
+
+
+def scan(source: ParquetSource) -> pl.LazyFrame:
+    """Return all rows of the source, the domain's columns only, each of one type. Confidential."""
+    columns = [column(name).cast(type_) for name, type_ in source.types.items()]
+    return pl.concat([pl.scan_parquet(file, glob=False).select(columns) for file in source.files])
+
+
+def stream(source: ParquetSource, compute: Callable[[pl.LazyFrame], Result]) -> Result:
+    """Compute something from all rows of the source, whatever bytes their texts hold.
+
+    Args:
+        source: Checked Parquet files.
+        compute: Takes the rows, as ``scan`` returns them; called once more where Polars cannot read the files.
+
+    Returns:
+        What ``compute`` returns. Confidential.
+
+    Raises:
+        DataError: if a file is damaged.
+    """
+    import pyarrow as pa
+
+    # The engines' own texts may quote values.
+    try:
+        return compute(scan(source))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        if Kind.TEXT not in source.kinds.values():
+            raise source.unreadable() from None
+    # Perhaps one text is not UTF-8. A damaged file fails here once more.
+    try:
+        return compute(scan_invalid_text(source))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
+        raise source.unreadable() from None
 
 
 def scan_invalid_text(source: ParquetSource) -> pl.LazyFrame:
-    """Return all rows of the source, the domain's columns only, each of one type. Confidential."""
+    """Return the rows as ``scan`` does, but for texts that are not UTF-8, which are null."""
     from polars.io.plugins import register_io_source
 
     return register_io_source(partial(_read, source), schema=dict(source.types))
