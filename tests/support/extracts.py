@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import zipfile
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -104,3 +105,15 @@ def _field(line: str, declared: Variable) -> str:
     assert declared.start is not None
     assert declared.width is not None
     return line[declared.start : declared.start + declared.width]
+
+
+PERSONS = b"RT,SERIALNO,PUMA,AGEP,PWGTP\nP,2018GQ1,00200,041,7\nP,2018HU2,00300,,\n"
+"""Persons of an ACS file, which comes without a codebook."""
+
+
+def archive(path: Path, **members: bytes) -> Path:
+    """Write CSV files into a ZIP archive, as publishers do, beside what is no table."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target:
+        for name, content in {"README.pdf": b"%PDF", **{f"{name}.csv": text for name, text in members.items()}}.items():
+            target.writestr(name, content)
+    return path
