@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
     from dpnb_columnar.counting.scores import ScoreCounts, Scores
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
@@ -17,13 +18,16 @@ class CheckedRows(Protocol):
 
     @property
     def can_score(self) -> bool:
-        """Whether the rows can be read a second time, to count scores."""
+        """Whether the rows can be read again, to count scores and to sum up gradients."""
 
     def count(self) -> Statistics:
         """Count every cell of the domain. Confidential."""
 
     def count_scores(self, scores: Scores) -> ScoreCounts:
         """Count the rows of each bin of a score and each class. Confidential."""
+
+    def sum_gradients(self, query: GradientQuery) -> GradientSums:
+        """Sum up a round's gradient. Confidential."""
 
 
 class Rows(Protocol):
@@ -42,12 +46,14 @@ class OpenedRows:
         domain: The domain to count in.
         aggregate: Counts every cell of the domain over the source.
         score: Counts scores over the source; None for an engine that makes one pass only.
+        differentiate: Sums up gradients over the source; None likewise.
     """
 
     source: Any
     domain: Domain
     aggregate: Callable[[Any, Domain], Statistics]
     score: Callable[[Any, Scores], ScoreCounts] | None = None
+    differentiate: Callable[[Any, GradientQuery], GradientSums] | None = None
 
     @property
     def can_score(self) -> bool:
@@ -62,6 +68,11 @@ class OpenedRows:
         """Count the rows of each bin of a score and each class. Confidential."""
         assert self.score is not None
         return self.score(self.source, scores)
+
+    def sum_gradients(self, query: GradientQuery) -> GradientSums:
+        """Sum up a round's gradient. Confidential."""
+        assert self.differentiate is not None
+        return self.differentiate(self.source, query)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -81,6 +92,14 @@ class Counted:
 
     def count_scores(self, scores: Scores) -> ScoreCounts:
         """Refuse a second pass.
+
+        Raises:
+            TypeError: always, as the rows are not here.
+        """
+        raise TypeError("rows that have been counted cannot be read again")
+
+    def sum_gradients(self, query: GradientQuery) -> GradientSums:
+        """Refuse a further pass.
 
         Raises:
             TypeError: always, as the rows are not here.

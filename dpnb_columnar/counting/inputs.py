@@ -75,11 +75,12 @@ class FrameInput:
             DataError: if the frame lacks a column, has one of the wrong type or two of one name, or if its query fails.
         """
         from dpnb_columnar.counting.engines.local import aggregate_frame
+        from dpnb_columnar.counting.engines.polars_gradients import differentiate_frame
         from dpnb_columnar.counting.engines.polars_scores import score_frame
         from dpnb_columnar.rows.frames import open_frame
 
         open_frame(self.frame, domain)
-        return OpenedRows(self.frame, domain, aggregate_frame, score_frame)
+        return OpenedRows(self.frame, domain, aggregate_frame, score_frame, differentiate_frame)
 
 
 @contextmanager
@@ -167,12 +168,14 @@ class LocalFiles:
             refuse_copies(source.files)
         except OSError:
             raise source.unreadable() from None
+        from dpnb_columnar.counting.engines.polars_gradients import differentiate_files
         from dpnb_columnar.counting.engines.polars_scores import score_files
 
         if self.checkpoint is None:
             from dpnb_columnar.counting.engines.local import aggregate
 
-            return OpenedRows(source, domain, aggregate, score_files)
+            return OpenedRows(source, domain, aggregate, score_files, differentiate_files)
         from dpnb_columnar.counting.checkpoints import aggregate_by_file
 
-        return OpenedRows(source, domain, partial(aggregate_by_file, folder=self.checkpoint), score_files)
+        count = partial(aggregate_by_file, folder=self.checkpoint)
+        return OpenedRows(source, domain, count, score_files, differentiate_files)

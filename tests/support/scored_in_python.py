@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
+from dpnb_columnar.counting.gradients import GradientQuery, WeightGroup, exponentials
 from dpnb_columnar.counting.scores import Integers, Scores
 from dpnb_columnar.domain import Missing
 from support.rows_in_python import Row, class_of, code_of
@@ -29,3 +30,42 @@ def expected_score_counts(rows: Sequence[Row], scores: Scores, unit: Fraction = 
             score += step * unit
         counts[sum(score >= edge * unit for edge in scores.edges), klass] += 1
     return counts
+
+
+def expected_gradients(rows: Sequence[Row], query: GradientQuery) -> tuple[list[int], list[int], list[int]]:
+    """The sums of a round: per group, per class but the first, and the rows of each class."""
+    domain, table = query.domain, exponentials()
+    classes = range(len(domain.classes))
+    weights, log_odds, counts = [0] * len(query.groups), [0 for _ in query.log_odds], [0 for _ in classes]
+    for row in rows:
+        klass = class_of(row, domain.label)
+        codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
+        if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):
+            continue
+        counts[klass] += 1
+        relative = [clipped_scores(group, codes) for group in query.groups]
+        totals = [0, *query.log_odds]
+        for group, scores in zip(query.groups, relative, strict=True):
+            totals = [total + group.weight * score for total, score in zip(totals, scores, strict=True)]
+        likelihoods = [table[min((max(totals) - total) // 256, len(table) - 1)] for total in totals]
+        for other in classes[1:]:
+            error = 2**16 * (klass == other) - likelihoods[other] * 2**16 // sum(likelihoods)
+            log_odds[other - 1] += error
+            for number, scores in enumerate(relative):
+                weights[number] += error * scores[other]
+    return weights, log_odds, counts
+
+
+def clipped_scores(group: WeightGroup, codes: Mapping[str, int | None]) -> list[int]:
+    """Per class, the group's score relative to the first class, none far below the largest."""
+    sums = [0]
+    for tables in group.tables:
+        steps = [(table, codes[table.attribute]) for table in tables]
+        sums.append(
+            sum(
+                table.missing if code is None else table.scores[bisect_right(table.starts, code) - 1]
+                for table, code in steps
+            )
+        )
+    raised = [max(each - max(sums), -group.clip) for each in sums]
+    return [each - raised[0] for each in raised]

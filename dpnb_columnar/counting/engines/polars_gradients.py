@@ -1,0 +1,132 @@
+"""Sum up gradients with Polars, in one scan of the rows: memory does not grow with them. CONFIDENTIAL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from dpnb_columnar.counting.gradients import CERTAIN, UNITS, GradientQuery, GradientSums, WeightGroup, exponentials
+from dpnb_columnar.rows.cell_codes import step_score
+from dpnb_columnar.rows.column_kinds import kinds_of
+from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.rows.row_rules import attribute_fits, class_code
+from dpnb_columnar.rows.streaming import stream
+from dpnb_columnar.runtime.confinement import confined
+
+if TYPE_CHECKING:
+    from dpnb_columnar.rows.frames import Frame
+
+
+@confined()
+def differentiate_files(source: ParquetSource, query: GradientQuery) -> GradientSums:
+    """Sum up a round's gradient over the rows of Parquet files.
+
+    Raises:
+        DataError: if a file is damaged.
+    """
+    return stream(source, partial(sum_gradients, types=source.types, query=query))
+
+
+@confined()
+def differentiate_frame(frame: Frame, query: GradientQuery) -> GradientSums:
+    """Sum up a round's gradient over the rows of a frame, as ``differentiate_files`` does over a file of these rows.
+
+    Raises:
+        DataError: if the frame does not fit the domain, or the query behind a lazy frame fails.
+    """
+    from dpnb_columnar.rows.frames import failed_query, open_frame
+
+    opened = open_frame(frame, query.domain)
+    try:
+        return sum_gradients(opened.rows, opened.types, query)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise failed_query() from None
+
+
+def sum_gradients(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], query: GradientQuery) -> GradientSums:
+    """Sum up the gradient of a round; the rows that count are those of ``polars.count_rows``.
+
+    Args:
+        rows: Rows with all of the domain's columns; computed once, and never held as a whole. Confidential.
+        types: The type of each column.
+        query: What to sum up.
+
+    Raises:
+        polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
+    """
+    domain, kinds = query.domain, kinds_of(types)
+    for attribute in domain.row_dropping:
+        rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
+    # Each step names what the next ones use more than once. Columns are named by numbers of a group and of a class.
+    scores = {
+        f"score {number} {klass}": pl.sum_horizontal(
+            step_score(domain[table.attribute], types[table.attribute], table.starts, table.scores, table.missing)
+            for table in tables
+        )
+        for number, group in enumerate(query.groups)
+        for klass, tables in enumerate(group.tables, 1)
+    }
+    rows = rows.select(class_code(domain, kinds).alias("class"), **scores).filter(pl.col("class").is_not_null())
+    clipped = {name: score for number, group in enumerate(query.groups) for name, score in _clipped(number, group)}
+    rows = rows.with_columns(**clipped)
+    totals = {
+        klass: pl.sum_horizontal(
+            log_odds, *(group.weight * pl.col(f"score {number} {klass}") for number, group in enumerate(query.groups))
+        )
+        for klass, log_odds in enumerate(query.log_odds, 1)
+    }
+    rows = rows.with_columns(**{f"total {klass}": total for klass, total in totals.items()})
+    rows = rows.with_columns(**_likelihoods(len(domain.classes)))
+    rows = rows.with_columns(**_errors(len(domain.classes)))
+    others = range(1, len(domain.classes))
+    sums = {f"sum {klass}": pl.col(f"error {klass}").sum() for klass in others}
+    for number in range(len(query.groups)):
+        products = [pl.col(f"error {klass}") * pl.col(f"score {number} {klass}") for klass in others]
+        sums[f"weight {number}"] = pl.sum_horizontal(products).sum()
+    counts = {f"rows {klass}": (pl.col("class") == klass).cast(pl.Int64).sum() for klass in range(len(domain.classes))}
+    row = rows.select(**sums, **counts).collect(engine="streaming").row(0, named=True)
+
+    def read(name: str, numbers: range) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        return np.array([row[f"{name} {number}"] for number in numbers], dtype=np.int64)
+
+    return GradientSums(
+        query, read("weight", range(len(query.groups))), read("sum", others), read("rows", range(len(domain.classes)))
+    )
+
+
+def _clipped(number: int, group: WeightGroup) -> Iterator[tuple[str, pl.Expr]]:
+    """Clip the scores of a group of attributes, by the class's column."""
+    names = [f"score {number} {klass}" for klass in range(1, len(group.tables) + 1)]
+    if len(names) == 1:
+        yield names[0], pl.col(names[0]).clip(-group.clip, group.clip)
+        return
+    largest = pl.max_horizontal(pl.lit(0, pl.Int64), *names)
+    first = (-largest).clip(lower_bound=-group.clip)
+    for name in names:
+        yield name, (pl.col(name) - largest).clip(lower_bound=-group.clip) - first
+
+
+def _likelihoods(classes: int) -> dict[str, pl.Expr]:
+    """Look up the likelihood of each class relative to the largest."""
+    values = exponentials()
+    table = pl.lit(pl.Series(values, dtype=pl.Int64))
+    totals = [pl.lit(0, pl.Int64), *(pl.col(f"total {klass}") for klass in range(1, classes))]
+    largest = pl.max_horizontal(totals)
+    return {
+        f"likelihood {klass}": table.gather(((largest - total) // UNITS).clip(upper_bound=len(values) - 1))
+        for klass, total in enumerate(totals)
+    }
+
+
+def _errors(classes: int) -> dict[str, pl.Expr]:
+    """Subtract the probability of each class but the first from whether the row is of it."""
+    names = [f"likelihood {klass}" for klass in range(classes)]
+    return {
+        f"error {klass}": (pl.col("class") == klass).cast(pl.Int64) * CERTAIN
+        - pl.col(names[klass]) * CERTAIN // pl.sum_horizontal(names)
+        for klass in range(1, classes)
+    }

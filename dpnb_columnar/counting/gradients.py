@@ -1,0 +1,122 @@
+"""Define the statistics of a round of weights: sums over rows that released values fix. CONFIDENTIAL.
+
+A row has, per class, a score that its attributes' tables give, and from the scores a probability. What is summed up is
+the gradient of the logistic likelihood at public weights: the difference between the row's class, as 0 or 1, and its
+probability, times what each weight multiplies. Every step is a whole number by integer arithmetic, so every engine and
+every division of the rows into parts has the same sums.
+
+Let D be the clipped scores of a group in all classes, S = B + the sum of weight * D over the groups, S = 0 in the first
+class. Then in every class but the first
+
+    p = E[min((largest S - S) // 256, last)] * 2^16 // (the sum of these E over all classes),
+
+where E is ``exponentials()`` and // rounds down, and a row of class y adds (2^16 [class = y] - p) D, added up over the
+classes, to the sum of the group, and 2^16 [class = y] - p to that of the class.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpnb_columnar.counting.scores import Integers, ScoreTable
+from dpnb_columnar.domain import Domain
+
+UNITS = 256
+"""Scores, and weights, are whole numbers of this part of a nat, and of 1. Their products are of its square."""
+
+CERTAIN = 2**16
+"""Probabilities are whole numbers of this part of certainty."""
+
+LARGEST_CLIP = 16 * UNITS
+"""Largest bound of a group's scores: sums of 2^34 rows are below 2^63."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightGroup:
+    """Attributes that have one weight. Public.
+
+    Attributes:
+        tables: Per class but the first, one table per attribute: its log-ratio to the first class, in units.
+        clip: Bound of the group's scores, in units; at most ``LARGEST_CLIP``. The sum of the tables in each class, 0 in
+            the first, is moved up to ``clip`` below the largest of them where it is lower, and is then taken relative
+            to the first class's again. For two classes that is clipping to [-clip, clip].
+        weight: The weight, in units.
+    """
+
+    tables: tuple[tuple[ScoreTable, ...], ...]
+    clip: int
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class GradientQuery:
+    """What to sum up over the rows. Public.
+
+    Attributes:
+        domain: Domain of the rows.
+        groups: The groups of attributes.
+        log_odds: Per class but the first, its log-odds to the first where no attribute tells, in 1/``UNITS``^2.
+    """
+
+    domain: Domain
+    groups: tuple[WeightGroup, ...]
+    log_odds: tuple[int, ...]
+
+    @property
+    def sensitivity(self) -> int:
+        """How far one row moves all sums together, in L1: at most this many 1/(``UNITS`` ``CERTAIN``) of a nat.
+
+        docs/privacy.md, Lemma 2.9.
+        """
+        classes = len(self.log_odds) + 1
+        return (sum(group.clip for group in self.groups) + UNITS * min(2, classes - 1)) * CERTAIN
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class GradientSums:
+    """Exact sums over rows. Confidential: its repr shows the shape only.
+
+    Attributes:
+        query: What was summed up. Public.
+        weights: Shape (groups,), int64: per group, in 1/(``UNITS`` ``CERTAIN``) of a nat.
+        log_odds: Shape (classes - 1,), int64: per class but the first, in 1/``CERTAIN`` of a row.
+        rows: Shape (classes,), int64: the number of rows, to see that all passes read the same.
+    """
+
+    query: GradientQuery
+    weights: Integers
+    log_odds: Integers
+    rows: Integers
+
+    def __repr__(self) -> str:
+        return f"GradientSums(CONFIDENTIAL, domain {self.query.domain.name!r}: {len(self.weights)} weights)"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, GradientSums)
+            and self.query == other.query
+            and np.array_equal(self.weights, other.weights)
+            and np.array_equal(self.log_odds, other.log_odds)
+            and np.array_equal(self.rows, other.rows)
+        )
+
+    def __add__(self, other: GradientSums) -> GradientSums:
+        """Return the sums over two disjoint sets of rows together.
+
+        Raises:
+            ValueError: if the queries differ.
+        """
+        if self.query != other.query:
+            raise ValueError("sums of different queries cannot be added")
+        return GradientSums(
+            self.query, self.weights + other.weights, self.log_odds + other.log_odds, self.rows + other.rows
+        )
+
+
+def exponentials() -> tuple[int, ...]:
+    """Tabulate exp(-k/``UNITS``) in millionths, 2^-20, from k = 0 to the first that rounds to 0."""
+    last = math.ceil(21 * math.log(2) * UNITS)
+    return tuple(round(2**20 * math.exp(-step / UNITS)) for step in range(last + 1))

@@ -1,0 +1,162 @@
+"""Sums of a round: the same whole numbers from any files, as one row at a time gives them, and never more than M."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.aggregation_cases import declared, written
+from support.people import PEOPLE, people, people_domain, write_people
+from support.random_tables import frames
+from support.rows_in_python import Document
+from support.scored_in_python import expected_gradients
+
+from dpnb_columnar.counting.engines.polars_gradients import differentiate_files, differentiate_frame
+from dpnb_columnar.counting.gradients import (
+    CERTAIN,
+    LARGEST_CLIP,
+    UNITS,
+    GradientQuery,
+    GradientSums,
+    WeightGroup,
+    exponentials,
+)
+from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
+from dpnb_columnar.counting.scores import ScoreTable
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.cell_codes import number_of_codes
+from dpnb_columnar.rows.parquet import open_parquet
+
+NUMBERS = st.integers(-1500, 1500)
+
+
+def listed(sums: GradientSums) -> tuple[list[int], list[int], list[int]]:
+    return sums.weights.tolist(), sums.log_odds.tolist(), sums.rows.tolist()
+
+
+@st.composite
+def queries_of(draw: st.DrawFn, domain: Domain) -> GradientQuery:
+    """Any steps, one weight for each attribute or one for all."""
+    others = range(len(domain.classes) - 1)
+    by_attribute: list[list[ScoreTable]] = []
+    for attribute in domain.attributes:
+        starts = [0, *sorted(draw(st.sets(st.integers(1, number_of_codes(attribute)), max_size=4)))]
+        steps = st.lists(NUMBERS, min_size=len(starts), max_size=len(starts))
+        by_attribute.append(
+            [ScoreTable(attribute.name, tuple(starts), tuple(draw(steps)), draw(NUMBERS)) for _ in others]
+        )
+    parts = draw(st.sampled_from([[by_attribute], [[each] for each in by_attribute]]))
+    groups = tuple(
+        WeightGroup(tuple(zip(*part, strict=True)), draw(st.integers(1, 2000)), draw(st.integers(-128, 512)))
+        for part in parts
+    )
+    return GradientQuery(domain, groups, tuple(draw(st.integers(-(2**19), 2**19)) for _ in others))
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data(), frames(), st.integers(1, 5))
+def test_random_rows_are_summed_up_as_one_at_a_time(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, frame: tuple[list[pa.Table], Document], group: int
+) -> None:
+    tables, document = frame
+    domain = declared(document)
+    query = data.draw(queries_of(domain))
+    files = written(tmp_path_factory.mktemp("sums"), tables, group=group)
+    summed = differentiate_files(open_parquet(files, domain), query)
+    assert listed(summed) == expected_gradients([row for table in tables for row in table.to_pylist()], query)
+    parts = [differentiate_files(open_parquet([file], domain), query) for file in files]
+    assert sum(parts[1:], parts[0]) == summed
+    assert (
+        sum((differentiate_frame(table, query) for table in tables[1:]), differentiate_frame(tables[0], query))
+        == summed
+    )
+
+
+THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
+
+
+def any_query(domain: Domain, seed: int, *, together: bool) -> GradientQuery:
+    """Log-ratios of every size, with bounds that clip some of them, and weights and log-odds that make certain."""
+    generator = np.random.default_rng(seed)
+    others = len(domain.classes) - 1
+
+    def table(name: str, starts: tuple[int, ...]) -> tuple[ScoreTable, ...]:
+        steps = generator.integers(-2000, 2000, (others, len(starts)))
+        return tuple(ScoreTable(name, starts, tuple(map(int, row))) for row in steps)
+
+    single = [table("age", (0, 30, 60)), table("hours", (0, 40)), table("sex", (0, 1))]
+    parts = [single] if together else [[each] for each in single]
+    groups = [
+        WeightGroup(
+            tuple(zip(*part, strict=True)), int(generator.integers(100, 900)), int(generator.integers(-128, 512))
+        )
+        for part in parts
+    ]
+    return GradientQuery(domain, tuple(groups), tuple(map(int, generator.integers(-(2**20), 2**20, others))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("together", [True, False])
+@pytest.mark.parametrize("domain", [people_domain(), THREE], ids=["two classes", "three"])
+def test_no_row_moves_the_sums_further_than_stated_and_some_nearly_as_far(domain: Domain, together: bool) -> None:
+    """Every row of a small domain, alone: the sums are additive, so this is every pair of neighbours."""
+    every = list(itertools.product([10, 40, 80], [10, 50], ["f", "m"], domain.classes))
+    rows = pl.DataFrame(every, schema=["age", "hours", "sex", "income"], orient="row")
+    nearest = 0.0
+    for seed in range(8):
+        query = any_query(domain, seed, together=together)
+        for row in rows.iter_slices(1):
+            weights, log_odds, _ = listed(differentiate_frame(row, query))
+            moved = sum(map(abs, weights)) + UNITS * sum(map(abs, log_odds))
+            assert moved <= query.sensitivity
+            nearest = max(nearest, moved / query.sensitivity)
+    assert nearest > 0.9
+
+
+def test_probabilities_are_those_of_the_scores() -> None:
+    """One row of the second class, scores of two attributes: 1 - sigmoid, to a thousandth."""
+    tables = (ScoreTable("age", (0,), (300,)), ScoreTable("hours", (0,), (-900,)))
+    groups = tuple(WeightGroup(((table,),), 512, 128) for table in tables)
+    query = GradientQuery(people_domain(), groups, (UNITS * UNITS // 4,))
+    row = people(1).with_columns(income=pl.lit("high"))
+    (age, hours), (error,), rows = listed(differentiate_frame(row, query))
+    score = 0.5 * 300 / 256 + 0.5 * -2 + 0.25
+    assert error / CERTAIN == pytest.approx(1 - 1 / (1 + math.exp(-score)), abs=2e-3)
+    assert (age, hours) == (error * 300, error * -512)
+    assert rows == [0, 1]
+
+
+def test_exponentials_fall_from_one_to_nothing() -> None:
+    table = exponentials()
+    assert (table[0], table[256], table[-1]) == (2**20, round(2**20 / math.e), 0)
+    assert all(one >= two for one, two in itertools.pairwise(table))
+    assert LARGEST_CLIP * CERTAIN * 2**34 < 2**63
+
+
+def test_sums_of_different_queries_are_not_added() -> None:
+    one, two = (any_query(people_domain(), seed, together=True) for seed in (1, 2))
+    summed = differentiate_frame(people(12345), one)
+    assert repr(summed) == f"{summed!s}" == "GradientSums(CONFIDENTIAL, domain 'people': 1 weights)"
+    with pytest.raises(ValueError, match="different queries"):
+        summed + differentiate_frame(people(5), two)
+
+
+def test_failures_are_reported_without_the_engines_text(tmp_path: Path) -> None:
+    query = any_query(people_domain(), 1, together=False)
+    file = write_people(tmp_path / "people.parquet")
+    checked = LocalFiles([str(file)]).check(people_domain())
+    file.write_bytes(file.read_bytes()[:-9])
+    with pytest.raises(DataError, match=r"people\.parquet"):
+        checked.sum_gradients(query)
+    rows = people(10).lazy().with_columns(pl.col("sex").str.to_integer(strict=True).cast(pl.String))
+    with pytest.raises(DataError, match="its query fails"):
+        FrameInput(rows).check(people_domain()).sum_gradients(query)
