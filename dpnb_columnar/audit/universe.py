@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpnb_columnar.audit.findings import Finding
+from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing, read_domain
@@ -187,6 +188,17 @@ class AuditedRows:
                 total += ScoreCounts(scores, number * _scored(row, scores).counts)
         return total
 
+    def sum_gradients(self, query: GradientQuery) -> GradientSums:
+        """Sum up a round's gradient, by the sums over one row of each kind."""
+        sizes = len(query.groups), len(query.log_odds), len(query.domain.classes)
+        weights, log_odds, rows = (np.zeros(size, dtype=np.int64) for size in sizes)
+        total = GradientSums(query, weights, log_odds, rows)
+        for number, row in zip(self.database, self.universe.rows, strict=True):
+            if number:
+                one = _differentiated(row, query)
+                total += GradientSums(query, number * one.weights, number * one.log_odds, number * one.rows)
+        return total
+
 
 def build_universe(domain: Domain = YEARS) -> tuple[Universe, list[Finding]]:
     """Count each row alone, and all together with every engine of this machine.
@@ -257,6 +269,13 @@ def _scored(row: Row, scores: Scores) -> ScoreCounts:
     from dpnb_columnar.counting.engines.polars_scores import score_frame
 
     return score_frame(_frame([row]), scores)
+
+
+@lru_cache(maxsize=4096)
+def _differentiated(row: Row, query: GradientQuery) -> GradientSums:
+    from dpnb_columnar.counting.engines.polars_gradients import differentiate_frame
+
+    return differentiate_frame(_frame([row]), query)
 
 
 def _frame(rows: Sequence[Row]) -> pl.DataFrame:

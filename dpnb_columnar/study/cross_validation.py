@@ -18,7 +18,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.gradients import CERTAIN, UNITS, GradientQuery, GradientSums, WeightGroup, exponentials
+from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.mechanisms.plan import ReleasePlan
@@ -85,14 +86,43 @@ class HeldOut:
         """Count the rows of each bin of a score and each class."""
         score = np.zeros(self.size, dtype=np.int64)
         for table in scores.tables:
-            attribute, column = scores.domain[table.attribute], self.columns[table.attribute]
-            code = codes(attribute, column.values, self.kinds[attribute.name])
-            step = np.searchsorted(table.starts, code, side="right") - 1
-            score += np.array(table.scores, dtype=np.int64)[step][column.places]
+            score += self._steps(table, scores.domain)
         classes = len(scores.domain.classes)
         cell = np.searchsorted(scores.edges, score, side="right") * classes + self.classes
         counts = np.bincount(cell, minlength=scores.bins * classes).reshape(scores.bins, classes)
         return ScoreCounts(scores, counts)
+
+    def sum_gradients(self, query: GradientQuery) -> GradientSums:
+        """Sum up a round's gradient, as ``counting.engines.polars_gradients`` does."""
+        relative = [self._clipped(group, query.domain) for group in query.groups]
+        totals = np.zeros((len(query.domain.classes), self.size), dtype=np.int64)
+        totals[1:] = np.array(query.log_odds)[:, None]
+        for group, scores in zip(query.groups, relative, strict=True):
+            totals[1:] += group.weight * scores
+        table = np.array(exponentials())
+        likelihood = table[np.minimum((totals.max(axis=0) - totals) // UNITS, len(table) - 1)]
+        is_class = np.arange(len(totals))[:, None] == self.classes
+        error = (is_class * CERTAIN - likelihood * CERTAIN // likelihood.sum(axis=0))[1:]
+        sums = np.array([(error * scores).sum() for scores in relative])
+        return GradientSums(query, sums, error.sum(axis=1), is_class.sum(axis=1))
+
+    def _clipped(self, group: WeightGroup, domain: Domain) -> Integers:
+        """Clipped scores of a group; shape (classes - 1, rows)."""
+        scores = np.zeros((len(group.tables) + 1, self.size), dtype=np.int64)
+        for row, tables in zip(scores[1:], group.tables, strict=True):
+            for table in tables:
+                row += self._steps(table, domain)
+        scores = np.maximum(scores - scores.max(axis=0), -group.clip)
+        clipped: Integers = scores[1:] - scores[0]
+        return clipped
+
+    def _steps(self, table: ScoreTable, domain: Domain) -> Integers:
+        """The score of each row in one table; its rows have all values."""
+        attribute, column = domain[table.attribute], self.columns[table.attribute]
+        code = codes(attribute, column.values, self.kinds[attribute.name])
+        step = np.searchsorted(table.starts, code, side="right") - 1
+        scores: Integers = np.array(table.scores, dtype=np.int64)[step][column.places]
+        return scores
 
     def _joint(self, model: Model) -> Floats:
         """Joint log-likelihoods; shape (classes, rows)."""
@@ -160,6 +190,10 @@ class TrainingRows:
     def count_scores(self, scores: Scores) -> ScoreCounts:
         """Count the rows of each bin of a score and each class. Confidential."""
         return reduce(add, (part.score_counts(scores) for part in self.parts))
+
+    def sum_gradients(self, query: GradientQuery) -> GradientSums:
+        """Sum up a round's gradient. Confidential."""
+        return reduce(add, (part.sum_gradients(query) for part in self.parts))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
