@@ -21,6 +21,7 @@ from dpnb_columnar.domain.declaration import attribute_document
 from dpnb_columnar.domain.numbers import identity
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.column_kinds import Kind, kind_of, type_name
+from dpnb_columnar.rows.parquet import read_metadata
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.runtime.confinement import confined
 
@@ -94,6 +95,8 @@ def profile(files: Sequence[Path], most_values: int) -> tuple[ColumnProfile, ...
     Raises:
         DataError: if a file is damaged, or the files do not have the same columns.
     """
+    for file in files:
+        read_metadata(file)
     try:
         rows = pl.concat([pl.scan_parquet(file, glob=False) for file in files], how="vertical_relaxed")
         schema = rows.collect_schema()

@@ -16,12 +16,18 @@ from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.rows.column_kinds import Kind, common_type, kinds_of
+from dpnb_columnar.rows.database_address import POSTGRES_SCHEMES
+from dpnb_columnar.rows.other_formats import not_parquet
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+MOST_NAMED = 3
+"""Kinds of files, and folders, that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,7 @@ def resolve_files(inputs: Sequence[str | Path]) -> tuple[Path, ...]:
         except OSError as error:
             raise _cannot_be_opened(Path(item), error) from None
         if not matches:
-            raise MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
+            raise _no_files(str(item))
         for identity, file in zip(identities, matches, strict=True):
             resolved.setdefault(identity, file)
     if not resolved:
@@ -82,6 +88,27 @@ def _matches(item: str) -> list[Path]:
     matches = [path] if item and path.exists() else sorted(map(Path, glob.glob(item, recursive=True)))  # noqa: PTH207
     files = [file for match in matches for file in (sorted(match.glob("*.parquet")) if match.is_dir() else [match])]
     return [file for file in files if not file.is_dir()]
+
+
+def _no_files(item: str) -> MissingInputError:
+    """Return the error to raise for an input that stands for no file: what is there in its place, and the remedy."""
+    folder = Path(item)
+    if item and folder.is_dir():
+        other = sorted({path.suffix or "no suffix" for path in folder.iterdir() if path.is_file()})[:MOST_NAMED]
+        inner = sorted(path.name for path in folder.iterdir() if path.is_dir())[:MOST_NAMED]
+        held = [f"files with {', '.join(other)}"] * bool(other) + [f"folders such as {', '.join(inner)}"] * bool(inner)
+        remedy = "make Parquet of an extract with dpnb-columnar ingest" if other else "check the path"
+        if inner:
+            remedy = f"for the files of its folders give the pattern '{folder}/**/*.parquet'"
+        return MissingInputError(
+            f"{item}: a folder without files named *.parquet; it holds {' and '.join(held) or 'nothing'}; {remedy}"
+        )
+    if item.startswith(POSTGRES_SCHEMES):
+        return MissingInputError(
+            "a database is not read by this command; count it by its own SQL: dpnb-columnar release ADDRESS --table "
+            "NAME, or export its rows to Parquet"
+        )
+    return MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
 
 
 def read_metadata(file: Path) -> dict[str, str]:
@@ -144,7 +171,7 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
     try:
         opened = pq.ParquetFile(source)
     except pa.ArrowException:
-        raise _damaged(source) from None
+        raise not_parquet(source) from None
     except OSError as error:
         raise MissingInputError(f"{source}: cannot be opened: {error.strerror}; check the path") from None
     with opened as file:
@@ -194,7 +221,7 @@ def _footer_errors(file: Path) -> Iterator[None]:
     except OSError as error:
         raise _cannot_be_opened(file, error) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        raise DataError(f"{file}: not a complete Parquet file (damaged or cut short); write or copy it again") from None
+        raise not_parquet(file) from None
 
 
 def _cannot_be_opened(file: Path, error: OSError) -> MissingInputError:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import re
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support.census_files import CENSUS, COLUMNS, parquet, refusal
 
+from dpnb_columnar.counting.suggestion import profile
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.parquet import open_parquet, read_metadata, resolve_files
 
@@ -79,11 +87,10 @@ def test_nothing_at_all() -> None:
     "damage",
     [
         lambda content: b"",
-        lambda content: b"AGE,SEX\n41,secret\n" * 99,
         lambda content: content[:-20],
         lambda content: content[:9],
     ],
-    ids=["empty", "text", "cut short", "cut very short"],
+    ids=["empty", "cut short", "cut very short"],
 )
 def test_files_that_are_not_parquet(tmp_path: Path, damage: Any) -> None:
     file = parquet(tmp_path / "census.parquet")
@@ -91,6 +98,61 @@ def test_files_that_are_not_parquet(tmp_path: Path, damage: Any) -> None:
     assert "not a complete Parquet file (damaged or cut short); write or copy it again" in refusal(file)
     with pytest.raises(DataError, match="not a complete Parquet file"):
         read_metadata(file)
+
+
+def write_database(file: Path, library: Any) -> None:
+    with closing(library.connect(file)) as connection:
+        connection.execute("CREATE TABLE people (age INTEGER)")
+        connection.commit()
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (
+            lambda file: file.write_bytes(b"AGE,SEX\n41,secret\n" * 99),
+            "text, such as CSV or fixed width, not Parquet; ",
+        ),
+        (lambda file: file.write_bytes("AGE,NAME\n41,José\n".encode("latin-1")), "text, such as CSV"),
+        (lambda file: file.write_bytes(gzip.compress(b"AGE\n41\n")), "a gzip archive, not Parquet; if it is an"),
+        (lambda file: shutil.make_archive(str(file), "zip", file.parent) and Path(f"{file}.zip").rename(file), "a ZIP"),
+        (lambda file: pl.DataFrame({"AGE": [41]}).write_ipc(file), "an Arrow file, not Parquet; read it"),
+        (lambda file: pl.DataFrame({"AGE": [41]}).write_ipc_stream(file), "an Arrow stream, not Parquet"),
+        (lambda file: write_database(file, sqlite3), "a SQLite database, not Parquet"),
+        (lambda file: write_database(file, duckdb), "a DuckDB database, not Parquet"),
+    ],
+    ids=["text", "Latin-1", "gzip", "ZIP", "Arrow", "Arrow stream", "SQLite", "DuckDB"],
+)
+def test_files_of_other_formats_are_called_by_their_names(tmp_path: Path, write: Any, message: str) -> None:
+    file = tmp_path / "census.data"
+    write(file)
+    with pytest.raises(DataError) as profiled:
+        profile([file], 10)
+    for told in (refusal(file), str(profiled.value)):
+        assert told.startswith(f"{file}: {message}")
+        assert "secret" not in told
+
+
+@pytest.mark.parametrize(
+    ("held", "message"),
+    [
+        ([], "it holds nothing; check the path"),
+        (["a.csv", "b.dat", "README"], "it holds files with .csv, .dat, no suffix; make Parquet of an extract with"),
+        (["STATE=1/a.parquet", "STATE=2/a.parquet"], "folders such as STATE=1, STATE=2; for the files of its folders"),
+    ],
+)
+def test_a_folder_without_parquet_files_says_what_it_holds(tmp_path: Path, held: list[str], message: str) -> None:
+    for name in held:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    with pytest.raises(MissingInputError, match=r"a folder without files named \*\.parquet; .*" + re.escape(message)):
+        resolve_files([tmp_path])
+
+
+def test_a_database_is_no_file() -> None:
+    with pytest.raises(MissingInputError, match="dpnb-columnar release ADDRESS --table NAME") as refused:
+        resolve_files(["postgresql://me:secret@host/census"])
+    assert "secret" not in str(refused.value)
 
 
 def test_damaged_footers(tmp_path: Path) -> None:

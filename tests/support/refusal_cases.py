@@ -130,7 +130,7 @@ DATA = {
     ),
     "empty file": Refusal(FILE.touch, 65, ("people.parquet", "not a complete Parquet file")),
     "not Parquet": Refusal(
-        lambda: FILE.write_text("age,sex\n30,f\n"), 65, ("people.parquet", "not a complete Parquet file")
+        lambda: FILE.write_text("age,sex\n30,f\n"), 65, ("people.parquet: text, such as CSV", "dpnb-columnar ingest")
     ),
     "no such file": Refusal(lambda: None, 66, ("people.parquet", "no such file")),
     "no match": Refusal(lambda: None, 66, ("part-*.parquet", "quoted pattern"), data=("part-*.parquet",)),
