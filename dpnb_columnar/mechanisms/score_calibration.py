@@ -11,22 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpnb_columnar.budget import Request, Share
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
-from dpnb_columnar.domain import Attribute, Domain, Numeric
+from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED
-from dpnb_columnar.mechanisms.histogram import equal_edges
+from dpnb_columnar.mechanisms.log_ratios import UNITS, Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.queries import LAPLACE, noisy_counts
-from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, normal_terms
-from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, Histogram, NaiveBayes, Normal, Table
+from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.noise import Sampler
 
 CALIBRATION = "calibration counts"
@@ -34,16 +31,6 @@ CALIBRATION = "calibration counts"
 
 PART = Fraction(1, 10)
 """Part of the budget that calibration spends."""
-
-UNITS = 256
-"""Scores are whole numbers of this part of a nat."""
-
-LARGEST_SCORE = 2**17
-"""Largest score of an attribute, in units: 512 nats are certainty. The scores of a million attributes add up far
-below 2^63."""
-
-MOST_STEPS = 4096
-"""Most steps of an attribute's score. A wider scale is divided into as many equal bins."""
 
 BINS = 8
 """Bins of equal width in [-L, L]; what lies beyond is in the outermost ones."""
@@ -60,36 +47,6 @@ SHIFTS = (-500, 500)
 
 COARSE = 5
 """Hundredths between the points that are tried first. Then all those are that lie between the best one's neighbours."""
-
-Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class LogRatios:
-    """The log-ratios log P(x|1) - log P(x|0) of an attribute by steps of its code, with their probabilities. Public.
-
-    Attributes:
-        starts: First grid code or category code of every step.
-        ratios: Shape (steps,): log-ratio of every step.
-        probability: Shape (2, steps): probability of every step within each class.
-        missing: Log-ratio of a row without a value; 0 where that leaves the attribute out.
-        absent: Per class, the probability of having no value, where that is a category.
-    """
-
-    starts: Sequence[int]
-    ratios: Floats
-    probability: Floats
-    missing: float = 0.0
-    absent: Sequence[float] = (0.0, 0.0)
-
-    def mean_square(self, priors: Sequence[float]) -> float:
-        """Compute the mean of the squared log-ratio under the released model, each at most ``TELLING`` in size.
-
-        Uncut, the tails of one spiky distribution would stretch the bins over scores that hardly any row has.
-        """
-        squares, missing = np.minimum(self.ratios**2, TELLING**2), min(self.missing**2, TELLING**2)
-        by_class = (self.probability * squares).sum(axis=1) + np.array(self.absent) * missing
-        return float(sum(np.array(priors) * by_class))
 
 
 def calibration_request(domain: Domain, others: Sequence[Request]) -> Request:
@@ -109,17 +66,11 @@ def calibration_request(domain: Domain, others: Sequence[Request]) -> Request:
 
 def scores_given(model: NaiveBayes) -> Scores:
     """Make the scores of rows, and their bins, from a released model of two classes."""
-    tables, squares = [], 0.0
-    for parameters in model.attributes:
-        ratios = log_ratios(model.domain[parameters.attribute], parameters)
-        tables.append(
-            ScoreTable(
-                parameters.attribute, tuple(ratios.starts), _units(ratios.ratios), *_units(np.array([ratios.missing]))
-            )
-        )
-        squares += ratios.mean_square(model.classes.probability)
+    attributes = model_log_ratios(model)
+    tables = tuple(table for ratios in attributes for table in ratios.tables())
+    squares = sum(_mean_square(ratios, model.classes.probability) for ratios in attributes)
     width = _width(squares)
-    return Scores(model.domain, tuple(tables), tuple(width * edge for edge in range(1 - BINS // 2, BINS // 2)))
+    return Scores(model.domain, tables, tuple(width * edge for edge in range(1 - BINS // 2, BINS // 2)))
 
 
 def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, draw: Sampler) -> AttributeWeights:
@@ -148,27 +99,6 @@ def centres(scores: Scores) -> Floats:
     """Compute the middle of every bin in nats, the outermost ones as wide as the others."""
     width = scores.edges[1] - scores.edges[0]
     return width * (np.arange(scores.bins) - (scores.bins - 1) / 2) / UNITS
-
-
-def log_ratios(attribute: Attribute, parameters: AttributeParameters) -> LogRatios:
-    """Compute the log-ratios of an attribute, for two classes."""
-    if isinstance(parameters, Normal):
-        assert isinstance(attribute, Numeric)
-        starts, ratios, probability = _normal_steps(attribute, parameters)
-    else:
-        first, second = cell_terms(parameters)
-        ratios, probability = np.array(second) - np.array(first), np.array(parameters.probability)
-        starts = list(range(len(ratios)))
-        if isinstance(parameters, Histogram):
-            assert isinstance(attribute, Numeric)
-            starts = [0, *bin_starts(attribute, parameters.edges)]
-    missing = missing_terms(parameters)
-    if missing is None:
-        return LogRatios(starts, ratios, probability)
-    assert not isinstance(parameters, Table)
-    assert parameters.presence is not None
-    present, absent = zip(*parameters.presence.probability, strict=True)
-    return LogRatios(starts, ratios, probability * np.array(present)[:, None], missing[1] - missing[0], absent)
 
 
 def fitted(counts: Sequence[Sequence[int]], centres: Floats, log_odds: float, attributes: int) -> tuple[float, float]:
@@ -209,26 +139,14 @@ def fitted(counts: Sequence[Sequence[int]], centres: Floats, log_odds: float, at
     return slope / 100, shift / 100
 
 
-def _normal_steps(attribute: Numeric, parameters: Normal) -> tuple[list[int], Floats, Floats]:
-    """Divide the scale of a normal attribute into steps; the value in the middle of a step stands for its values."""
-    scale = attribute.scale
-    edges = equal_edges(scale.cells, MOST_STEPS)
-    starts = np.array([0, *bin_starts(attribute, edges)])
-    middles = scale.origin + scale.step * (np.array(edges[:-1]) + np.array(edges[1:]) - 1) / 2
-    first, second = normal_terms(attribute, parameters, middles)
-    # The terms are meant up to a number common to all classes, so densities are computed from their definition.
-    means, deviations = np.array(parameters.mean)[:, None], np.array(parameters.deviation)[:, None]
-    logarithms = -0.5 * ((middles - means) / deviations) ** 2
-    densities = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
-    # On a logarithmic scale a step may hold no code of the grid: the one before takes its probability.
-    filled = np.flatnonzero(np.diff([*starts, attribute.cells + 1]))
-    probability = np.add.reduceat(densities / densities.sum(axis=1, keepdims=True), filled, axis=1)
-    return [int(start) for start in starts[filled]], (second - first)[filled], probability
+def _mean_square(ratios: LogRatios, priors: Sequence[float]) -> float:
+    """Compute the mean of the squared log-ratio under the released model, each at most ``TELLING`` in size.
 
-
-def _units(nats: Floats) -> tuple[int, ...]:
-    """Round log-ratios to whole units, within the largest score."""
-    return tuple(int(unit) for unit in np.clip(np.rint(nats * UNITS), -LARGEST_SCORE, LARGEST_SCORE))
+    Uncut, the tails of one spiky distribution would stretch the bins over scores that hardly any row has.
+    """
+    squares, missing = (np.minimum(nats**2, TELLING**2) for nats in (ratios.ratios, ratios.missing))
+    by_class = (ratios.probability * squares).sum(axis=1) + ratios.absent * missing
+    return float(np.array(priors) @ by_class)
 
 
 def _width(squares: float) -> int:

@@ -19,16 +19,14 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, UNITS, log_ratios
 from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.mechanisms.score_calibration import (
     BINS,
-    LARGEST_SCORE,
-    UNITS,
     calibrated_weights,
     calibration_request,
     centres,
     fitted,
-    log_ratios,
     scores_given,
 )
 from dpnb_columnar.model.model import Model, load_model
@@ -158,14 +156,14 @@ def test_scores_are_whole_units_of_log_ratios_and_bins_are_even() -> None:
 def test_log_ratios_of_a_table_and_of_a_histogram() -> None:
     declared = domain(c={"values": ["a", "b"]}, n={"lower": 0, "upper": 9, "step": 1})
     table = log_ratios(declared["c"], Table("c", ((1, 1), (1, 1)), ((0.25, 0.75), (0.5, 0.5))))
-    np.testing.assert_allclose(table.ratios, np.log([2, 2 / 3]))
+    np.testing.assert_allclose(table.ratios, [np.log([2, 2 / 3])])
     presence = Presence(((1, 1), (1, 1)), ((0.5, 0.5), (0.8, 0.2)))
     histogram = log_ratios(
         declared["n"], Histogram("n", (0, 3, 10), ((1, 1), (1, 1)), ((0.4, 0.6), (0.1, 0.9)), presence)
     )
     assert histogram.starts == [0, 3]
-    np.testing.assert_allclose(histogram.ratios, np.log([0.1 / 0.4 * 1.6, 0.9 / 0.6 * 1.6]))
-    assert histogram.missing == pytest.approx(math.log(0.2 / 0.5))
+    np.testing.assert_allclose(histogram.ratios, [np.log([0.1 / 0.4 * 1.6, 0.9 / 0.6 * 1.6])])
+    np.testing.assert_allclose(histogram.missing, [math.log(0.2 / 0.5)])
     total = histogram.probability.sum(axis=1) + histogram.absent
     np.testing.assert_allclose(total, 1)
 
@@ -188,11 +186,11 @@ def test_log_ratios_of_a_normal_attribute(declared: dict[str, object], steps: in
         assert len(ratios.starts) == steps
     assert ratios.starts[0] == 0
     assert np.all(np.diff(ratios.starts) > 0)
-    assert len(ratios.starts) == len(ratios.ratios) == ratios.probability.shape[1] <= 4096
+    assert len(ratios.starts) == ratios.ratios.shape[1] == ratios.probability.shape[1] <= 4096
     np.testing.assert_allclose(ratios.probability.sum(axis=1), 1)
     # The mean log-ratio within a class is the Kullback-Leibler divergence of two normal distributions.
     divergence = math.log(0.15 / 0.1) + (0.1**2 + 0.1**2) / (2 * 0.15**2) - 0.5
-    assert -(ratios.probability[0] * ratios.ratios).sum() == pytest.approx(divergence, rel=0.03)
+    assert -(ratios.probability[0] * ratios.ratios[0]).sum() == pytest.approx(divergence, rel=0.03)
 
 
 def test_certainty_has_a_largest_score_and_does_not_stretch_the_bins() -> None:

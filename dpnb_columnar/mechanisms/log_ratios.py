@@ -1,0 +1,104 @@
+"""Log-ratios of a released model's attributes: what weights multiply, as step functions of codes in whole units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpnb_columnar.counting.scores import ScoreTable
+from dpnb_columnar.domain import Attribute, Numeric
+from dpnb_columnar.mechanisms.histogram import equal_edges
+from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, normal_terms
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
+
+UNITS = 256
+"""Scores are whole numbers of this part of a nat."""
+
+LARGEST_SCORE = 2**17
+"""Largest score of an attribute, in units: 512 nats are certainty. The scores of a million attributes add up far
+below 2^63."""
+
+MOST_STEPS = 4096
+"""Most steps of an attribute's score. A wider scale is divided into as many equal bins."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LogRatios:
+    """The log-ratios log P(x|c) - log P(x|0) of an attribute by steps of its code, with their probabilities. Public.
+
+    Attributes:
+        attribute: Attribute name.
+        starts: First grid code or category code of every step.
+        ratios: Shape (classes - 1, steps): log-ratio of every step, per class but the first.
+        probability: Shape (classes, steps): probability of every step within each class.
+        missing: Shape (classes - 1,): log-ratio of a row without a value; 0 where that leaves the attribute out.
+        absent: Shape (classes,): the probability of having no value, where that is a category.
+    """
+
+    attribute: str
+    starts: Sequence[int]
+    ratios: Floats
+    probability: Floats
+    missing: Floats
+    absent: Floats
+
+    def tables(self) -> tuple[ScoreTable, ...]:
+        """Round the log-ratios to whole units, per class but the first."""
+        starts, missing = tuple(self.starts), _units(self.missing)
+        return tuple(
+            ScoreTable(self.attribute, starts, _units(row), absent)
+            for row, absent in zip(self.ratios, missing, strict=True)
+        )
+
+
+def model_log_ratios(model: NaiveBayes) -> list[LogRatios]:
+    """Compute the log-ratios of every attribute of a model, in its order."""
+    return [log_ratios(model.domain[parameters.attribute], parameters) for parameters in model.attributes]
+
+
+def log_ratios(attribute: Attribute, parameters: AttributeParameters) -> LogRatios:
+    """Compute the log-ratios of an attribute."""
+    if isinstance(parameters, Normal):
+        assert isinstance(attribute, Numeric)
+        starts, logs, probability = _normal_steps(attribute, parameters)
+    else:
+        logs, probability = np.array(cell_terms(parameters)), np.array(parameters.probability)
+        starts = list(range(logs.shape[1]))
+        if isinstance(parameters, Histogram):
+            assert isinstance(attribute, Numeric)
+            starts = [0, *bin_starts(attribute, parameters.edges)]
+    ratios, terms, classes = logs[1:] - logs[0], missing_terms(parameters), len(logs)
+    if terms is None:
+        return LogRatios(attribute.name, starts, ratios, probability, np.zeros(classes - 1), np.zeros(classes))
+    assert not isinstance(parameters, Table)
+    assert parameters.presence is not None
+    present, absent = np.array(parameters.presence.probability).T
+    missing = np.array(terms[1:]) - terms[0]
+    return LogRatios(attribute.name, starts, ratios, probability * present[:, None], missing, absent)
+
+
+def _normal_steps(attribute: Numeric, parameters: Normal) -> tuple[list[int], Floats, Floats]:
+    """Divide the scale of a normal attribute into steps; the value in the middle of a step stands for its values."""
+    scale = attribute.scale
+    edges = equal_edges(scale.cells, MOST_STEPS)
+    starts = np.array([0, *bin_starts(attribute, edges)])
+    middles = scale.origin + scale.step * (np.array(edges[:-1]) + np.array(edges[1:]) - 1) / 2
+    logs = np.array(normal_terms(attribute, parameters, middles))
+    # The terms are meant up to a number common to all classes, so densities are computed from their definition.
+    means, deviations = np.array(parameters.mean)[:, None], np.array(parameters.deviation)[:, None]
+    logarithms = -0.5 * ((middles - means) / deviations) ** 2
+    densities = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
+    # On a logarithmic scale a step may hold no code of the grid: the one before takes its probability.
+    filled = np.flatnonzero(np.diff([*starts, attribute.cells + 1]))
+    probability = np.add.reduceat(densities / densities.sum(axis=1, keepdims=True), filled, axis=1)
+    return [int(start) for start in starts[filled]], logs[:, filled], probability
+
+
+def _units(nats: Floats) -> tuple[int, ...]:
+    """Round log-ratios to whole units, within the largest score."""
+    return tuple(int(unit) for unit in np.clip(np.rint(nats * UNITS), -LARGEST_SCORE, LARGEST_SCORE))
