@@ -5,29 +5,31 @@ from __future__ import annotations
 import math
 import statistics as averages
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.domain import Domain
-from dpnb_columnar.mechanisms.plan import plan
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.domain import Domain, Numeric
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE
+from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
 from dpnb_columnar.study.coded_rows import CodedRows, code_rows
-from dpnb_columnar.study.cross_validation import Folds, split
+from dpnb_columnar.study.cross_validation import Folds, TrainingRows, split
 from dpnb_columnar.study.data_sets import widened
-from dpnb_columnar.study.plan import Unit, split_seed
+from dpnb_columnar.study.plan import AUTO, Unit, split_seed
+from dpnb_columnar.training import train
 
 Moments = tuple[float, float]
 """Mean and variance of one attribute within one class, on the attribute's scale."""
 
-Row = dict[str, str | int | float | None]
+Row = dict[str, str | int | float | Sequence[Mapping[str, str | float]] | None]
 """One cell of the results by column name."""
 
 
@@ -53,19 +55,26 @@ class MomentErrors:
     """Errors of a model's normal distributions over numeric attributes and classes.
 
     Attributes:
-        mean: Root of the mean square of (mean used - exact mean) / exact deviation; None without normal distributions.
-        variance: Median of |log(variance used / exact variance)|; None likewise.
+        mean: Root of the mean square of (mean used - exact mean) / exact deviation, flattened attributes left out; None
+            without such distributions.
+        variance: Median of |log(variance used / exact variance)|; flattened attributes left out likewise.
+        flattened: Number of attributes that got one wide distribution for all classes, since their noise left no spread
+            to tell them by; None without normal distributions.
+        released: Per numeric attribute, the root of the mean square over classes of (mean released - exact mean) /
+            exact deviation, whatever the model makes of it.
     """
 
     mean: float | None
     variance: float | None
+    flattened: int | None
+    released: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Training:
-    """Training rows of one fold: their statistics and exact moments. Confidential."""
+    """Training rows of one fold, and their exact moments. Confidential."""
 
-    statistics: Statistics
+    rows: TrainingRows
     moments: Mapping[str, tuple[Moments | None, ...]]
 
 
@@ -75,16 +84,15 @@ def run_unit(unit: Unit, data: Located) -> list[Row]:
     Rows are read and split once per process, and kept for the next units.
     """
     folds = _split(data, unit.folds, unit.iteration)
-    rows = []
+    rows = list[Row]()
     for epsilon, fold in unit.cells:
         training, held_out = _training(data, unit.folds, unit.iteration, unit.bounds, fold), folds.held_out[fold]
         draw = ExactSampler(SeededBits(unit.seed(epsilon, fold)))
         budget = unit.budget(epsilon, data.rows)
         start = time.perf_counter()
-        planned = plan(training.statistics.domain, budget, unit.method.mechanism, unit.method.noise)
-        model = release(training.statistics, planned, draw)
+        model = train(_planned(unit, budget, data), training.rows, draw=draw)
         seconds = time.perf_counter() - start
-        errors, correct = moment_errors(model, training.moments), held_out.correct(model)
+        errors, score = moment_errors(model, training.moments), held_out.score(model)
         rows.append(
             {
                 "study": unit.study,
@@ -95,14 +103,19 @@ def run_unit(unit: Unit, data: Located) -> list[Row]:
                 "delta": unit.method.delta,
                 "delta_value": float(budget.delta),
                 "weights": unit.weights,
+                "attribute_weights": unit.method.attribute_weights,
+                "chosen": NONE if model.attribute_weights is None else model.attribute_weights.method,
                 "bounds": unit.bounds,
                 "iteration": unit.iteration,
                 "fold": fold,
                 "rows": held_out.size,
-                "correct": correct,
-                "accuracy": correct / held_out.size,
+                "correct": score.correct,
+                "accuracy": score.correct / held_out.size,
+                "log_loss": score.log_loss,
                 "mean_error": errors.mean,
                 "variance_error": errors.variance,
+                "flattened": errors.flattened,
+                "released_means": [{"attribute": name, "error": error} for name, error in errors.released.items()],
                 "seconds": seconds,
             }
         )
@@ -124,9 +137,20 @@ def _split(data: Located, folds: int, iteration: int) -> Folds:
 
 @lru_cache(maxsize=16)
 def _training(data: Located, folds: int, iteration: int, bounds: int, fold: int) -> Training:
-    domain = data.domain if bounds == 1 else widened(data.domain, bounds)
-    statistics = _split(data, folds, iteration).training(fold, domain)
-    return Training(statistics, exact_moments(statistics))
+    parts = _split(data, folds, iteration)
+    rows = parts.training_rows(fold, _domain(data, bounds))
+    return Training(rows, exact_moments(rows.statistics))
+
+
+def _domain(data: Located, bounds: int) -> Domain:
+    return data.domain if bounds == 1 else widened(data.domain, bounds)
+
+
+def _planned(unit: Unit, budget: Budget, data: Located) -> ReleasePlan:
+    weights = unit.method.attribute_weights
+    if weights == AUTO:
+        weights = CALIBRATED if len(data.domain.classes) == 2 else NONE
+    return plan(_domain(data, unit.bounds), budget, unit.method.mechanism, unit.method.noise, weights)
 
 
 def exact_moments(statistics: Statistics) -> Mapping[str, tuple[Moments | None, ...]]:
@@ -155,7 +179,7 @@ def exact_moments(statistics: Statistics) -> Mapping[str, tuple[Moments | None, 
 
 
 def moment_errors(model: Model, exact: Mapping[str, tuple[Moments | None, ...]]) -> MomentErrors:
-    """Compare the means and variances that a model uses with the exact ones of its training rows.
+    """Compare the means and variances that a model uses, and its released means, with the exact ones.
 
     Args:
         model: A model of the rows.
@@ -164,17 +188,29 @@ def moment_errors(model: Model, exact: Mapping[str, tuple[Moments | None, ...]])
     Returns:
         The errors. Confidential.
     """
-    means, variances = [], []
-    for parameters in model.attributes:
-        if not isinstance(parameters, Normal):
+    normals = [parameters for parameters in model.attributes if isinstance(parameters, Normal)]
+    means, variances, released = [], [], {}
+    for parameters in normals:
+        known = [(place, *moments) for place, moments in enumerate(exact[parameters.attribute]) if moments is not None]
+        if known:
+            drawn = [(parameters.released_mean[place] - mean) ** 2 / variance for place, mean, variance in known]
+            released[parameters.attribute] = math.sqrt(averages.fmean(drawn))
+        if is_flattened(model, parameters):
             continue
-        used = zip(parameters.mean, parameters.deviation, exact[parameters.attribute], strict=True)
-        for mean, deviation, moments in used:
-            if moments is None:
-                continue
-            true_mean, true_variance = moments
-            means.append((mean - true_mean) ** 2 / true_variance)
-            variances.append(abs(2 * math.log(deviation) - math.log(true_variance)))
-    if not means:
-        return MomentErrors(None, None)
-    return MomentErrors(math.sqrt(averages.fmean(means)), averages.median(variances))
+        for place, mean, variance in known:
+            means.append((parameters.mean[place] - mean) ** 2 / variance)
+            variances.append(abs(2 * math.log(parameters.deviation[place]) - math.log(variance)))
+    return MomentErrors(
+        math.sqrt(averages.fmean(means)) if means else None,
+        averages.median(variances) if variances else None,
+        sum(is_flattened(model, parameters) for parameters in normals) if normals else None,
+        released,
+    )
+
+
+def is_flattened(model: Model, parameters: Normal) -> bool:
+    """Say whether an attribute got one distribution for all classes, as wide as its range."""
+    attribute = model.domain[parameters.attribute]
+    assert isinstance(attribute, Numeric)
+    width = attribute.scale.end - attribute.scale.origin
+    return len(set(parameters.mean)) == 1 and math.isclose(min(parameters.deviation), width)

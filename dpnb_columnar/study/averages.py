@@ -1,7 +1,8 @@
 """Averages of cells by method and setting, and the series, axes and horizontal lines that figures draw of them.
 
-A method is a mechanism, its noise family, and its rule for delta. A setting is what is repeated over iterations and
-folds: a method on a data set, with an epsilon, a division of the budget, and a factor of the bounds.
+A method is a mechanism, its noise family, its rule for delta, and how it weights attributes. A setting is what is
+repeated over iterations and folds: a method on a data set, with an epsilon, a division of the budget, and a factor of
+the bounds.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ from typing import Any
 
 import polars as pl
 
+from dpnb_columnar.mechanisms.attribute_weights import NONE as UNWEIGHTED
 from dpnb_columnar.report.figures import Axis, Point, Reference, Series, logarithmic
 from dpnb_columnar.report.styles import BASELINES, legend_order, style
-from dpnb_columnar.study.plan import NO_DELTA
+from dpnb_columnar.study.plan import AUTO, NO_DELTA
 
-METHOD = ("mechanism", "noise", "delta")
+METHOD = ("mechanism", "noise", "delta", "attribute_weights")
 """Columns that name a method."""
 
 SETTING = ("dataset", *METHOD, "epsilon", "weights", "bounds")
@@ -24,30 +26,34 @@ SETTING = ("dataset", *METHOD, "epsilon", "weights", "bounds")
 WITHIN = 0.01
 """Accuracies closer than this count as the same in sentences."""
 
-Method = tuple[str, str | None, str]
-"""Mechanism, noise and delta."""
+Method = tuple[str, str | None, str, str]
+"""Mechanism, noise, delta and attribute weights."""
+
+WORST = 0.05
+"""A release is as bad as this quantile, or worse, once in twenty times: a mean does not show it."""
 
 
 def accuracies(cells: pl.DataFrame) -> pl.DataFrame:
-    """Average the accuracy of each setting, as the paper does.
+    """Average the accuracy of each setting, as the paper does, with the quantiles of single releases.
 
     Args:
         cells: Rows of one study.
 
     Returns:
-        Columns ``SETTING``, ``accuracy`` (mean over iterations of the mean over folds), ``deviation`` (standard
-        deviation between iterations, with n - 1; null for one iteration) and ``iterations``, sorted.
+        Columns ``SETTING``, ``accuracy`` and ``log_loss`` (mean over iterations of the mean over folds), ``low`` and
+        ``high`` (quantiles of the accuracy over all releases, ``WORST`` from either end), ``releases`` and ``chosen``
+        (the attribute weights of a release), sorted.
     """
-    iterations = cells.group_by(*SETTING, "iteration").agg(pl.col("accuracy").mean())
-    return (
-        iterations.group_by(SETTING)
-        .agg(
-            pl.col("accuracy").mean(),
-            pl.col("accuracy").std().alias("deviation"),
-            pl.len().alias("iterations"),
-        )
-        .sort(SETTING)
+    accuracy = pl.col("accuracy")
+    iterations = cells.group_by(*SETTING, "iteration").agg(accuracy.mean(), pl.col("log_loss").mean())
+    means = iterations.group_by(SETTING).agg(accuracy.mean(), pl.col("log_loss").mean())
+    releases = cells.group_by(SETTING).agg(
+        accuracy.quantile(WORST, "linear").alias("low"),
+        accuracy.quantile(1 - WORST, "linear").alias("high"),
+        pl.len().alias("releases"),
+        pl.col("chosen").drop_nulls().sort().last(),
     )
+    return means.join(releases, on=SETTING, nulls_equal=True).sort(SETTING)
 
 
 def quartiles(cells: pl.DataFrame, error: str) -> pl.DataFrame:
@@ -83,6 +89,11 @@ def pure(frame: pl.DataFrame) -> pl.DataFrame:
     return private(frame).filter(pl.col("delta") == NO_DELTA)
 
 
+def weighted(frame: pl.DataFrame, attribute_weights: str) -> pl.DataFrame:
+    """Select the rows with these attribute weights, and the baselines, which have none."""
+    return frame.filter((pl.col("attribute_weights") == attribute_weights) | pl.col("mechanism").is_in(BASELINES))
+
+
 def by_dataset(frame: pl.DataFrame) -> list[pl.DataFrame]:
     """Split averages by data set, in the order of their names, leaving out those without a private mechanism."""
     parts = [frame.filter(pl.col("dataset") == name) for name in frame["dataset"].unique().sort()]
@@ -92,36 +103,53 @@ def by_dataset(frame: pl.DataFrame) -> list[pl.DataFrame]:
 def names(frame: pl.DataFrame) -> Mapping[Method, str]:
     """Label the methods of these rows, in the order of legends.
 
-    The noise is named where a delta needs it, or where the mechanism has several.
+    The noise is named where a delta needs it, or where the mechanism has several; attribute weights are where there are
+    several ways.
     """
     methods: list[Method] = [tuple(row) for row in frame.select(METHOD).unique().iter_rows()]
-    methods.sort(key=lambda method: (legend_order(method[0]), method[2] != NO_DELTA, method[2], method[1] or ""))
-    alone = [mechanism for mechanism, _, delta in methods if delta == NO_DELTA]
-    return {
-        (mechanism, noise, delta): f"{mechanism}, {noise}"
-        if noise and (delta != NO_DELTA or alone.count(mechanism) > 1)
-        else mechanism
-        for mechanism, noise, delta in methods
-    }
+    methods.sort(
+        key=lambda method: (
+            legend_order(method[0]),
+            method[2] != NO_DELTA,
+            method[2],
+            method[1] or "",
+            method[3] == AUTO,
+        )
+    )
+    noises = {(mechanism, noise) for mechanism, noise, delta, _ in methods if delta == NO_DELTA}
+    alone = [mechanism for mechanism, _ in noises]
+    several = len({weights for mechanism, _, _, weights in methods if mechanism not in BASELINES}) > 1
+    labels = {}
+    for mechanism, noise, delta, weights in methods:
+        words = [mechanism]
+        if noise and (delta != NO_DELTA or alone.count(mechanism) > 1):
+            words.append(noise)
+        if several and weights != UNWEIGHTED:
+            words.append(weights)
+        labels[mechanism, noise, delta, weights] = ", ".join(words)
+    return labels
 
 
 def of_method(frame: pl.DataFrame, method: Method) -> pl.DataFrame:
     """Select the rows of one method."""
-    mechanism, noise, delta = method
+    mechanism, noise, delta, weights = method
     return frame.filter(
-        pl.col("mechanism") == mechanism, pl.col("noise").eq_missing(pl.lit(noise)), pl.col("delta") == delta
+        pl.col("mechanism") == mechanism,
+        pl.col("noise").eq_missing(pl.lit(noise)),
+        pl.col("delta") == delta,
+        pl.col("attribute_weights") == weights,
     )
 
 
-def level(averages: pl.DataFrame, baseline: str) -> float | None:
-    """Average the accuracy of a baseline over all its settings; None where it was not run."""
-    mean = averages.filter(pl.col("mechanism") == baseline)["accuracy"].mean()
+def level(averages: pl.DataFrame, baseline: str, measure: str = "accuracy") -> float | None:
+    """Average the accuracy, or another measure, of a baseline over all its settings; None where it was not run."""
+    mean = averages.filter(pl.col("mechanism") == baseline)[measure].mean()
     return None if mean is None else float(mean)  # type: ignore[arg-type]
 
 
-def references(averages: pl.DataFrame) -> tuple[Reference, ...]:
+def references(averages: pl.DataFrame, measure: str = "accuracy") -> tuple[Reference, ...]:
     """Make a horizontal line of each baseline that was run."""
-    levels = ((name, level(averages, name)) for name in BASELINES)
+    levels = ((name, level(averages, name, measure)) for name in BASELINES)
     return tuple(Reference(name, style(name), value, f"{value:.3f}") for name, value in levels if value is not None)
 
 
@@ -140,16 +168,22 @@ def lines(averages: pl.DataFrame, x: str, labels: Mapping[Method, str]) -> tuple
 
 
 def accuracy_points(averages: pl.DataFrame, x: str) -> tuple[Point, ...]:
-    """Make points of accuracy with bars of one deviation to either side, sorted by a column."""
+    """Make points of accuracy with bars between the quantiles of single releases, sorted by a column."""
     return tuple(_accuracy_point(row, x) for row in averages.sort(x).iter_rows(named=True))
 
 
 def _accuracy_point(row: Mapping[str, Any], x: str) -> Point:
-    accuracy, deviation = row["accuracy"], row["deviation"]
-    if deviation is None:
+    accuracy, low, high = row["accuracy"], row["low"], row["high"]
+    if row["releases"] == 1:
         return Point(float(row[x]), accuracy, None, None, f"{accuracy:.3f}")
-    text = f"{accuracy:.3f} ± {deviation:.3f}"
-    return Point(float(row[x]), accuracy, accuracy - deviation, accuracy + deviation, text)
+    return Point(float(row[x]), accuracy, low, high, f"{accuracy:.3f} ({low:.3f})")
+
+
+ACCURACY_BARS = (
+    "Mean over iterations of the mean over folds; in parentheses the 5 % quantile over all releases, each scored on "
+    "its fold. Bars reach from that quantile to the 95 % quantile."
+)
+"""How to read the points of ``accuracy_points``."""
 
 
 def epsilon_axis(values: Iterable[float | None]) -> Axis:

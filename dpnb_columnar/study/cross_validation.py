@@ -36,6 +36,19 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How well a model predicts held-out rows. Confidential.
+
+    Attributes:
+        correct: Number of rows whose class it predicts.
+        log_loss: Mean of -log of the probability that it gives a row's true class.
+    """
+
+    correct: int
+    log_loss: float
+
+
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class HeldOut:
     """Rows to score models on. Confidential.
@@ -50,7 +63,7 @@ class HeldOut:
     columns: Mapping[str, CodedColumn]
     kinds: Mapping[str, Kind]
     _prepared: dict[Attribute, pl.Series] = field(default_factory=dict)
-    _grid_codes: dict[Numeric, Integers] = field(default_factory=dict)
+    _coded: dict[Attribute, Integers] = field(default_factory=dict)
 
     @classmethod
     def of(cls, rows: CodedRows, chosen: Integers) -> HeldOut:
@@ -78,9 +91,14 @@ class HeldOut:
 
     def log_loss(self, model: Model) -> float:
         """Compute the mean of -log of the probability that the model gives a row's true class."""
+        return self.score(model).log_loss
+
+    def score(self, model: Model) -> Score:
+        """Score a model on the rows."""
         joint = self._joint(model)
-        true = np.take_along_axis(joint, self.classes[None, :], axis=0)
-        return float(np.mean(np.logaddexp.reduce(joint, axis=0) - true))
+        true = np.take_along_axis(joint, self.classes[None, :], axis=0)[0]
+        correct = int(np.count_nonzero(joint.argmax(axis=0) == self.classes))
+        return Score(correct, float(np.mean(np.logaddexp.reduce(joint, axis=0) - true)))
 
     def score_counts(self, scores: Scores) -> ScoreCounts:
         """Count the rows of each bin of a score and each class."""
@@ -118,10 +136,8 @@ class HeldOut:
 
     def _steps(self, table: ScoreTable, domain: Domain) -> Integers:
         """The score of each row in one table; its rows have all values."""
-        attribute, column = domain[table.attribute], self.columns[table.attribute]
-        code = codes(attribute, column.values, self.kinds[attribute.name])
-        step = np.searchsorted(table.starts, code, side="right") - 1
-        scores: Integers = np.array(table.scores, dtype=np.int64)[step][column.places]
+        step = np.searchsorted(table.starts, self._codes(domain[table.attribute]), side="right") - 1
+        scores: Integers = np.array(table.scores, dtype=np.int64)[step][self.columns[table.attribute].places]
         return scores
 
     def _joint(self, model: Model) -> Floats:
@@ -154,12 +170,12 @@ class HeldOut:
             self._prepared[attribute] = column.to_frame().select(value).to_series()
         return self._prepared[attribute]
 
-    def _codes(self, attribute: Numeric) -> Integers:
-        """The grid code of each distinct value."""
-        if attribute not in self._grid_codes:
+    def _codes(self, attribute: Attribute) -> Integers:
+        """The grid code or category code of each distinct value."""
+        if attribute not in self._coded:
             column = self.columns[attribute.name].values
-            self._grid_codes[attribute] = codes(attribute, column, self.kinds[attribute.name])
-        return self._grid_codes[attribute]
+            self._coded[attribute] = codes(attribute, column, self.kinds[attribute.name])
+        return self._coded[attribute]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -232,13 +248,11 @@ class Folds:
 
     def under(self, domain: Domain) -> list[Fold]:
         """Pair the rows of every fold with all others, whose statistics are computed in a domain as by ``training``."""
-        return [
-            Fold(
-                TrainingRows(self.training(number, domain), self.held_out[:number] + self.held_out[number + 1 :]),
-                held_out,
-            )
-            for number, held_out in enumerate(self.held_out)
-        ]
+        return [Fold(self.training_rows(number, domain), held_out) for number, held_out in enumerate(self.held_out)]
+
+    def training_rows(self, fold: int, domain: Domain) -> TrainingRows:
+        """Collect all rows but those of one fold, and their statistics as by ``training``."""
+        return TrainingRows(self.training(fold, domain), self.held_out[:fold] + self.held_out[fold + 1 :])
 
     def _cells(self, name: str | None, fold: int, codes: Integers) -> Cells:
         """Counts of one attribute over the training rows, distinct values of one code side by side."""

@@ -1,12 +1,14 @@
-"""Figures of the study ``evaluation``: accuracy and errors of the released moments, each against epsilon."""
+"""Figures of the study ``evaluation``: accuracy and log loss, each against epsilon."""
 
 from __future__ import annotations
 
 import polars as pl
 
+from dpnb_columnar.mechanisms.attribute_weights import NONE as UNWEIGHTED
 from dpnb_columnar.report.figures import Axis, Figure, Panel, Point, Series, shared_limits
 from dpnb_columnar.report.styles import NONE, style
 from dpnb_columnar.study.averages import (
+    ACCURACY_BARS,
     WITHIN,
     Method,
     accuracies,
@@ -20,38 +22,20 @@ from dpnb_columnar.study.averages import (
     of_method,
     private,
     pure,
-    quartiles,
     references,
+    weighted,
 )
-from dpnb_columnar.study.plan import NO_DELTA
+from dpnb_columnar.study.plan import AUTO, NO_DELTA, WEIGHTED
 
 TELLING = 0.1
 """Epsilon that captions on accuracy state; the one nearest to it where it was not run."""
 
-ACCURACY_NOTES = (
-    "Mean over iterations of the mean over folds; bars are one standard deviation between iterations. "
-    "none: naive Bayes without privacy. majority: always the largest class."
+ACCURACY_NOTES = f"{ACCURACY_BARS} none: naive Bayes without privacy. majority: always the largest class."
+
+LOSS_NOTES = (
+    "Mean over iterations and folds of -log of the probability of a row's true class, in nats. none: naive Bayes "
+    "without privacy. majority: always the largest class."
 )
-
-ERROR_NOTES = "Median over all iterations and folds; bars are the quartiles. Noise with heavy tails has no useful mean."
-
-ERRORS = {
-    "mean_error": (
-        "Error of the released means",
-        "standard deviations",
-        "Root mean square over numeric attributes and classes of the error of a mean, in standard deviations of the "
-        "attribute in the class.",
-    ),
-    "variance_error": (
-        "Error of the released variances",
-        "|log ratio|",
-        "Median over numeric attributes and classes of the absolute logarithm of used over exact variance.",
-    ),
-}
-"""Column, title, label of the vertical axis, and definition."""
-
-ERROR_EPSILON = 1.0
-"""Epsilon that captions on errors state; the one nearest to it where it was not run."""
 
 
 def accuracy_figures(cells: pl.DataFrame) -> list[Figure]:
@@ -67,11 +51,12 @@ def _accuracy_figure(averages: pl.DataFrame) -> Figure:
     """The figure of one data set: pure mechanisms, then one panel per delta beside the pure ones it replaces."""
     dataset = averages["dataset"][0]
     deltas = sorted(set(private(averages)["delta"]) - {NO_DELTA})
-    parts = [("ε-differential privacy", pure(averages))] if len(pure(averages)) else []
+    parts = _by_weights(pure(averages))
     for delta in deltas:
         mechanisms = private(averages).filter(pl.col("delta") == delta)["mechanism"].unique().to_list()
         beside = (pl.col("delta") == delta) | ((pl.col("delta") == NO_DELTA) & pl.col("mechanism").is_in(mechanisms))
-        parts.append((f"(ε, δ), δ = {delta.replace('^2', '²')}", private(averages).filter(beside)))
+        plain = weighted(private(averages), UNWEIGHTED)
+        parts.append((f"(ε, δ), δ = {delta.replace('^2', '²')}", plain.filter(beside)))
     levels = references(averages)
     series = [lines(part, "epsilon", names(part)) for _, part in parts]
     y = accuracy_axis(shared_limits(series, [line.value for line in levels]))
@@ -80,6 +65,70 @@ def _accuracy_figure(averages: pl.DataFrame) -> Figure:
         for (title, _), drawn in zip(parts, series, strict=True)
     )
     return Figure(dataset, f"{dataset}, accuracy", _accuracy_caption(averages), ACCURACY_NOTES, panels)
+
+
+def _by_weights(averages: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """The rows of each way to weight attributes, with a title."""
+    title = "ε-differential privacy"
+    parts = [(title, weighted(averages, UNWEIGHTED)), (f"{title}, attribute weights {AUTO}", weighted(averages, AUTO))]
+    return [(name, part) for name, part in parts if len(part)]
+
+
+def loss_figures(cells: pl.DataFrame) -> list[Figure]:
+    """Draw up the figures of log loss, where it was measured: one per way to weight attributes, one panel per data set.
+
+    Args:
+        cells: Rows of the study ``evaluation``.
+    """
+    measured = accuracies(cells.filter(pl.col("log_loss").is_not_null()))
+    ways = [weights for weights in WEIGHTED if len(pure(measured).filter(pl.col("attribute_weights") == weights))]
+    return [_loss_figure(weighted(measured, weights), weights) for weights in ways]
+
+
+def _loss_figure(averages: pl.DataFrame, weights: str) -> Figure:
+    panels = []
+    for own in by_dataset(averages):
+        levels = references(own, "log_loss")
+        series = tuple(
+            Series(label, style(method[0], method[1]), _loss_points(of_method(pure(own), method)))
+            for method, label in names(pure(own)).items()
+        )
+        axis = Axis("log_loss", "log loss", logarithmic=True)
+        panels.append(Panel(own["dataset"][0], epsilon_axis(own["epsilon"]), axis, series, levels))
+    title = f"Log loss, attribute weights {weights}"
+    return Figure(f"log-loss-{weights}", title, _loss_caption(pure(averages)), LOSS_NOTES, tuple(panels))
+
+
+def _loss_points(own: pl.DataFrame) -> tuple[Point, ...]:
+    rows = own.sort("epsilon").select("epsilon", "log_loss").iter_rows()
+    return tuple(Point(epsilon, loss, None, None, f"{loss:.3f}") for epsilon, loss in rows)
+
+
+def _loss_caption(frame: pl.DataFrame) -> str:
+    """On how many data sets each mechanism has the smallest log loss."""
+    epsilon = _nearest(frame["epsilon"].unique().sort(), TELLING)
+    leaders = (
+        frame.filter(pl.col("epsilon") == epsilon)
+        .sort("log_loss", "mechanism")
+        .group_by("dataset", maintain_order=True)
+        .first()
+    )
+    return f"Smallest log loss at ε = {epsilon:g}, by data sets: {led(leaders)}."
+
+
+def led(leaders: pl.DataFrame) -> str:
+    """Say of how many data sets each mechanism is ahead.
+
+    Args:
+        leaders: One row per data set, with its ``mechanism``.
+    """
+    counts = leaders.group_by("mechanism").len().sort(["len", "mechanism"], descending=[True, False])
+    return listed([f"{mechanism} on {number}" for mechanism, number in counts.iter_rows()])
+
+
+def named(mechanism: object, attribute_weights: object) -> str:
+    """Name a mechanism with its attribute weights, if it has any."""
+    return str(mechanism) if attribute_weights == UNWEIGHTED else f"{mechanism} with weights {attribute_weights}"
 
 
 def best(averages: pl.DataFrame, epsilon: float) -> dict[str, object] | None:
@@ -99,9 +148,9 @@ def reached(averages: pl.DataFrame, method: Method, ceiling: float) -> float | N
 
 
 def smooth_method(averages: pl.DataFrame) -> Method | None:
-    """Name the pure variant of ``smooth``; None where it was not run."""
-    own = pure(averages).filter(pl.col("mechanism") == "smooth")
-    return ("smooth", own["noise"][0], NO_DELTA) if len(own) else None
+    """Name the pure variant of ``smooth`` without attribute weights; None where it was not run."""
+    own = weighted(pure(averages), UNWEIGHTED).filter(pl.col("mechanism") == "smooth")
+    return ("smooth", own["noise"][0], NO_DELTA, UNWEIGHTED) if len(own) else None
 
 
 def _accuracy_caption(averages: pl.DataFrame) -> str:
@@ -121,7 +170,8 @@ def _accuracy_caption(averages: pl.DataFrame) -> str:
     if first is not None:
         own = pure(averages).filter(pl.col("epsilon") == epsilon, pl.col("mechanism") == "smooth")["accuracy"]
         beside = "" if first["mechanism"] == "smooth" or own.is_empty() else f"; smooth reaches {max(own):.3f}"
-        sentences.append(f"At ε = {epsilon:g} the best is {first['mechanism']}, {first['accuracy']:.3f}{beside}.")
+        name = named(first["mechanism"], first["attribute_weights"])
+        sentences.append(f"At ε = {epsilon:g} the best is {name}, {first['accuracy']:.3f}{beside}.")
     return " ".join(sentences)
 
 
@@ -129,61 +179,3 @@ def _nearest(epsilons: pl.Series, wanted: float) -> float:
     """The epsilon nearest to another in ratio; the first of several."""
     distances = (epsilons.log() - pl.Series([wanted]).log().item()).abs()
     return float(epsilons.gather(distances.arg_min() or 0).item())
-
-
-def error_figures(cells: pl.DataFrame) -> list[Figure]:
-    """Draw up the figures of both errors, where there are any: one each, with one panel per data set.
-
-    Args:
-        cells: Rows of the study ``evaluation``.
-    """
-    return [figure for error in ERRORS if (figure := _error_figure(error, pure(quartiles(cells, error)))) is not None]
-
-
-def _error_figure(error: str, frame: pl.DataFrame) -> Figure | None:
-    title, axis, definition = ERRORS[error]
-    panels = []
-    for dataset in frame["dataset"].unique().sort():
-        own = frame.filter(pl.col("dataset") == dataset)
-        series = tuple(
-            Series(label, style(method[0], method[1]), points)
-            for method, label in names(own).items()
-            if (points := _error_points(of_method(own, method)))
-        )
-        if series:
-            panels.append(Panel(dataset, epsilon_axis(own["epsilon"]), Axis(error, axis, logarithmic=True), series))
-    if not panels:
-        return None
-    notes = f"{definition} {ERROR_NOTES}"
-    return Figure(error.replace("_", "-"), title, _error_caption(frame), notes, tuple(panels))
-
-
-def _error_points(own: pl.DataFrame) -> tuple[Point, ...]:
-    """Medians with their quartiles; an error of zero has no place on a logarithmic scale."""
-    return tuple(
-        Point(
-            row["epsilon"],
-            row["median"],
-            row["low"] if row["low"] > 0 else row["median"],
-            row["high"],
-            f"{row['median']:.3g} ({row['low']:.3g} to {row['high']:.3g})",
-        )
-        for row in own.sort("epsilon").iter_rows(named=True)
-        if row["median"] > 0
-    )
-
-
-def _error_caption(frame: pl.DataFrame) -> str:
-    """On how many data sets each mechanism is the most precise."""
-    epsilon = min(frame["epsilon"].unique(), key=lambda value: abs(value - ERROR_EPSILON))
-    leaders = (
-        frame.filter(pl.col("epsilon") == epsilon)
-        .sort("median", "mechanism")
-        .group_by("dataset", maintain_order=True)
-        .first()
-        .group_by("mechanism")
-        .len()
-        .sort(["len", "mechanism"], descending=[True, False])
-    )
-    counts = [f"{mechanism} on {number}" for mechanism, number in leaders.iter_rows()]
-    return f"Smallest error at ε = {epsilon:g}, by data sets: {listed(counts)}."

@@ -68,8 +68,9 @@ class Reproduction:
         done = self.results.keys(self.cells)
         units = []
         for unit in self.units:
-            named = (unit.study, unit.dataset, unit.method.mechanism, unit.method.noise, unit.method.delta)
-            where = (*named, unit.weights, unit.bounds, unit.iteration)
+            method = unit.method
+            named = (unit.study, unit.dataset, method.mechanism, method.noise, method.delta)
+            where = (*named, unit.weights, method.attribute_weights, unit.bounds, unit.iteration)
             cells = tuple(
                 (epsilon, fold)
                 for epsilon, fold in unit.cells

@@ -8,7 +8,8 @@ from pathlib import Path
 import polars as pl
 
 from dpnb_columnar.report.page import check_page, named_sections, unbroken, write_page
-from dpnb_columnar.study.evaluation_figures import accuracy_figures, error_figures
+from dpnb_columnar.study.error_figures import error_figures
+from dpnb_columnar.study.evaluation_figures import accuracy_figures, loss_figures
 from dpnb_columnar.study.results import DOMAIN, ROWS, Results, read_results
 from dpnb_columnar.study.setting_figures import allocation_figures, bounds_figures, time_figures
 from dpnb_columnar.study.summary import conclusions, gaps, standings
@@ -45,6 +46,7 @@ def write_report(results: Path, output: Path, runtime: Path | None = None, *, ov
     evaluation = measured.study("evaluation")
     parts = [
         ("accuracy", "Accuracy", accuracy_figures(evaluation)),
+        ("loss", "Log loss", loss_figures(evaluation)),
         ("errors", "Released means and variances", error_figures(evaluation)),
         ("bounds", "Loose bounds", bounds_figures(measured.study("bounds"))),
         ("allocation", "Allocation of the budget", allocation_figures(measured.study("allocation"))),

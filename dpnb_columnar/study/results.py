@@ -18,28 +18,33 @@ from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.study.accuracy import Located, Row
 from dpnb_columnar.study.plan import Plan
 
-SCHEMA = pl.Schema(
-    {
-        "study": pl.String,
-        "dataset": pl.String,
-        "mechanism": pl.String,
-        "noise": pl.String,
-        "epsilon": pl.Float64,
-        "delta": pl.String,
-        "delta_value": pl.Float64,
-        "weights": pl.String,
-        "bounds": pl.Int64,
-        "iteration": pl.Int64,
-        "fold": pl.Int64,
-        "rows": pl.Int64,
-        "correct": pl.Int64,
-        "accuracy": pl.Float64,
-        "mean_error": pl.Float64,
-        "variance_error": pl.Float64,
-        "seconds": pl.Float64,
-    }
-)
-"""Columns of the results. ``seconds`` is the time of the release alone; null errors: no normal distributions."""
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "study": pl.String,
+    "dataset": pl.String,
+    "mechanism": pl.String,
+    "noise": pl.String,
+    "epsilon": pl.Float64,
+    "delta": pl.String,
+    "delta_value": pl.Float64,
+    "weights": pl.String,
+    "attribute_weights": pl.String,
+    "chosen": pl.String,
+    "bounds": pl.Int64,
+    "iteration": pl.Int64,
+    "fold": pl.Int64,
+    "rows": pl.Int64,
+    "correct": pl.Int64,
+    "accuracy": pl.Float64,
+    "log_loss": pl.Float64,
+    "mean_error": pl.Float64,
+    "variance_error": pl.Float64,
+    "flattened": pl.Int64,
+    "released_means": pl.List(pl.Struct({"attribute": pl.String, "error": pl.Float64})),
+    "seconds": pl.Float64,
+}
+SCHEMA = pl.Schema(COLUMNS)
+"""Columns of the results. ``attribute_weights`` are those asked for, ``chosen`` those of the model. ``seconds`` is the
+time of training, from counts to the model; null errors: no normal distributions, or none but flattened ones."""
 
 RUNTIME_SCHEMA = pl.Schema(
     {
@@ -53,7 +58,7 @@ RUNTIME_SCHEMA = pl.Schema(
 """Columns of the training times: from rows to the model, and from counts to the model."""
 
 FORMAT = "dpnb_columnar.results"
-VERSION = "1"
+VERSION = "2"
 MODE = "mode"
 DOMAIN = "domain."
 """Prefix of the keys that hold the digest of a data set's domain."""
@@ -61,13 +66,15 @@ DOMAIN = "domain."
 ROWS = "rows."
 """Prefix of the keys that hold the number of rows of a data set's file."""
 
-CELL = ("study", "dataset", "mechanism", "noise", "delta", "weights", "bounds", "iteration", "epsilon", "fold")
+UNIT = ("study", "dataset", "mechanism", "noise", "delta", "weights", "attribute_weights", "bounds", "iteration")
+CELL = (*UNIT, "epsilon", "fold")
 """Columns that together name a cell: one release, scored on one fold."""
 
 TIMING = ("method", "rows", "repetition")
 """Columns that together name a training time."""
 
-REPORTED = (*CELL, "rows", "accuracy", "mean_error", "variance_error", "seconds")
+ERRORS = ("mean_error", "variance_error")
+REPORTED = (*CELL, "chosen", "rows", "accuracy", "log_loss", *ERRORS, "flattened", "released_means", "seconds")
 """Columns of the results that a report needs."""
 
 REPORTED_TIMES = ("rows", "method", "seconds")
@@ -197,9 +204,7 @@ def read_results(results: Path, runtime: Path | None = None) -> Results:
     """
     cells = _read(results, REPORTED)
     metadata = {key: value for key, value in pl.read_parquet_metadata(results).items() if key != ARROW}
-    errors = [
-        pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in ("mean_error", "variance_error")
-    ]
+    errors = [pl.when(pl.col(name).is_finite()).then(pl.col(name)).alias(name) for name in ERRORS]
     if runtime is None:
         times = pl.DataFrame(schema=dict.fromkeys(REPORTED_TIMES, pl.Null))
     else:

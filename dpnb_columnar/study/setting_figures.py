@@ -13,6 +13,7 @@ import polars as pl
 from dpnb_columnar.report.figures import Axis, Figure, Panel, Point, Series, logarithmic, shared_limits
 from dpnb_columnar.report.styles import NONE, ORDERED, STYLES, Style, legend_order, style
 from dpnb_columnar.study.averages import (
+    ACCURACY_BARS,
     accuracies,
     accuracy_axis,
     accuracy_points,
@@ -27,12 +28,7 @@ from dpnb_columnar.study.averages import (
     references,
 )
 
-BOUNDS_NOTES = "Mean over iterations of the mean over folds; bars are one standard deviation between iterations."
-
-ALLOCATION_NOTES = (
-    "Allocations are numeric : categorical : class counts, per attribute. Mean over iterations of the mean over folds; "
-    "bars are one standard deviation between iterations."
-)
+ALLOCATION_NOTES = f"Allocations are numeric : categorical : class counts, per attribute. {ACCURACY_BARS}"
 
 TIME_NOTES = "Median of the times measured; bars reach from the fastest to the slowest. Both scales are logarithmic."
 
@@ -62,7 +58,7 @@ def _bounds_figure(averages: pl.DataFrame) -> Figure:
     y = accuracy_axis(shared_limits(series))
     x = logarithmic("bounds", "bounds widened, times", [float(value) for value in averages["bounds"]])
     panels = tuple(Panel(f"ε = {epsilon:g}", x, y, drawn) for epsilon, drawn in zip(epsilons, series, strict=True))
-    return Figure(f"bounds-{dataset}", f"{dataset}, bounds widened", _bounds_caption(averages), BOUNDS_NOTES, panels)
+    return Figure(f"bounds-{dataset}", f"{dataset}, bounds widened", _bounds_caption(averages), ACCURACY_BARS, panels)
 
 
 def losses(averages: pl.DataFrame) -> tuple[float, float, dict[str, float]] | None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 
+from dpnb_columnar.mechanisms.attribute_weights import NONE as UNWEIGHTED
 from dpnb_columnar.mechanisms.plan import MECHANISMS
 from dpnb_columnar.report.styles import MAJORITY, NONE, legend_order
-from dpnb_columnar.study.averages import METHOD, WITHIN, accuracies, level, listed, names, of_method, pure
-from dpnb_columnar.study.evaluation_figures import best, reached, smooth_method
+from dpnb_columnar.study.averages import METHOD, WITHIN, WORST, accuracies, level, listed, names, of_method, pure
+from dpnb_columnar.study.evaluation_figures import best, named, reached, smooth_method
 from dpnb_columnar.study.plan import NO_DELTA
 from dpnb_columnar.study.results import Results
 from dpnb_columnar.study.setting_figures import losses
@@ -21,31 +23,38 @@ PRINTED = (0.1, 1.0)
 
 
 def printed_table(cells: pl.DataFrame) -> tuple[list[str], list[list[str]]]:
-    """Tabulate mean accuracies of the evaluation's pure mechanisms, per data set.
+    """Tabulate accuracies of the evaluation's pure mechanisms, per data set and attribute weights.
 
     Args:
         cells: Rows of the results.
 
     Returns:
-        A header, and a line per data set: per mechanism, the means over iterations and folds at the epsilons
-        ``PRINTED`` (one where no epsilon is spent), parted by a slash; empty where there are none.
+        A header, and two lines per data set and attribute weights: per mechanism, the means over iterations and folds
+        at the epsilons ``PRINTED`` (one where no epsilon is spent), parted by a slash, and below them the quantiles
+        ``WORST`` of single releases; empty where there are none.
     """
     chosen = cells.filter(
         (pl.col("study") == "evaluation")
         & (pl.col("delta") == NO_DELTA)
         & (pl.col("epsilon").is_null() | pl.col("epsilon").is_in(PRINTED))
     )
-    means = chosen.group_by("dataset", "mechanism", "epsilon").agg(pl.col("accuracy").mean())
-    measured: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for dataset, mechanism, epsilon, accuracy in means.iter_rows():
-        measured.setdefault((dataset, mechanism), []).append((epsilon or 0.0, accuracy))
-    datasets = sorted({dataset for dataset, _ in measured})
-    mechanisms = [name for name in MECHANISMS if any(name == mechanism for _, mechanism in measured)]
+    measured: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    for row in accuracies(chosen).sort("epsilon").to_dicts():
+        measured.setdefault((row["dataset"], row["attribute_weights"], row["mechanism"]), []).append(row)
+    mechanisms = [name for name in MECHANISMS if any(name == mechanism for *_, mechanism in measured)]
     lines = []
-    for dataset in datasets:
-        accuracies = [sorted(measured.get((dataset, mechanism), [])) for mechanism in mechanisms]
-        lines.append([dataset, *(" / ".join(f"{accuracy:.3f}" for _, accuracy in each) for each in accuracies)])
-    return ["data set", *mechanisms], lines
+    for dataset, weights in sorted({(dataset, weights) for dataset, weights, _ in measured}, key=_weights_last):
+        here = [measured.get((dataset, weights, mechanism), []) for mechanism in mechanisms]
+        for measure, name in (("accuracy", "mean"), ("low", f"{WORST:.0%}")):
+            texts = (" / ".join(f"{row[measure]:.3f}" for row in rows) for rows in here)
+            lines.append([dataset, weights, name, *texts])
+    return ["data set", "weights", "", *mechanisms], lines
+
+
+def _weights_last(place: tuple[str, str]) -> tuple[str, bool]:
+    """Sort key of data sets and attribute weights: none first."""
+    dataset, weights = place
+    return dataset, weights != UNWEIGHTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +63,17 @@ class Winner:
 
     Attributes:
         mechanism: Its name.
+        weights: Its attribute weights; empty for none.
         accuracy: Its mean accuracy.
+        low: The quantile ``WORST`` of its releases; None for a single one.
         below: Distance below ordinary naive Bayes; None where that was not run.
         useless: Whether the majority class alone is at least as accurate.
     """
 
     mechanism: str
+    weights: str
     accuracy: float
+    low: float | None
     below: float | None
     useless: bool
 
@@ -103,7 +116,9 @@ def _standing(cells: pl.DataFrame, averages: pl.DataFrame, dataset: str) -> Stan
             accuracy = float(first["accuracy"])  # type: ignore[arg-type]
             below = None if ceiling is None else ceiling - accuracy
             useless = floor is not None and accuracy <= floor
-            winners[epsilon] = Winner(str(first["mechanism"]), accuracy, below, useless)
+            weights = "" if first["attribute_weights"] == UNWEIGHTED else str(first["attribute_weights"])
+            low = None if first["releases"] == 1 else float(first["low"])  # type: ignore[arg-type]
+            winners[epsilon] = Winner(str(first["mechanism"]), weights, accuracy, low, below, useless)
     folds = cells.group_by("iteration", "fold").agg(pl.col("rows").max())
     rows = folds.group_by("iteration").agg(pl.col("rows").sum())["rows"].max()
     return Standing(dataset, int(rows or 0), ceiling, floor, winners)  # type: ignore[arg-type]
@@ -116,7 +131,11 @@ def conclusions(results: Results, places: list[Standing]) -> list[str]:
 
 def _wins(places: list[Standing]) -> list[str]:
     """How often each mechanism is the best."""
-    counts = Counter(winner.mechanism for standing in places for winner in standing.winners.values())
+    counts = Counter(
+        named(winner.mechanism, winner.weights or UNWEIGHTED)
+        for standing in places
+        for winner in standing.winners.values()
+    )
     if not counts:
         return []
     parts = [f"{mechanism} in {number}" for mechanism, number in counts.most_common()]
@@ -178,7 +197,7 @@ class Gap:
     Attributes:
         study: Name of the study.
         dataset: Name of the data set.
-        method: The method's label, with its delta.
+        method: The method's label, with its attribute weights and its delta.
         present: Number of cells in the results.
         expected: Number of cells of the plan.
         complete: Iterations of which nothing is missing.
@@ -214,7 +233,6 @@ def gaps(results: Results) -> list[Gap]:
 
 def _gaps_of_study(study: str, cells: pl.DataFrame, iterations: int, folds: int) -> list[Gap]:
     settings = cells.select(*METHOD, "epsilon", "weights", "bounds").unique()
-    epsilons = settings["epsilon"].drop_nulls().n_unique()
     bounds = settings["bounds"].n_unique()
     counts = _counts(cells)
     numeric = set(cells.filter(pl.col("mean_error").is_not_null())["dataset"])
@@ -222,7 +240,7 @@ def _gaps_of_study(study: str, cells: pl.DataFrame, iterations: int, folds: int)
     for dataset in cells["dataset"].unique().sort():
         for method, label in names(cells).items():
             own, delta = of_method(settings, method), method[2]
-            runs = bounds * own["weights"].n_unique() * (epsilons if own["epsilon"].null_count() < len(own) else 1)
+            runs = bounds * own["weights"].n_unique() * own["epsilon"].n_unique()
             expected = runs * iterations * folds
             by_iteration = counts.get((dataset, *method), {})
             present = sum(by_iteration.values())

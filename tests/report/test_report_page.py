@@ -18,12 +18,12 @@ from dpnb_columnar.study.reproduction_page import write_report
 from dpnb_columnar.study.results import read_results
 from dpnb_columnar.study.summary import Gap, gaps
 
-FIGURES = ["b", "adult", "mean-error", "variance-error", "bounds-adult", "allocation-adult", "runtime"]
+FIGURES = ["b", "adult", "log-loss-none", "mean-error", "variance-error", "bounds-adult", "allocation-adult", "runtime"]
 
 
 def test_structure(whole: Page) -> None:
     assert whole.path.read_text().startswith('<!DOCTYPE html>\n<html lang="en">')
-    assert whole.sections() == ["summary", "accuracy", "errors", "bounds", "allocation", "time", "run"]
+    assert whole.sections() == ["summary", "accuracy", "loss", "errors", "bounds", "allocation", "time", "run"]
     assert whole.figures() == FIGURES
     for figure in whole.root.iter("figure"):
         assert [part.tag for part in figure] == ["h3", "figcaption", "ul", "div", "p", "details"]
@@ -65,7 +65,7 @@ def test_nothing_points_outside(whole: Page) -> None:
 
 def test_every_drawing_is_named_and_follows_the_page(whole: Page) -> None:
     drawings = [part for part in whole.root.iter("svg") if part.get("role") == "img"]
-    assert len(drawings) == 3 + 1 + 2 + 2 + 3 + 2 + 1
+    assert len(drawings) == 3 + 1 + 2 + 2 + 2 + 3 + 2 + 1
     for drawing in drawings:
         assert "against" in drawing.attrib["aria-label"]
         colours = {colour for part in drawing.iter() for colour in re.findall(r"#[0-9a-f]{6}\b", part.get("style", ""))}
@@ -99,7 +99,7 @@ def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("study", ["evaluation", "bounds", "allocation"])
 def test_absent_sections_are_left_out(tmp_path: Path, study: str) -> None:
     page = report(tmp_path, [cell(study=study)])
-    own = {"evaluation": ["summary", "accuracy"], "bounds": ["bounds"], "allocation": ["allocation"]}[study]
+    own = {"evaluation": ["summary", "accuracy", "loss"], "bounds": ["bounds"], "allocation": ["allocation"]}[study]
     assert page.sections() == [*own, "run"]
     links = [part.attrib["href"] for part in page.root.findall(".//nav//a")]
     assert links == [f"#{name}" for name in page.sections()]
@@ -147,7 +147,7 @@ def test_declared_iterations_are_expected_and_gaps_told(tmp_path: Path) -> None:
 def test_not_a_number_is_no_error(tmp_path: Path) -> None:
     errors = [float("nan"), float("inf"), 0.25]
     page = report(tmp_path, [cell(fold=fold, mean_error=error) for fold, error in enumerate(errors)])
-    assert page.figures() == ["adult", "mean-error"]
+    assert page.figures() == ["adult", "log-loss-none", "mean-error"]
     assert page.tables("mean-error")["adult"]["smooth", "1"] == "0.25 (0.25 to 0.25)"
 
 
@@ -159,7 +159,7 @@ def test_like_names_make_different_file_names() -> None:
 
 def test_names_are_no_formulas(tmp_path: Path) -> None:
     page = report(tmp_path, [cell(dataset="$x^2$")])
-    assert page.figures() == ["x-2"]
+    assert page.figures() == ["x-2", "log-loss-none"]
     assert "$x^2$" in (tmp_path / "report" / "x-2.svg").read_text()
 
 

@@ -23,7 +23,7 @@ from dpnb_columnar.study.accuracy import Located, Row, run_unit
 from dpnb_columnar.study.plan import Unit
 from dpnb_columnar.study.results import CELL, RUNTIME_SCHEMA, SCHEMA
 
-MEASURED = ("rows", "correct", "accuracy", "mean_error", "variance_error")
+MEASURED = ("rows", "correct", "accuracy", "log_loss", "mean_error", "variance_error", "flattened", "released_means")
 
 
 class Counting:
@@ -65,9 +65,10 @@ def test_a_whole_run(data: Path, run: Run) -> None:
     approximate = cells.filter(pl.col("delta") == "1/n")
     assert set(approximate["noise"]) == {"gaussian"}
     assert set(approximate.filter(pl.col("dataset") == "tiny")["delta_value"]) == {1 / 400}
-    assert cells["mean_error"].is_null().to_list() == cells["mechanism"].is_in(["histogram", "majority"]).to_list()
+    assert cells["flattened"].is_null().to_list() == cells["mechanism"].is_in(["histogram", "majority"]).to_list()
+    assert cells.filter(pl.col("mean_error").is_null(), pl.col("flattened") == 0).is_empty()
     per_split = cells.filter(pl.col("study") == "evaluation").group_by(
-        "dataset", "mechanism", "epsilon", "delta", "iteration"
+        "dataset", "mechanism", "epsilon", "delta", "attribute_weights", "iteration"
     )
     assert dict(per_split.agg(pl.col("rows").sum()).select("dataset", "rows").unique().iter_rows()) == {
         "tiny": 380,
@@ -77,12 +78,19 @@ def test_a_whole_run(data: Path, run: Run) -> None:
         "mushroom: left out, its files are absent: put mushroom.parquet or mushroom/agaricus-lepiota.data below data"
         in ended.err
     )
-    table = next(line for line in ended.out.splitlines() if line.lstrip().startswith("tiny "))
-    plain = cells.filter((pl.col("study") == "evaluation") & (pl.col("dataset") == "tiny") & (pl.col("delta") == "0"))
+    tables = [line.split()[1:] for line in ended.out.splitlines() if line.lstrip().startswith("tiny ")]
+    assert [line[:2] for line in tables] == [["none", "mean"], ["none", "5%"], ["auto", "mean"], ["auto", "5%"]]
+    evaluated = cells.filter(pl.col("study") == "evaluation", pl.col("delta") == "0")
+    plain = evaluated.filter(pl.col("dataset") == "tiny", pl.col("attribute_weights") == "none")
     for name, epsilons in (("smooth", (0.1, 1.0)), ("none", (None,))):
         here = plain.filter(pl.col("mechanism") == name)
-        means = [here.filter(pl.col("epsilon").eq_missing(epsilon))["accuracy"].mean() for epsilon in epsilons]
-        assert " / ".join(f"{mean:.3f}" for mean in means) in table
+        by_epsilon = [here.filter(pl.col("epsilon").eq_missing(epsilon))["accuracy"] for epsilon in epsilons]
+        assert " / ".join(f"{each.mean():.3f}" for each in by_epsilon) in " ".join(tables[0])
+        assert " / ".join(f"{each.quantile(0.05, 'linear'):.3f}" for each in by_epsilon) in " ".join(tables[1])
+    # Weights are for mechanisms that release attributes with noise; where auto chooses none, the model is the same.
+    assert set(evaluated.filter(pl.col("attribute_weights") == "auto")["mechanism"]) == {"smooth", "histogram"}
+    both = evaluated.filter(pl.col("attribute_weights") == "auto", pl.col("chosen") == "none")
+    assert both.join(evaluated.filter(pl.col("attribute_weights") == "none"), on=["log_loss"]).height >= both.height
     metadata = pl.read_parquet_metadata("results.parquet")
     assert (metadata["mode"], metadata["iterations"], metadata["folds"]) == ("quick", "2", "2")
     assert metadata["dpnb-columnar"] == __version__
@@ -108,7 +116,7 @@ def test_processes_side_by_side_find_the_same(data: Path, run: Run) -> None:
     run("reproduce", "--data", "data", "--quick", "--processes", 2, *only, "--output", "two.parquet")
     run(*QUICK, "--study", "evaluation", "--dataset", "tiny", "--output", "one.parquet")
     two, one = results("two.parquet"), results("one.parquet")
-    assert len(two) == 20
+    assert len(two) == 28
     both = two.join(one, on=CELL, how="left", nulls_equal=True, suffix="_one")
     for name in MEASURED:
         assert both[name].to_list() == both[f"{name}_one"].to_list()

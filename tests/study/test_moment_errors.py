@@ -68,10 +68,27 @@ def test_classes_without_spread_are_left_out(folds: Folds) -> None:
     assert moment_errors(replace(plain, attributes=first), exact).mean == pytest.approx(0, abs=1e-9)
 
 
+def test_flattened_attributes_are_counted_apart(folds: Folds) -> None:
+    """Their released means have errors all the same."""
+    statistics = folds.training(0, tiny_domain())
+    exact = exact_moments(statistics)
+    plain = plan_and_release(statistics, Budget(Fraction(1)), "none")
+    assert moment_errors(plain, exact).flattened == 0
+    age = plain.attributes[0]
+    assert isinstance(age, Normal)
+    drawn = tuple(mean + 3 * math.sqrt(variance) for mean, variance in filter(None, exact["age"]))
+    flat = replace(age, mean=(50.0,) * 3, deviation=(100.0,) * 3, released_mean=drawn)
+    errors = moment_errors(replace(plain, attributes=(flat, *plain.attributes[1:])), exact)
+    assert errors.flattened == 1
+    assert errors.mean == pytest.approx(0, abs=1e-9)
+    assert errors.released == pytest.approx({"age": 3, "wage": 0, "change": 0}, abs=1e-9)
+
+
 def test_models_without_normal_distributions_have_no_errors(folds: Folds) -> None:
     statistics = folds.training(0, tiny_domain())
     found = moment_errors(plan_and_release(statistics, Budget(Fraction(1)), "histogram"), exact_moments(statistics))
-    assert (found.mean, found.variance) == (None, None)
+    assert (found.mean, found.variance, found.flattened) == (None, None, None)
+    assert found.released == {}
 
 
 def changed(model: Model, by: float, stretch: float) -> Model:

@@ -37,15 +37,16 @@ PLAN = Plan(
     iterations=2,
     folds=2,
     studies=(
-        Study("evaluation", (TINY, ABSENT, TELLING), (*PURE, ("smooth", "gaussian", "1/n")), ("0.1", "1")),
+        Study("evaluation", (TINY, ABSENT, TELLING), PURE, ("0.1", "1"), attribute_weights=("none", "auto")),
+        Study("evaluation", (TINY, ABSENT, TELLING), (("smooth", "gaussian", "1/n"),), ("0.1", "1")),
         Study("bounds", (TINY,), (("smooth", None, "0"), ("none", None, "0")), ("1",), bounds=(1, 10)),
         Study("allocation", (TELLING,), (("smooth", None, "0"),), ("1",), weights=("1:2:1", "2:1:1")),
     ),
     runtime=Runtime(rows=(200, 400), largest_direct=200, repetitions=1),
 )
-"""Cells: evaluation 2 data sets x 4 (splits and folds) x 9, bounds 2 x 4 x 2, allocation 2 x 4 x 1."""
+"""Cells: evaluation 2 data sets x 4 (splits and folds) x 13, bounds 2 x 4 x 2, allocation 2 x 4 x 1."""
 
-CELLS = 72 + 16 + 8
+CELLS = 104 + 16 + 8
 
 QUICK = ("reproduce", "--data", "data", "--quick", "--processes", 1)
 """The command line of a run in the folder of ``write_data``, where the plan stands for the quick one."""

@@ -62,7 +62,7 @@ def command(
 
     A run that was interrupted is taken up where it ended. Training times are
     written beside the results, as OUTPUT's .runtime.parquet. The full run takes
-    about an hour on two processors.
+    about half an hour on two processors.
 
     The results are exact: those on these public data sets may be shown, those on
     other data would be CONFIDENTIAL.
@@ -101,7 +101,10 @@ def command(
     if lines:
         print_table(header, lines)
         print_line()
-        print_line("mean accuracy in cross-validation, at epsilon 0.1 / 1; none has no epsilon")
+        print_line(
+            "accuracy in cross-validation, at epsilon 0.1 / 1, by attribute weights: mean, and 5 % quantile of the "
+            "releases; none has no epsilon"
+        )
     print_line(f"wrote {output}: {len(cells)} cells")
     if report is not None:
         times = reproduction.runtime.path if reproduction.runtime else None
