@@ -262,6 +262,15 @@ class Folds:
         return Cells(name, classes, codes[values], counts[classes, values])
 
 
+def fold_numbers(rows: int, folds: int, seed: int) -> Integers:
+    """Number the fold of each row, at random and nearly equal in size; shape (rows,)."""
+    order = np.random.default_rng(seed).permutation(rows)
+    fold = np.zeros(rows, dtype=np.int64)
+    for number in range(folds):
+        fold[order[number::folds]] = number
+    return fold
+
+
 def split(rows: CodedRows, domain: Domain, folds: int, seed: int) -> Folds:
     """Split rows at random into folds of nearly equal size.
 
@@ -271,10 +280,7 @@ def split(rows: CodedRows, domain: Domain, folds: int, seed: int) -> Folds:
         folds: Number of folds, at least 2.
         seed: Seed of the random split, not negative.
     """
-    order = np.random.default_rng(seed).permutation(rows.size)
-    fold = np.zeros(rows.size, dtype=np.int64)
-    for number in range(folds):
-        fold[order[number::folds]] = number
+    fold = fold_numbers(rows.size, folds, seed)
     classes = len(domain.classes)
     group = fold * classes + rows.classes
     counts: dict[str | None, Integers] = {

@@ -1,0 +1,63 @@
+"""Logistic regression on synthetic rows of AIM and MST, by dpmm: every marginal over the bins of ``histogram``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from benchmarks.contenders.classifiers import DELTA
+from benchmarks.contenders.declared_rows import Codes, Matrix, Rows
+
+LABEL = "class"
+
+
+class _Synthetic:
+    """Logistic regression on the rows that a generator makes."""
+
+    def fit(self, rows: Rows, epsilon: float, seed: int) -> None:
+        """Fit the generator in the declared domain, and the regression on as many rows as it estimates."""
+        import pandas as pd
+        from sklearn.linear_model import LogisticRegression
+
+        names = [f"a{place}" for place in range(len(rows.columns))]
+        self.bins = [each.bins for each in rows.columns]
+        frame = pd.DataFrame(rows.binned(), columns=names).assign(**{LABEL: rows.classes})
+        domain = {**dict(zip(names, self.bins, strict=True)), LABEL: len(rows.class_names)}
+        generator = self._generator(domain, epsilon, np.random.RandomState(seed))
+        generator.fit(frame)
+        made = generator.generate()
+        self.classes = len(rows.class_names)
+        labels = made[LABEL].to_numpy()
+        self.only = int(labels[0]) if len(set(labels)) == 1 else None
+        if self.only is None:
+            self.model = LogisticRegression(max_iter=1000).fit(self._one_hot(made[names].to_numpy()), labels)
+
+    def probabilities(self, rows: Rows) -> Matrix:
+        if self.only is not None:
+            return np.tile(np.eye(self.classes)[self.only], (len(rows.classes), 1))
+        return self.model.predict_proba(self._one_hot(rows.binned()))
+
+    def _generator(self, domain: dict[str, int], epsilon: float, random: np.random.RandomState) -> Any:
+        raise NotImplementedError
+
+    def _one_hot(self, codes: Codes) -> Matrix:
+        return np.hstack([np.eye(bins)[column] for bins, column in zip(self.bins, codes.T, strict=True)])
+
+
+class AIM(_Synthetic):
+    """The adaptive and iterative mechanism, with forty rounds in place of sixteen per column."""
+
+    def _generator(self, domain: dict[str, int], epsilon: float, random: np.random.RandomState) -> Any:
+        from dpmm.models.aim import AIMGM
+
+        return AIMGM(epsilon, DELTA, rounds=40, domain=domain, random_state=random, n_jobs=1)
+
+
+class MST(_Synthetic):
+    """The maximum spanning tree of pairs."""
+
+    def _generator(self, domain: dict[str, int], epsilon: float, random: np.random.RandomState) -> Any:
+        from dpmm.models.mst import MSTGM
+
+        return MSTGM(epsilon, DELTA, domain=domain, random_state=random, n_jobs=1)
