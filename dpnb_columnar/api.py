@@ -19,6 +19,7 @@ from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, rea
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.ledger.payment import Payment, payment_for
 from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
+from dpnb_columnar.mechanisms.public_sample import weights_chosen
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.rows.frames import Frame, is_frame
@@ -65,7 +66,7 @@ def release(
     rows: int | None = None,
     mechanism: str = "smooth",
     noise: str | None = None,
-    attribute_weights: str = "none",
+    attribute_weights: str | PathLike[str] = "none",
     shares: str | None = None,
     neighbours: str = Neighbours.ADD_REMOVE,
     ledger: str | PathLike[str] | None = None,
@@ -85,7 +86,8 @@ def release(
         noise: Noise family for smooth sensitivity, such as ``polyplace``; None for the mechanism's default.
         attribute_weights: Weights of the attributes in the score: ``none``, or ``tempered`` for histograms of two
             classes: d^(-1/4) for each of d attributes, 8 or more, since correlated ones say the same twice. Costs
-            nothing. ``calibrated`` reads the rows a second time: it is for ``train``.
+            nothing. ``calibrated`` reads the rows a second time: it is for ``train``. Or the path of a Parquet file of
+            public rows in the same domain, which says what each attribute weighs, and which are not released.
         shares: Division of the budget among a numeric attribute, a categorical attribute and the class counts, such as
             ``2:1:1``; None for the mechanism's own.
         neighbours: ``add-remove`` or ``replace-one``.
@@ -96,7 +98,8 @@ def release(
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
     budget = budget_of(epsilon, delta, neighbours, rows, shares)
-    planned = plan(statistics.domain, budget, mechanism, noise, attribute_weights)
+    chosen = weights_chosen(attribute_weights, statistics.domain, mechanism, parts=statistics.parts)
+    planned = plan(statistics.domain, budget, mechanism, noise, chosen)
     return training.train(planned, Counted(statistics), _payment(planned, (), ledger, account, None))
 
 
@@ -112,7 +115,7 @@ def train(
     label: str | None = None,
     mechanism: str = "smooth",
     noise: str | None = None,
-    attribute_weights: str = "none",
+    attribute_weights: str | PathLike[str] = "none",
     shares: str | None = None,
     neighbours: str = Neighbours.ADD_REMOVE,
     ledger: str | PathLike[str] | None = None,
@@ -154,9 +157,9 @@ def train(
     """
     budget = budget_of(epsilon, delta, neighbours, rows, shares)
     with _opened(data, engine) as opened:
-        planned = plan(
-            _declared(opened, domain, dataset, catalogue, label), budget, mechanism, noise, attribute_weights
-        )
+        declared = _declared(opened, domain, dataset, catalogue, label)
+        chosen = weights_chosen(attribute_weights, declared, mechanism, opened.files, label)
+        planned = plan(declared, budget, mechanism, noise, chosen)
         return training.train(planned, opened, _payment(planned, opened.names, ledger, account, run_id))
 
 

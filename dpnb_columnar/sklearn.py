@@ -30,6 +30,7 @@ from dpnb_columnar.errors import Error
 from dpnb_columnar.estimator.columns import array_of, distinct, frame_of, labels_of, plain, series_of, table_of
 from dpnb_columnar.estimator.declared import declared_domain, labelled_by_y
 from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.public_sample import weights_chosen
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.predict import PREDICTED, probability_column
 from dpnb_columnar.noise import ExactSampler, SeededBits
@@ -99,7 +100,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         delta: Any = 0,
         mechanism: str = "smooth",
         noise: str | None = None,
-        attribute_weights: str = "none",
+        attribute_weights: Any = "none",
         neighbours: str = "add-remove",
         bounds: Any = None,
         categories: Any = None,
@@ -139,7 +140,8 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             names = self._column_names = self._names()
             domain, classes = self._declared(names, labels)
             budget = budget_of(self.epsilon, self.delta, self.neighbours)
-            planned = plan(domain, budget, self.mechanism, self.noise, self.attribute_weights)
+            weights = weights_chosen(self.attribute_weights, self.domain or domain, self.mechanism)
+            planned = plan(domain, budget, self.mechanism, self.noise, weights)
             (column,) = domain.label.columns
             frame = frame_of(table, names, domain, series_of(labels, column))
             draw = None if self.random_state is None else ExactSampler(SeededBits(_seed(self.random_state)))

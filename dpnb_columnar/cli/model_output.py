@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import add_log_fields, print_line, print_warning, stage
 from dpnb_columnar.cli.output_checks import check_no_input, check_target
-from dpnb_columnar.cli.tables import print_composition
+from dpnb_columnar.cli.tables import print_composition, public_facts, public_line
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.numbers import number_text
@@ -87,6 +87,8 @@ class ModelOutput(Output):
             print_line(f"{options.budget_line(plan)}, {queries} queries", "budget", **facts)
         else:
             print_line(f"mechanism {mechanism}: NOT PRIVATE, nothing is protected", "budget", **facts)
+        if plan.public is not None:
+            print_line(public_line(plan.public), "public file", **public_facts(plan.public))
         if payment is not None:
             charge, ledger = payment.charge, payment.ledger
             print_line(

@@ -122,8 +122,9 @@ AttributeWeights = Annotated[
         "--attribute-weights",
         help="Weights of the attributes in the score, for two classes: none (ordinary naive Bayes); tempered, d^(-1/4) "
         "for each of d attributes, 8 or more, since correlated ones say the same twice, free, for histograms; or "
-        "calibrated, fitted in a second pass over the rows that spends a tenth of the budget.",
-        metavar="NAME",
+        "calibrated, fitted in a second pass over the rows that spends a tenth of the budget. Or a Parquet file of "
+        "public rows in the same domain, never the confidential ones: weights and shares are learned from it, free.",
+        metavar="NAME|FILE",
     ),
 ]
 Noise = Annotated[

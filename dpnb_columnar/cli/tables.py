@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from dpnb_columnar.advice.recommendation import Advice
     from dpnb_columnar.advice.rehearsal import Outcome
     from dpnb_columnar.mechanisms.plan import ReleasePlan
+    from dpnb_columnar.mechanisms.public_weights import PublicWeights
     from dpnb_columnar.mechanisms.wide_ranges import WideRange
+    from dpnb_columnar.model.parameters import PublicSource
 
 FIGURES = ("mean error", "variance error", "ratio error", "accuracy lost")
 ALSO_NAMED = 2
@@ -203,3 +205,30 @@ def _meaning_missing(values: tuple[str, ...]) -> str:
 
 def _shorten(line: str) -> str:
     return line if len(line) <= MAX_CELL_WIDTH else line[: MAX_CELL_WIDTH - 4].rstrip(", ") + " ..."
+
+
+def source_text(source: PublicSource) -> str:
+    """Return what is known of a public file, and which attributes it leaves out."""
+    from dpnb_columnar.domain.names import named
+    from dpnb_columnar.model.model_document import DECLARED_PUBLIC
+
+    left_out = f"; left out, since they tell nothing: {named(source.left_out)}" if source.left_out else ""
+    return f"{source.name} (SHA-256 {source.digest}, {DECLARED_PUBLIC}){left_out}"
+
+
+def public_line(public: PublicWeights) -> str:
+    """Return one line on the weights that a public file gives."""
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in public.weights.items())
+    return f"weights and shares, free, from {source_text(public.source)}; weights: {weights}"
+
+
+def public_facts(public: PublicWeights) -> dict[str, object]:
+    """Return the same as facts, for a log and for JSON."""
+    source = public.source
+    return {
+        "name": source.name,
+        "sha256": source.digest,
+        "left_out": list(source.left_out),
+        "weights": dict(public.weights),
+        "shift": public.shift,
+    }

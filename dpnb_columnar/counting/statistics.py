@@ -104,6 +104,15 @@ class Statistics:
         parts, summands = self.parts - other.parts, self.summands - other.summands - cells_part(other.cells())
         return replace(assemble(self.domain, [*self.cells(), *removed], parts), summands=summands)
 
+    def only(self, domain: Domain) -> Statistics:
+        """Return the statistics in a domain that lacks some of the attributes; as they are in any other domain."""
+        if {each.name for each in domain.attributes} >= {each.name for each in self.domain.attributes}:
+            return self
+        columns = {each.name: self.columns[each.name] for each in domain.numeric if each.name in self.columns}
+        tables = {each.name: self.tables[each.name] for each in domain.categorical if each.name in self.tables}
+        kept = tuple(each for each in self.domain.attributes if each.name in {*columns, *tables})
+        return replace(self, domain=replace(self.domain, attributes=kept), columns=columns, tables=tables)
+
     def lacking(self) -> dict[str, int]:
         """Count the rows that lack each attribute. Confidential."""
         rows = int(self.class_counts.sum())

@@ -175,7 +175,9 @@ def _inputs(plan: ReleasePlan, data: Sequence[str]) -> dict[str, Any]:
     """List what must be the same when a run is begun again: names and declared facts, nothing computed from rows."""
     budget = plan.budget
     # Left out where there are none, as programs did that knew none: this one finishes a run that one of them began.
-    weights = {} if plan.attribute_weights is None else {"attribute_weights": plan.attribute_weights}
+    weights: dict[str, Any] = {} if plan.attribute_weights is None else {"attribute_weights": plan.attribute_weights}
+    if plan.public is not None:
+        weights["public"] = {"name": plan.public.source.name, "sha256": plan.public.source.digest}
     return {
         "data": sorted(data),
         "domain": digest(plan.domain),

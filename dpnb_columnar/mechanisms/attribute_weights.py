@@ -47,7 +47,9 @@ def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | Non
             has no histograms.
     """
     if method not in METHODS:
-        raise UsageError(f"attribute weights: no {method!r:.80}; known ways: {', '.join(METHODS)}")
+        raise UsageError(
+            f"attribute weights: no {method!r:.80}; known ways: {', '.join(METHODS)}, or a Parquet file of public rows"
+        )
     if method == TEMPERED and not mechanism.binned:
         raise UsageError(
             f"attribute weights: tempered is for histograms, and mechanism {mechanism.name} makes none; choose "

@@ -17,6 +17,7 @@ from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import BinCounts
 from dpnb_columnar.mechanisms.mechanism import Mechanism
+from dpnb_columnar.mechanisms.public_weights import PUBLIC, PublicWeights
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, calibration_request
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
@@ -52,6 +53,8 @@ class ReleasePlan:
         shares: The composition table: every query with its share of the budget, the class counts first.
         attribute_weights: How attributes are weighted in the model's score (``mechanisms.attribute_weights``); None for
             ordinary naive Bayes.
+        public: What a public file says about the attributes; None if there is none. The domain is without those that it
+            leaves out.
     """
 
     domain: Domain
@@ -60,6 +63,7 @@ class ReleasePlan:
     noise: str | None
     shares: tuple[Share, ...]
     attribute_weights: str | None = None
+    public: PublicWeights | None = None
 
     @property
     def total(self) -> PrivacyCost:
@@ -77,7 +81,7 @@ def plan(
     budget: Budget,
     mechanism: str = "smooth",
     noise: str | None = None,
-    attribute_weights: str = NONE,
+    attribute_weights: str | PublicWeights = NONE,
 ) -> ReleasePlan:
     """Plan a release: choose the mechanism and its noise, and divide the budget among the queries.
 
@@ -86,7 +90,9 @@ def plan(
         budget: Privacy budget, and the neighbouring relation that it refers to.
         mechanism: Name of the mechanism.
         noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
-        attribute_weights: ``none``, ``tempered`` for histograms of two classes, or ``calibrated`` for two classes.
+        attribute_weights: ``none``, ``tempered`` for histograms of two classes, or ``calibrated`` for two classes; or
+            what a public file says (``mechanisms.public_sample``), which also says which attributes to release, and
+            divides the budget among them.
 
     Raises:
         UsageError: if the mechanism, the noise family or the way to weight attributes is unknown, if they do not go
@@ -94,9 +100,18 @@ def plan(
             too small for the number of queries.
     """
     chosen = mechanism_named(mechanism)
-    weights = check_method(attribute_weights, chosen, domain)
+    public = attribute_weights if isinstance(attribute_weights, PublicWeights) else None
+    weights = (
+        PUBLIC if isinstance(attribute_weights, PublicWeights) else check_method(attribute_weights, chosen, domain)
+    )
     family = noise_named(chosen, noise)
+    if public is not None:
+        if budget.division is not None:
+            raise UsageError("shares: the public file divides the budget among the attributes; leave --shares out")
+        domain = public.domain(domain)
     requests = chosen.requests(domain, budget.division or chosen.division, family)
+    if public is not None:
+        requests = public.divided(requests, domain)
     if weights == CALIBRATED:
         requests.append(calibration_request(domain, requests))
     needs_delta = {request.kind for request in requests} != {Pure}
@@ -112,7 +127,7 @@ def plan(
     _check_digits(shares)
     if chosen.smooth:
         _check_smoothness(shares)
-    return ReleasePlan(domain, budget, chosen, family if chosen.smooth else None, shares, weights)
+    return ReleasePlan(domain, budget, chosen, family if chosen.smooth else None, shares, weights, public)
 
 
 def mechanism_named(name: str) -> Mechanism:

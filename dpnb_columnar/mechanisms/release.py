@@ -54,6 +54,8 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     guarantee = _guarantee(plan, attributes, seeded=not draw.private)
     # From the number of released attributes alone, a public fact.
     weights = attribute_weights(plan.attribute_weights, len(attributes), len(statistics.domain.classes))
+    if plan.public is not None:
+        weights = plan.public.attribute_weights
     return Model(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
@@ -15,7 +16,7 @@ from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError, excerpt
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.model_document import FORMAT, READ_VERSIONS
+from dpnb_columnar.model.model_document import DECLARED_PUBLIC, FORMAT, READ_VERSIONS
 from dpnb_columnar.model.parameters import (
     LARGEST_INTERCEPT,
     LARGEST_WEIGHT,
@@ -27,8 +28,11 @@ from dpnb_columnar.model.parameters import (
     NaiveBayes,
     Normal,
     Presence,
+    PublicSource,
     Table,
 )
+
+SHA256 = re.compile("[0-9a-f]{64}")
 
 LARGEST_DENOMINATOR = 10**1000
 """Of sums of shares: three weights and a budget of 300 digits each make no more."""
@@ -95,6 +99,20 @@ def _weights(part: Part, attributes: Sequence[str], classes: int) -> AttributeWe
         method=part["method"].text(),
         weights=tuple(part["weights"][name].number(LARGEST_WEIGHT) for name in attributes),
         intercepts=part["intercepts"].numbers(classes, -LARGEST_INTERCEPT, LARGEST_INTERCEPT),
+        source=_source(part.entry("source")),
+    )
+
+
+def _source(part: Part) -> PublicSource | None:
+    """The public file that weights were learned from; None where there is none."""
+    if part.value is None:
+        return None
+    if not SHA256.fullmatch(part["sha256"].text()):
+        raise part["sha256"].invalid("expected 64 hexadecimal digits")
+    if part["status"].text() != DECLARED_PUBLIC:
+        raise part["status"].invalid(f"expected {DECLARED_PUBLIC!r}")
+    return PublicSource(
+        part["name"].text(), part["sha256"].text(), tuple(name.text() for name in part["left_out"].items())
     )
 
 

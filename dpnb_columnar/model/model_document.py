@@ -31,6 +31,9 @@ READ_VERSIONS = (1, VERSION)
 """Version 1 had no numeric attribute that declares what a missing value means, and no attribute weights; else it is the
 same."""
 
+DECLARED_PUBLIC = "declared public by the curator"
+"""What a model says of the file that its attribute weights were learned from: nobody but the curator can know."""
+
 KINDS: Mapping[str, type[Normal] | type[Table] | type[Histogram]] = {
     "normal": Normal,
     "table": Table,
@@ -91,12 +94,25 @@ def _weights_document(model: NaiveBayes) -> dict[str, Any]:
     """The entry of the attribute weights; none for ordinary naive Bayes."""
     if model.attribute_weights is None:
         return {}
-    names = [parameters.attribute for parameters in model.attributes]
+    names, source = [parameters.attribute for parameters in model.attributes], model.attribute_weights.source
+    learned = (
+        {}
+        if source is None
+        else {
+            "source": {
+                "name": source.name,
+                "sha256": source.digest,
+                "status": DECLARED_PUBLIC,
+                "left_out": list(source.left_out),
+            }
+        }
+    )
     return {
         "attribute_weights": {
             "method": model.attribute_weights.method,
             "weights": dict(zip(names, model.weights, strict=True)),
             "intercepts": list(model.intercepts),
+            **learned,
         }
     }
 

@@ -128,6 +128,21 @@ LARGEST_INTERCEPT = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
+class PublicSource:
+    """The file that attribute weights were learned from, which the curator declares public.
+
+    Attributes:
+        name: Its declared name.
+        digest: Hexadecimal SHA-256 of its content.
+        left_out: Attributes that it says tell nothing; they were not released.
+    """
+
+    name: str
+    digest: str
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class AttributeWeights:
     """Weights w of the attributes and intercepts b of the classes in a model's score.
 
@@ -139,11 +154,13 @@ class AttributeWeights:
         method: How they were chosen, such as ``tempered``.
         weights: Per attribute of the model, in its order; at most ``LARGEST_WEIGHT`` in absolute size.
         intercepts: Per class; at most ``LARGEST_INTERCEPT`` in absolute size.
+        source: The public file that they were learned from; None if there is none.
     """
 
     method: str
     weights: tuple[float, ...]
     intercepts: tuple[float, ...]
+    source: PublicSource | None = None
 
 
 @dataclass(frozen=True)

@@ -196,8 +196,8 @@ class TrainingRows:
         return True
 
     def check(self, domain: Domain) -> TrainingRows:
-        """Check nothing: the rows were read in their domain."""
-        return self
+        """Leave out the counts of attributes that the domain has not; the rows were read in theirs."""
+        return TrainingRows(self.statistics.only(domain), self.parts)
 
     def count(self) -> Statistics:
         """Return the statistics. Confidential."""

@@ -57,12 +57,17 @@ def test_every_released_number_is_named_beside_the_parameter_made_of_it(
 def test_attribute_weights_stand_last_with_what_they_mean(run: Run) -> None:
     golden_model().save("model.json")
     lines = [" ".join(line.split()) for line in run("show", "model.json").out.splitlines()]
-    assert lines[-9:-2] == [
+    assert lines[-10:-3] == [
         "yes intercept -1.5",
         *("age weight 0.5", "wage weight 1", "hours weight 0", 'job "x" weight 1.75', "pension weight -0.25"),
         "rent weight 0.125",
     ]
-    assert lines[-1].startswith("attribute weights (tempered): a class's score is the logarithm of its probability, ")
+    assert lines[-2].startswith("attribute weights (public): a class's score is the logarithm of its probability, ")
+    digest = "0123456789abcdef" * 4
+    assert lines[-1] == (
+        f"learned from public-use sample (SHA-256 {digest}, declared public by the curator); left out, since they tell "
+        "nothing: sex"
+    )
 
 
 def test_json_is_the_document_of_the_model(people_file: Path, run: Run) -> None:

@@ -13,7 +13,15 @@ from dpnb_columnar.errors import Error
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_document import to_document
-from dpnb_columnar.model.parameters import AttributeWeights, ClassCounts, Histogram, Normal, Presence, Table
+from dpnb_columnar.model.parameters import (
+    AttributeWeights,
+    ClassCounts,
+    Histogram,
+    Normal,
+    Presence,
+    PublicSource,
+    Table,
+)
 from support.model_cases import declared
 
 
@@ -70,7 +78,12 @@ def golden_model() -> Model:
             Histogram("rent", (0, 10), ((700,), (5,)), ((1.0,), (1.0,)), Presence(((712,), (2,)), ((1.0,), (1.0,)))),
         ),
         {"dpnb-columnar": "0.0.1", "numpy": "2.0"},
-        AttributeWeights("tempered", (0.5, 1.0, 0.0, 1.75, -0.25, 0.125), (0.0, -1.5)),
+        AttributeWeights(
+            "public",
+            (0.5, 1.0, 0.0, 1.75, -0.25, 0.125),
+            (0.0, -1.5),
+            PublicSource("public-use sample", "0123456789abcdef" * 4, ("sex",)),
+        ),
     )
 
 

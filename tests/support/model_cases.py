@@ -22,6 +22,7 @@ from dpnb_columnar.model.parameters import (
     Histogram,
     Normal,
     Presence,
+    PublicSource,
     Table,
 )
 
@@ -184,6 +185,7 @@ def attribute_weights(draw: st.DrawFn, attributes: int, classes: int) -> Attribu
         draw(names),
         tuple(draw(st.lists(weight, min_size=attributes, max_size=attributes))),
         tuple(draw(st.lists(intercept, min_size=classes, max_size=classes))),
+        draw(st.none() | st.builds(PublicSource, names, st.just("0f" * 32), st.lists(names, max_size=2).map(tuple))),
     )
 
 

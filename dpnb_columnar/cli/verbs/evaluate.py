@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,9 +21,22 @@ HALF_OF_LAST_DIGIT = 0.00005
 """Errors below this are not seen in what is printed."""
 
 
+NAMES = {"auc": "AUC", "brier_score": "Brier score"}
+"""Figures whose names have capitals."""
+
+
 def command(
     model: options.ModelFile,
     data: options.Data,
+    public: Annotated[
+        Path | None,
+        typer.Option(
+            help="Public file that the model's attribute weights were learned from: the model that it gives by itself, "
+            "without noise, is evaluated on the same rows.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """CONFIDENTIAL: how well a model does on labelled rows.
@@ -41,6 +55,7 @@ def command(
     Examples:
       dpnb-columnar evaluate census.model.json census.parquet
       dpnb-columnar evaluate census.model.json holdout.parquet --json
+      dpnb-columnar evaluate census.model.json census.parquet --public sample.parquet
     """
     from dpnb_columnar.model.evaluate import evaluate
     from dpnb_columnar.model.model import load_model
@@ -48,11 +63,17 @@ def command(
 
     files = resolve_files(data)
     loaded = load_model(model)
+    if public is not None:
+        from dpnb_columnar.mechanisms.public_sample import model_beside
+
+        beside = model_beside(loaded, public)
     with stage("scoring"):
         evaluation = evaluate(loaded, files)
+        alone = None if public is None else evaluate(beside, files)
     print_warning(CONFIDENTIAL)
     if as_json:
-        print_line(json.dumps(asdict(evaluation), indent=2))
+        compared = {} if alone is None else {"public": asdict(alone)}
+        print_line(json.dumps({**asdict(evaluation), **compared}, indent=2))
         return
     _print_figures(evaluation)
     print_line()
@@ -76,6 +97,9 @@ def command(
             for tenth in evaluation.calibration
         ],
     )
+    if alone is not None:
+        print_line()
+        _print_public(evaluation, alone)
 
 
 def _print_figures(evaluation: Evaluation) -> None:
@@ -99,6 +123,19 @@ def _print_figures(evaluation: Evaluation) -> None:
     _print_figure("Brier score", evaluation.brier_score, evaluation.intervals["brier_score"])
     _print_figure("calibration error", evaluation.calibration_error, None)
     print_line(f"Brackets hold {evaluation.level:.0%} confidence intervals.")
+
+
+def _print_public(released: Evaluation, alone: Evaluation) -> None:
+    """Print the figures of the released model beside those of the public model alone."""
+    rows = []
+    for name in ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier_score", "calibration_error"):
+        cells = (
+            f"{_number(getattr(each, name))} {_ends(each.intervals.get(name))}".rstrip() for each in (released, alone)
+        )
+        rows.append([NAMES.get(name, name.replace("_", " ")), *cells])
+    print_table(["figure", "released model", "public model alone"], rows)
+    if alone.accuracy >= released.accuracy:
+        print_line("the public model alone, which costs no budget, is as accurate on these rows")
 
 
 def _print_figure(name: str, value: float | None, interval: Interval | None) -> None:

@@ -19,6 +19,8 @@ from dpnb_columnar.cli.tables import (
     print_composition,
     print_missing,
     print_wide_ranges,
+    public_facts,
+    public_line,
     wide_ranges_edit,
 )
 from dpnb_columnar.domain.numbers import number_text
@@ -94,6 +96,7 @@ def command(
     from dpnb_columnar.counting.find_domain import find_domain_to_plan
     from dpnb_columnar.mechanisms.expected_error import expected_error
     from dpnb_columnar.mechanisms.plan import plan
+    from dpnb_columnar.mechanisms.public_sample import weights_chosen
     from dpnb_columnar.mechanisms.wide_ranges import wide_ranges
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
@@ -104,7 +107,8 @@ def command(
     budget = options.parse_budget(spent, delta, neighbours, division, known)
     open_parquet(files, resolved.domain)
     sizes = rows or [options.USUAL_SIZE, 1_000_000]
-    planned = plan(resolved.domain, budget, mechanism, noise, attribute_weights)
+    chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label)
+    planned = plan(resolved.domain, budget, mechanism, noise, chosen)
     classes = len(resolved.domain.classes)
     assumed = known or options.DeclaredRowCount(sizes[0] * classes, "--rows in each class")
     outlook = _Outlook(resolved, planned, sizes, assumed, quote(str(files[0])) + _named(dataset))
@@ -195,6 +199,8 @@ def _weights_line(plan: ReleasePlan) -> str:
     """Say what the attributes will weigh, and why."""
     from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, tempered_weight
 
+    if plan.public is not None:
+        return public_line(plan.public)
     count = len(plan.domain.attributes)
     if plan.calibration is not None:
         return (
@@ -223,6 +229,7 @@ def _as_json(outlook: _Outlook) -> str:
         "neighbours": budget.neighbours.value,
         "mechanism": planned.mechanism.name,
         "attribute_weights": planned.attribute_weights or "none",
+        "public": None if planned.public is None else public_facts(planned.public),
         "private": planned.mechanism.private,
         "rows": outlook.assumed.rows,
         "queries": [

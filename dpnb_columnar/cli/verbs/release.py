@@ -86,7 +86,9 @@ def command(
           --dataset census --output census.model.json
     """
     from dpnb_columnar.cli.model_output import ModelOutput, payment, rehearse, sampler
+    from dpnb_columnar.counting.countable import Counted
     from dpnb_columnar.mechanisms.plan import plan
+    from dpnb_columnar.mechanisms.public_sample import public_path, weights_chosen
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.training import train
 
@@ -94,12 +96,15 @@ def command(
     database = database_options.database_in(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
     resolved, rows = _rows(database, table, query, files, _named(dataset, catalogue, domain, label), catalogue)
+    parts = rows.statistics.parts if isinstance(rows, Counted) else ()
     declared = options.row_count_for_rule(resolved, delta, declared_rows)
     spent, division = options.effective_epsilon(resolved, epsilon), options.shares_typed(shares, weights)
     budget = options.parse_budget(spent, delta, neighbours, division, declared)
-    planned = plan(resolved.domain, budget, mechanism, noise, attribute_weights)
+    chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label, parts)
+    planned = plan(resolved.domain, budget, mechanism, noise, chosen)
     paid = payment(planned, _names(files, database, table, query), seed, ledger, account, run_id)
-    inputs = [*files, *(file for file in (domain, catalogue, query, ledger, config) if file is not None)]
+    beside = (domain, catalogue, query, ledger, config, public_path(attribute_weights))
+    inputs = [*files, *(file for file in beside if file is not None)]
     model_output = ModelOutput(output, overwrite, inputs, resolved, delta, declared)
     if dry_run:
         batch.print_settings(context, options.entry_defaults(resolved, declared))
@@ -139,7 +144,7 @@ def _rows(
         raise UsageError(f"{database}: carries no domain; name one with --dataset, or with --domain and a Parquet file")
     from dpnb_columnar.counting.engines.database import DatabaseRows
 
-    return named, DatabaseRows(database, database_options.query_for(database, table, query), table)
+    return named, DatabaseRows(database, database_options.query_for(database, table, query), table, named.domain)
 
 
 def _names(files: Sequence[Path], database: Database | None, table: str | None, query: Path | None) -> list[str]:

@@ -8,7 +8,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table
-from dpnb_columnar.cli.tables import print_composition
+from dpnb_columnar.cli.tables import print_composition, source_text
 
 
 def command(
@@ -62,6 +62,8 @@ def command(
             f"attribute weights ({loaded.attribute_weights.method}): a class's score is the logarithm of its "
             "probability, plus its intercept, plus the sum over attributes of weight times log-likelihood"
         )
+        if loaded.attribute_weights.source is not None:
+            print_line(f"learned from {source_text(loaded.attribute_weights.source)}")
     square = SPREADS["released_square"]
     if any(leaf.statistic == square for leaf in parameters):
         print_line()

@@ -59,11 +59,13 @@ def command(
       dpnb-columnar train adult.parquet --mechanism histogram --shares 1:1:1
       dpnb-columnar train census.parquet --noise gaussian --delta 1/n^2 --declared-rows 250000
       dpnb-columnar train census.parquet --ledger census.ledger --run-id 2026-11-21
+      dpnb-columnar train census.parquet --mechanism histogram --attribute-weights sample.parquet
       dpnb-columnar train --config job.toml --dry-run
       dpnb-columnar train --engine spark --master yarn hdfs://census/2018
     """
     from dpnb_columnar.cli.model_output import ModelOutput, payment, rehearse, sampler
     from dpnb_columnar.mechanisms.plan import plan
+    from dpnb_columnar.mechanisms.public_sample import public_path, weights_chosen
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.training import train
 
@@ -74,9 +76,11 @@ def command(
         budget = options.parse_budget(spent, delta, neighbours, division, declared)
         target = output or default_name(data or (), resolved.domain.name, ".model.json")
         check_suffix(target)
-        planned = plan(resolved.domain, budget, mechanism, noise, attribute_weights)
+        chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, rows.files, label)
+        planned = plan(resolved.domain, budget, mechanism, noise, chosen)
         paid = payment(planned, rows.names, seed, ledger, account, run_id)
-        inputs = [*rows.files, *(file for file in (catalogue, ledger, config) if file is not None)]
+        beside = (catalogue, ledger, config, public_path(attribute_weights))
+        inputs = [*rows.files, *(file for file in beside if file is not None)]
         model_output = ModelOutput(target, overwrite, inputs, resolved, delta, declared)
         if dry_run:
             settled = options.entry_defaults(resolved, declared) | {"--output": (target, "the data's name")}

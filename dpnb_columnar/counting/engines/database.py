@@ -30,11 +30,13 @@ class DatabaseRows:
         database: Where they are.
         query: A statistics query, or the query that selects the table's rows.
         table: Table whose rows are counted; None for a statistics query.
+        counted_in: Domain of a statistics query; None for the one to count in. Attributes may be left out of it.
     """
 
     database: Database
     query: str
     table: str | None = None
+    counted_in: Domain | None = None
 
     def check(self, domain: Domain) -> OpenedRows:
         """Leave every check to the count: before, the database is asked nothing."""
@@ -43,7 +45,7 @@ class DatabaseRows:
 
 def _count(rows: DatabaseRows, domain: Domain) -> Statistics:
     if rows.table is None:
-        return count_query(rows.database, rows.query, domain)
+        return count_query(rows.database, rows.query, rows.counted_in or domain).only(domain)
     return count_table(rows.database, rows.table, domain)
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from dpnb_columnar.counting.engines.polars import PART_ROWS, DenseCounter
-from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.cell_codes import step_score
 from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
@@ -18,6 +19,9 @@ from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from dpnb_columnar.rows.frames import Frame
 
 
@@ -58,20 +62,14 @@ def count_scores(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], scores: S
     Raises:
         polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
     """
-    domain, kinds = scores.domain, kinds_of(types)
-    for attribute in domain.row_dropping:
-        rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
-    parts = [
-        step_score(domain[table.attribute], types[table.attribute], table.starts, table.scores, table.missing)
-        for table in scores.tables
-    ]
     score = pl.col("score")
     # Whole numbers: their sum does not depend on the order of summation.
-    scored = rows.select(class_code(domain, kinds).alias("class"), pl.sum_horizontal(parts).alias("score"))
+    total = pl.sum_horizontal(_parts(types, scores.domain, scores.tables)).alias("score")
+    scored = _scored(rows, types, scores.domain, total)
     bin_ = pl.sum_horizontal([(score >= edge).cast(pl.UInt32) for edge in scores.edges])
     # The place is null where the row has no class.
     query = scored.select((pl.col("class").cast(pl.UInt32) * pl.lit(scores.bins, pl.UInt32) + bin_).alias("place"))
-    classes = len(domain.classes)
+    classes = len(scores.domain.classes)
     counter = DenseCounter(classes * scores.bins)
 
     def count(part: pl.DataFrame) -> None:
@@ -79,3 +77,44 @@ def count_scores(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], scores: S
 
     query.sink_batches(count, chunk_size=PART_ROWS, maintain_order=False, engine="streaming")
     return ScoreCounts(scores, counter.counts.reshape(classes, scores.bins).T.copy())
+
+
+@confined()
+def read_scores(
+    frame: Frame, domain: Domain, tables: Sequence[ScoreTable]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Read the class of every row that counts, and the score of each of its attributes.
+
+    Args:
+        frame: Public rows: what is returned is about single rows.
+        domain: Their domain.
+        tables: A table per attribute that is scored.
+
+    Returns:
+        Class codes, shape (rows,), and scores, shape (rows, tables).
+
+    Raises:
+        DataError: if the frame does not fit the domain.
+    """
+    from dpnb_columnar.rows.frames import open_frame
+
+    opened = open_frame(frame, domain)
+    parts = [part.alias(str(number)) for number, part in enumerate(_parts(opened.types, domain, tables))]
+    rows = _scored(opened.rows, opened.types, domain, *parts).drop_nulls("class").collect(engine="streaming")
+    return rows["class"].cast(pl.Int64).to_numpy(), rows.drop("class").to_numpy()
+
+
+def _scored(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], domain: Domain, *columns: pl.Expr) -> pl.LazyFrame:
+    """Select columns of the rows that no attribute drops, beside their class; that is null where a row has none."""
+    kinds = kinds_of(types)
+    for attribute in domain.row_dropping:
+        rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
+    return rows.select(class_code(domain, kinds).alias("class"), *columns)
+
+
+def _parts(types: Mapping[str, pl.DataType], domain: Domain, tables: Sequence[ScoreTable]) -> list[pl.Expr]:
+    """Return the score of each attribute."""
+    return [
+        step_score(domain[table.attribute], types[table.attribute], table.starts, table.scores, table.missing)
+        for table in tables
+    ]

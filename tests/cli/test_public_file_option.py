@@ -1,0 +1,343 @@
+"""``--attribute-weights PUBLIC.parquet``: weights, shares and attributes from a public sample, at no cost."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+from support.people import PEOPLE, Document, people, people_domain, spoil_rows, write_people
+from support.running import Run
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.ledger import Ledger
+from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.model.parameters import PublicSource
+from dpnb_columnar.sklearn import SmoothNaiveBayes
+
+TARGET = Path("m.json")
+COPIES = [f"copy {number}" for number in range(3)]
+REPEATED: Document = {
+    **PEOPLE,
+    "attributes": PEOPLE["attributes"] | dict.fromkeys(COPIES, PEOPLE["attributes"]["hours"]),
+}
+"""Hours of work tell the class, four times over; age and sex tell nothing."""
+
+KEPT, LEFT_OUT = ("hours", *COPIES), ("age", "sex")
+
+
+def repeated(rows: int, seed: int = 1) -> pl.DataFrame:
+    return people(rows, seed).with_columns(pl.col("hours").alias(name) for name in COPIES)
+
+
+def public_rows(path: Path, rows: pl.DataFrame | None = None, document: Document | None = REPEATED) -> Path:
+    return write_people(path, repeated(3000, seed=2) if rows is None else rows, document)
+
+
+@pytest.fixture
+def private(folder: Path) -> Path:
+    return write_people(folder / "private.parquet", repeated(2000), REPEATED)
+
+
+@pytest.fixture
+def public(folder: Path) -> Path:
+    return public_rows(folder / "sample.parquet")
+
+
+@pytest.fixture
+def ledger(folder: Path) -> Path:
+    path = folder / "people.ledger"
+    with Ledger.create(path) as opened:
+        opened.open_account("people", Approximate(Fraction(2), Fraction(0)), Neighbours.ADD_REMOVE)
+    return path
+
+
+def by(file: Path, mechanism: str = "histogram") -> tuple[object, ...]:
+    return ("--mechanism", mechanism, "--attribute-weights", file)
+
+
+def public_part(model: Model) -> tuple[object, ...]:
+    """What a model has from the public file and the plan alone."""
+    names = [each.attribute for each in model.attributes]
+    return (
+        model.attribute_weights,
+        names,
+        model.domain,
+        [(each.query, each.attribute, each.cost) for each in shares(model)],
+    )
+
+
+def shares(model: Model) -> Any:
+    return model.guarantee.composition
+
+
+@pytest.mark.parametrize("mechanism", ["histogram", "adaptive-histogram", "smooth", "global"])
+def test_what_tells_nothing_is_not_released(mechanism: str, private: Path, public: Path, run: Run) -> None:
+    told = run("train", private, *by(public, mechanism), "--seed", 1, "--output", TARGET).out
+    sha256 = hashlib.sha256(public.read_bytes()).hexdigest()
+    assert f"free, from people (SHA-256 {sha256}, declared public by the curator); left out, since they tell" in told
+    model = load_model(TARGET)
+    assert model.attribute_weights is not None
+    assert (model.attribute_weights.method, model.attribute_weights.source) == (
+        "public",
+        PublicSource("people", sha256, LEFT_OUT),
+    )
+    assert tuple(each.attribute for each in model.attributes) == KEPT
+    assert {each.attribute for each in shares(model)} == {None, *KEPT}
+    assert sum((each.cost.epsilon for each in shares(model)), Fraction(0)) == 1
+    assert model.intercepts[0] == 0
+    # Copies of one attribute share the weight that it would have alone.
+    assert all(0.1 < weight < 0.6 for weight in model.weights)
+    assert "left out, since they tell nothing: age, sex" in run("show", TARGET).out
+    run("train", private, *by(public, mechanism), "--seed", 1, "--output", "m.parquet")
+    assert load_model(Path("m.parquet")) == model
+
+
+def test_train_and_release_agree(private: Path, public: Path, run: Run) -> None:
+    run("train", private, *by(public), "--seed", 1, "--output", TARGET)
+    run("aggregate", private, "--output", "s.parquet")
+    run("release", "s.parquet", *by(public), "--seed", 1, "--output", "released.json")
+    assert Path("released.json").read_bytes() == TARGET.read_bytes()
+    with duckdb.connect("people.duckdb") as connection:
+        connection.execute("CREATE TABLE people AS FROM read_parquet($1)", [str(private)])
+    Path("count.sql").write_text(run("sql", "statistics", private, "--dialect", "duckdb", "--table", "people").out)
+    for rows in (("--table", "people"), ("--query", "count.sql")):
+        command = ("release", "people.duckdb", *rows, "--domain", private, *by(public), "--seed", 1)
+        run(*command, "--output", "counted.json", "--overwrite")
+        assert Path("counted.json").read_bytes() == TARGET.read_bytes()
+
+
+def test_an_attribute_that_decides_which_rows_count_stays(folder: Path, run: Run) -> None:
+    attributes = REPEATED["attributes"]
+    document = {**REPEATED, "attributes": attributes | {"age": attributes["age"] | {"missing": "row"}}}
+    private = write_people(folder / "private.parquet", repeated(2000), document)
+    run("train", private, *by(public_rows(folder / "sample.parquet", document=document)), "--output", TARGET)
+    model = load_model(TARGET)
+    assert [each.attribute for each in model.attributes] == ["age", *KEPT]
+    assert abs(model.weights[0]) < 0.15
+
+
+def test_correlated_attributes_gain_at_no_cost(private: Path, public: Path, run: Run) -> None:
+    losses = []
+    for weights in ("none", str(public)):
+        run("train", private, *by(Path(weights)), "--epsilon", "0.3", "--seed", 1, "--output", TARGET, "--overwrite")
+        losses.append(json.loads(run("evaluate", TARGET, private, "--json").out)["log_loss"])
+    assert losses[1] < 0.8 * losses[0]
+
+
+def test_nothing_public_depends_on_the_confidential_rows(folder: Path, private: Path, public: Path, run: Run) -> None:
+    """Plan, weights, released attributes and composition are those of any other rows of the domain."""
+    other = write_people(folder / "other.parquet", repeated(50, seed=7).head(40), REPEATED)
+    models = []
+    for data in (private, other):
+        run("train", data, *by(public), "--output", TARGET, "--overwrite")
+        models.append(public_part(load_model(TARGET))[:3])
+    assert models[0] == models[1]
+    planned = json.loads(run("plan", private, *by(public), "--no-advice", "--json").out)
+    rehearsed = run("train", private, *by(public), "--dry-run").out
+    spoil_rows(private)
+    assert json.loads(run("plan", private, *by(public), "--no-advice", "--json").out) == planned
+    assert run("train", private, *by(public), "--dry-run").out == rehearsed
+    assert planned["attribute_weights"] == "public"
+    assert tuple(planned["public"]["left_out"]) == LEFT_OUT
+    assert tuple(planned["public"]["weights"]) == KEPT
+    assert {query["attribute"] for query in planned["queries"]} == {None, *KEPT}
+    assert "weights and shares, free, from people (SHA-256 " in run("plan", private, *by(public), "--no-advice").out
+
+
+def test_a_file_without_a_domain_is_read_in_that_of_the_release(private: Path, public: Path, run: Run) -> None:
+    bare = public_rows(public.with_name("bare.parquet"), document=None)
+    run("train", private, *by(bare), "--output", TARGET)
+    model = load_model(TARGET)
+    assert model.attribute_weights is not None
+    assert model.attribute_weights.source is not None
+    assert model.attribute_weights.source.name == "bare.parquet"
+
+
+def test_a_label_that_is_typed_goes_for_both(private: Path, public: Path, run: Run) -> None:
+    run("train", private, *by(public), "--label", "hours > 30", "--output", TARGET)
+    model = load_model(TARGET)
+    assert model.domain.classes == ("<=30", ">30")
+    assert {each.attribute for each in model.attributes} == {*COPIES, "income"}
+
+
+def test_python_the_estimator_and_a_job_file_take_it(private: Path, public: Path, run: Run) -> None:
+    run("train", private, *by(public), "--output", TARGET)
+    expected = public_part(load_model(TARGET))[0]
+    rows = pl.read_parquet(private)
+    chosen: dict[str, Any] = {"epsilon": 1, "mechanism": "histogram", "attribute_weights": public}
+    for model in (
+        dpnb.train(private, **chosen),
+        dpnb.release(dpnb.aggregate(private), **chosen),
+        dpnb.train(rows, domain=people_domain(REPEATED), **chosen),
+        SmoothNaiveBayes(domain=people_domain(REPEATED), **chosen).fit(rows.drop("income"), rows["income"]).model_,
+    ):
+        assert public_part(model)[0] == expected
+    Path("job.toml").write_text('[train]\nmechanism = "histogram"\nattribute-weights = "sample.parquet"\n')
+    run("train", private, "--config", "job.toml", "--output", TARGET, "--overwrite")
+    assert public_part(load_model(TARGET))[0] == expected
+
+
+def test_another_public_file_is_another_run(private: Path, public: Path, ledger: Path, run: Run) -> None:
+    command = ("train", private, "--ledger", ledger, "--run-id", "night", "--output", TARGET)
+    run(*command, *by(public))
+    first = TARGET.read_bytes()
+    TARGET.unlink()
+    assert "nothing is spent again" in run(*command, *by(public)).out
+    assert TARGET.read_bytes() == first
+    other = public_rows(public.with_name("other.parquet"), repeated(3000, seed=3))
+    told = run(*command, *by(other), "--overwrite", expected=64).err
+    assert "run id night: belongs to a release with other inputs (" in told
+    renamed = public.rename(public.with_name("renamed.parquet"))
+    assert "nothing is spent again" in run(*command, *by(renamed)).out
+
+
+def linked(private: Path) -> Path:
+    os.link(private, "linked.parquet")
+    return Path("linked.parquet")
+
+
+def copied(private: Path) -> Path:
+    return Path(shutil.copy(private, "copied.parquet"))
+
+
+def narrower(private: Path) -> Path:
+    attributes = {name: body for name, body in REPEATED["attributes"].items() if name != "sex"}
+    document = {**REPEATED, "attributes": attributes | {"hours": {"lower": 0, "upper": 80}}}
+    return public_rows(Path("sample.parquet"), document=document)
+
+
+def other_label(private: Path) -> Path:
+    document = {**REPEATED, "label": {"column": "income", "classes": ["high", "low"]}}
+    return public_rows(Path("sample.parquet"), document=document)
+
+
+def unlabelled(private: Path) -> Path:
+    return public_rows(Path("sample.parquet"), document={"attributes": REPEATED["attributes"]})
+
+
+def lacking_column(private: Path) -> Path:
+    return public_rows(Path("sample.parquet"), repeated(3000).drop("age"), None)
+
+
+def lacking_class(private: Path) -> Path:
+    return public_rows(Path("sample.parquet"), repeated(3000).filter(pl.col("income") == "low"))
+
+
+def too_small(private: Path) -> Path:
+    return public_rows(Path("sample.parquet"), repeated(300))
+
+
+def telling_nothing(private: Path) -> Path:
+    noise = repeated(3000, seed=5).drop("income").with_columns(repeated(3000, seed=6)["income"])
+    return public_rows(Path("sample.parquet"), noise)
+
+
+def no_parquet(private: Path) -> Path:
+    Path("sample.parquet").write_text("age,sex\n")
+    return Path("sample.parquet")
+
+
+def damaged(private: Path) -> Path:
+    return spoil_rows(public_rows(Path("sample.parquet")))
+
+
+def folder_of_files(private: Path) -> Path:
+    Path("sample.parquet").mkdir()
+    return Path("sample.parquet")
+
+
+REFUSED: dict[str, tuple[Callable[[Path], Path], int, str]] = {
+    "an input": (lambda private: private, 64, "is one of the confidential inputs"),
+    "a link to an input": (linked, 64, "is one of the confidential inputs"),
+    "a copy of an input": (copied, 64, "is one of the confidential inputs"),
+    "other attributes": (narrower, 78, "its domain differs from that of the release in attribute hours, sex; declare"),
+    "another label": (other_label, 78, "its domain differs from that of the release in the label; declare"),
+    "no label": (unlabelled, 78, "declares no label"),
+    "a column is missing": (lacking_column, 65, "age"),
+    "a class is missing": (lacking_class, 65, "has 0 rows of class 'high' that count"),
+    "too few rows": (too_small, 65, "rows of class 'high' that count; weights of 6 attributes take 100 of each class"),
+    "nothing is told": (telling_nothing, 65, "no attribute of it has a weight of 0.15 or more"),
+    "no Parquet": (no_parquet, 65, "sample.parquet"),
+    "damaged rows": (damaged, 65, "damaged"),
+    "a folder": (folder_of_files, 64, "is a folder; give one Parquet file"),
+    "no such file": (lambda private: Path("none.parquet"), 66, "none.parquet: cannot be opened"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_public_sample_is_refused_before_a_confidential_row_is_read(
+    case: str, private: Path, ledger: Path, run: Run
+) -> None:
+    made, status, message = REFUSED[case]
+    public = made(private)
+    if case != "a link to an input":
+        spoil_rows(private)
+    if case == "a copy of an input":
+        shutil.copy(private, public)
+    for verb in (
+        ("train", private.parent / "priv*.parquet", "--ledger", ledger, "--output", TARGET),
+        ("plan", private),
+    ):
+        told = run(*verb, *by(public), expected=status).err
+        assert "public file " in told
+        assert message in told
+        assert "Traceback" not in told
+    with Ledger(ledger) as opened:
+        assert opened.account("people").spent.epsilon == 0
+    assert not TARGET.exists()
+
+
+def test_a_part_of_a_folder_and_counted_rows_are_inputs(private: Path, public: Path, run: Run) -> None:
+    Path("parts").mkdir()
+    part = private.rename("parts/one.parquet")
+    write_people(Path("parts/two.parquet"), repeated(100, seed=9), REPEATED)
+    told = run("train", "parts", *by(Path(shutil.copy(part, "copied.parquet"))), "--output", TARGET, expected=64).err
+    assert "copied.parquet: is one of the confidential inputs (parts/one.parquet); weights and shares from it" in told
+    run("aggregate", "parts", "--output", "s.parquet")
+    told = run("release", "s.parquet", *by(part), "--output", TARGET, expected=64).err
+    assert "one.parquet: is one of the confidential inputs; weights and shares" in told
+    with pytest.raises(dpnb.errors.UsageError, match="is one of the confidential inputs"):
+        dpnb.release(dpnb.aggregate("parts"), epsilon=1, mechanism="histogram", attribute_weights=part)
+
+
+def test_what_a_public_file_does_not_suit_is_refused(folder: Path, private: Path, public: Path, run: Run) -> None:
+    told = run("train", private, *by(public), "--shares", "2:1:1", "--output", TARGET, expected=64).err
+    assert "shares: the public file divides the budget among the attributes; leave --shares out" in told
+    for mechanism in ("majority", "none"):
+        told = run("train", private, *by(public, mechanism), "--output", TARGET, expected=64).err
+        assert "a public file is for mechanisms that release attributes with noise" in told
+    told = run("train", private, *by(public), "--output", public, "--overwrite", expected=73).err
+    assert "sample.parquet: is an input as well, and would be lost" in told
+    document = {**REPEATED, "label": {"column": "income", "classes": ["low", "high", "none"]}}
+    three = write_people(folder / "three.parquet", repeated(100), document)
+    told = run("train", three, *by(public), "--output", TARGET, expected=64).err
+    assert "a public file is for two classes, and the domain declares 3" in told
+
+
+def test_evaluate_prints_the_public_model_alone(private: Path, public: Path, run: Run) -> None:
+    run("train", private, *by(public), "--epsilon", "0.01", "--seed", 1, "--output", TARGET)
+    told = run("evaluate", TARGET, private, "--public", public).out
+    assert "figure             released model             public model alone" in told
+    assert "the public model alone, which costs no budget, is as accurate on these rows" in told
+    document = json.loads(run("evaluate", TARGET, private, "--public", public, "--json").out)
+    alone = document.pop("public")
+    assert alone.keys() == document.keys()
+    assert alone["rows"] == document["rows"]
+    assert alone["accuracy"] > document["accuracy"]
+    assert "public" not in json.loads(run("evaluate", TARGET, private, "--json").out)
+    other = public_rows(public.with_name("other.parquet"), repeated(3000, seed=3))
+    told = run("evaluate", TARGET, private, "--public", other, expected=64).err
+    assert "is not the one that the weights were learned from, people: its SHA-256 is" in told
+    run("train", private, "--output", "plain.json")
+    told = run("evaluate", "plain.json", private, "--public", public, expected=64).err
+    assert "the model's attribute weights were learned from no public file" in told

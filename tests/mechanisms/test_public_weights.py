@@ -1,0 +1,64 @@
+"""Weights and shares from public facts: the fit, and the division of the budget."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support.model_cases import declared
+
+from dpnb_columnar.budget import Budget
+from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.public_sample import fitted
+from dpnb_columnar.mechanisms.public_weights import PublicWeights
+from dpnb_columnar.model.parameters import PublicSource
+
+DOMAIN = declared(
+    {
+        "age": {"lower": 0, "upper": 100, "step": 1, "missing": "skip"},
+        "hours": {"lower": 0, "upper": 9, "step": 1},
+        "sex": {"values": ["f", "m"]},
+        "state": {"values": [f"s{number}" for number in range(50)]},
+        "left": {"values": ["yes", "no"]},
+    }
+)
+WEIGHTS = PublicWeights(
+    PublicSource("sample", "0" * 64, ("left",)), {"age": 1.0, "hours": 0.5, "sex": 0.25, "state": 0.05}, -0.125
+)
+CELLS = {"age": 64, "hours": 10, "sex": 2, "state": 50}
+
+
+@pytest.mark.parametrize("mechanism", ["histogram", "adaptive-histogram", "smooth", "global-variance"])
+def test_shares_are_in_proportion_to_the_cube_root(mechanism: str) -> None:
+    """(w^2 K)^(1/3); together the attributes have what they had, so class counts and values present keep theirs."""
+    budget = Budget(Fraction(1))
+    before, after = (
+        plan(WEIGHTS.domain(DOMAIN), budget, mechanism),
+        plan(DOMAIN, budget, mechanism, attribute_weights=WEIGHTS),
+    )
+    assert [(each.query, each.attribute) for each in before.shares] == [
+        (each.query, each.attribute) for each in after.shares
+    ]
+    assert after.total == before.total
+    spent: dict[str, float] = dict.fromkeys(CELLS, 0.0)
+    for old, new in zip(before.shares, after.shares, strict=True):
+        if new.query in {"class counts", "values present"}:
+            assert float(new.cost.epsilon / old.cost.epsilon) == pytest.approx(1, rel=2e-3)
+        else:
+            spent[new.attribute or ""] += float(new.cost.epsilon)
+    wanted = {name: (max(weight, 0.15) ** 2 * CELLS[name]) ** (1 / 3) for name, weight in WEIGHTS.weights.items()}
+    for name, size in wanted.items():
+        assert spent[name] / sum(spent.values()) == pytest.approx(size / sum(wanted.values()), abs=2e-3)
+
+
+def test_the_fit_finds_the_weights_that_made_the_classes() -> None:
+    generator = np.random.default_rng(1)
+    ratios = generator.normal(size=(50_000, 4))
+    ratios[:, 3] = ratios[:, 2]
+    odds = ratios @ [1.2, 0.0, 0.8, 0.0] - 0.5 + 0.3
+    classes = (generator.random(50_000) < 1 / (1 + np.exp(-odds))).astype(np.int64)
+    weights, shift = fitted(ratios, classes, np.full(50_000, -0.5))
+    # Of two copies each has half of the weight.
+    np.testing.assert_allclose(weights, [1.2, 0.0, 0.4, 0.4], atol=0.05)
+    assert shift == pytest.approx(0.3, abs=0.05)
