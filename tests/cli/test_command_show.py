@@ -54,7 +54,7 @@ def test_every_released_number_is_named_beside_the_parameter_made_of_it(
     assert ("mean of squares: of the distances" in text) == (mechanism == "trimmed-mean")
 
 
-def test_attribute_weights_stand_last_with_what_they_mean(run: Run) -> None:
+def test_attribute_weights_stand_last_with_what_they_mean(folder: Path, run: Run) -> None:
     golden_model().save("model.json")
     lines = [" ".join(line.split()) for line in run("show", "model.json").out.splitlines()]
     assert lines[-10:-3] == [
