@@ -137,7 +137,7 @@ def model_beside(model: Model, path: Path) -> Model:
             "compare it with; leave --public out"
         )
     public = reopen_public_file(path, model.domain, source.name, source.digest)
-    alone = _without_noise(public.count(model.domain), model.guarantee.mechanism)
+    alone = without_noise(public.count(model.domain), model.guarantee.mechanism)
     return replace(alone, attribute_weights=model.attribute_weights)
 
 
@@ -167,7 +167,7 @@ def _check_rows(public: PublicFile, statistics: Statistics) -> None:
             )
 
 
-def _without_noise(statistics: Statistics, mechanism: str) -> Model:
+def without_noise(statistics: Statistics, mechanism: str) -> Model:
     """Make the model that a mechanism would release of public rows, were there no noise."""
     return release(statistics, plan(statistics.domain, TABLES, mechanism), NoNoise())
 
@@ -180,7 +180,7 @@ def _crossed(rows: PublicRows, domain: Domain, mechanism: str) -> tuple[dict[str
     """
     whole, ratios, classes, odds = rows.count(domain), [], [], []
     for fold in rows.folds():
-        model = _without_noise(whole - fold.count(domain), mechanism)
+        model = without_noise(whole - fold.count(domain), mechanism)
         tables = [table for each in model_log_ratios(model) for table in each.tables()]
         true, units = fold.scores(domain, tables)
         first, second = map(math.log, model.classes.probability)
