@@ -151,6 +151,14 @@ class Number:
     def __truediv__(self, other: Number | float) -> Number:
         return Number(over(self.node.copy(), _node(other)))
 
+    def clip(self, least: float, largest: float) -> Number:
+        """Put a number between bounds; null stays null, as it does not under every database's greatest()."""
+        branches = [
+            (below(self.node.copy(), double(least)), double(least)),
+            (at_least(self.node.copy(), double(largest)), double(largest)),
+        ]
+        return Number(case(branches, self.node.copy()))
+
 
 def _node(value: Number | float) -> exp.Expr:
     return value.node.copy() if isinstance(value, Number) else double(value)

@@ -22,10 +22,12 @@ unequal; of more than two classes it helps some at the cost of others.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.mechanism import Mechanism
-from dpnb_columnar.model.parameters import AttributeWeights
+from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, Normal
 
 NONE = "none"
 TEMPERED = "tempered"
@@ -37,6 +39,9 @@ FEWEST_TEMPERED = 8
 """Fewer attributes are taken for independent."""
 
 POWER = -0.25
+
+LARGEST_LOG_RATIO = 3.0
+"""In nats: twenty to one is the most that a normal distribution of two classes, weighted, says of one value."""
 
 
 def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | None:
@@ -83,3 +88,15 @@ def attribute_weights(method: str | None, attributes: int, classes: int) -> Attr
     if method != TEMPERED:
         return None
     return AttributeWeights(TEMPERED, (tempered_weight(attributes),) * attributes, (0.0,) * classes)
+
+
+def bounded(parameters: AttributeParameters, classes: int) -> AttributeParameters:
+    """Bound the log-ratios of a normal attribute between two classes; others, and more classes, stay as they are.
+
+    A log-ratio of normal distributions grows with the square of the distance, and one released variance that is far too
+    small lets a few values outvote all other attributes, whatever their weights. Tables and histograms have no tails to
+    go wrong: their counts say how much a cell can tell.
+    """
+    if classes != 2 or not isinstance(parameters, Normal):
+        return parameters
+    return replace(parameters, bound=LARGEST_LOG_RATIO)

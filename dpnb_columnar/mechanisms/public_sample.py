@@ -21,6 +21,7 @@ from dpnb_columnar.counting.public_file import PublicFile, PublicRows, open_publ
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.mechanisms.attribute_weights import bounded
 from dpnb_columnar.mechanisms.log_ratios import UNITS, model_log_ratios
 from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.mechanisms.public_weights import LEAST_WEIGHT, PublicWeights, is_released
@@ -169,7 +170,9 @@ def _check_rows(public: PublicFile, statistics: Statistics) -> None:
 
 def without_noise(statistics: Statistics, mechanism: str) -> Model:
     """Make the model that a mechanism would release of public rows, were there no noise."""
-    return release(statistics, plan(statistics.domain, TABLES, mechanism), NoNoise())
+    model = release(statistics, plan(statistics.domain, TABLES, mechanism), NoNoise())
+    classes = len(statistics.domain.classes)
+    return replace(model, attributes=tuple(bounded(parameters, classes) for parameters in model.attributes))
 
 
 def _crossed(rows: PublicRows, domain: Domain, mechanism: str) -> tuple[dict[str, float], float]:

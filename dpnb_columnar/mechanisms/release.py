@@ -17,7 +17,7 @@ from dpnb_columnar.budget import Concentrated, Share
 from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
-from dpnb_columnar.mechanisms.attribute_weights import attribute_weights
+from dpnb_columnar.mechanisms.attribute_weights import attribute_weights, bounded
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
 from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.queries import COUNTS, noisy_presence
@@ -51,6 +51,8 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     classes = plan.mechanism.classes(statistics, shares[CLASS_COUNTS, None], draw)
     presence = noisy_presence(statistics, plan.shares, draw)
     attributes = plan.mechanism.attributes(QueryContext(statistics, classes.released, presence, shares, draw))
+    if plan.attribute_weights is not None:
+        attributes = [bounded(parameters, len(classes.released)) for parameters in attributes]
     guarantee = _guarantee(plan, attributes, seeded=not draw.private)
     # From the number of released attributes alone, a public fact.
     weights = attribute_weights(plan.attribute_weights, len(attributes), len(statistics.domain.classes))

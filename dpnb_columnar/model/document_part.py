@@ -125,9 +125,9 @@ class Part:
                 raise self.invalid(f"{excerpt(value)} is not a possible value")
         return tuple(map(float, self.value))
 
-    def number(self, largest: float) -> float:
-        """Read a number of at most this absolute size."""
-        return Part([self.value], self.place).numbers(1, -largest, largest)[0]
+    def number(self, largest: float, least: float | None = None) -> float:
+        """Read a number of at most this absolute size, or between bounds."""
+        return Part([self.value], self.place).numbers(1, -largest if least is None else least, largest)[0]
 
     def counts(self, size: int | None = None) -> tuple[int, ...]:
         """Read a list of whole numbers that both file formats hold exactly."""

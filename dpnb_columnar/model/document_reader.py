@@ -18,6 +18,7 @@ from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model_document import DECLARED_PUBLIC, FORMAT, READ_VERSIONS
 from dpnb_columnar.model.parameters import (
+    LARGEST_BOUND,
     LARGEST_INTERCEPT,
     LARGEST_WEIGHT,
     SPREADS,
@@ -151,6 +152,7 @@ def _normal(body: Part, attribute: Numeric, classes: int) -> Normal:
         mean=body["mean"].numbers(classes, scale.origin, scale.end),
         deviation=body["deviation"].numbers(classes, scale.step * SMALLEST_DEVIATION, scale.end - scale.origin),
         presence=_presence(body, attribute, classes),
+        bound=None if body.entry("bound").value is None else body["bound"].number(LARGEST_BOUND, least=0),
     )
 
 

@@ -32,6 +32,7 @@ class Arithmetic(Protocol):
     def __mul__(self, other: Self, /) -> Self: ...
     def __rmul__(self, other: float, /) -> Self: ...
     def __truediv__(self, other: float, /) -> Self: ...
+    def clip(self, least: float, largest: float, /) -> Self: ...
 
 
 Values = TypeVar("Values", bound=Arithmetic)
@@ -52,6 +53,8 @@ def normal_terms(attribute: Numeric, parameters: Normal, value: Values, weight: 
     z^2 is huge, and so is its rounding error; but there the widest class is the likeliest, and only classes nearly as
     wide come near it. Under a negative weight all of this holds of the narrowest class. Where the deviations are equal
     (a pooled variance), z = z_r - shift and the squares cancel by algebra: (z_r^2 - z^2)/2 = shift (z_r - shift/2).
+
+    Where the parameters have a bound, no term lies beyond the weight times that, on either side of 0, the term of r.
 
     Args:
         attribute: A numeric attribute.
@@ -82,7 +85,10 @@ def normal_terms(attribute: Numeric, parameters: Normal, value: Values, weight: 
             own = (value - mean) / deviation
             gained = (weight * 0.5) * (distance * distance - own * own)
         terms.append(gained + weight * (constant - constants[reference]))
-    return terms
+    if parameters.bound is None:
+        return terms
+    most = abs(weight) * parameters.bound
+    return [term if place == reference else term.clip(-most, most) for place, term in enumerate(terms)]
 
 
 def cell_terms(parameters: Table | Histogram, weight: float = 1.0) -> list[list[float]]:

@@ -66,6 +66,8 @@ class Normal:
         released_square: Per class, the noisy mean of the squared distances from the scale's origin as it was drawn, in
             the scale's unit squared; may be negative. None unless the spread was drawn so.
         presence: How many rows have a value; None where that was not asked.
+        bound: Most that the log-likelihood of a class may differ from that of the class of the largest deviation, in
+            nats; None for no bound. The tails of a normal distribution say more than a noisy deviation can know.
     """
 
     attribute: str
@@ -76,6 +78,7 @@ class Normal:
     released_deviation: tuple[float, ...] | None = None
     released_square: tuple[float, ...] | None = None
     presence: Presence | None = None
+    bound: float | None = None
 
     @property
     def released_spread(self) -> tuple[str, tuple[float, ...]]:
@@ -119,6 +122,9 @@ class Histogram:
 
 
 AttributeParameters = Normal | Table | Histogram
+
+LARGEST_BOUND = 1000.0
+"""Of log-likelihoods. More than the logarithms of any two floats are apart."""
 
 LARGEST_WEIGHT = 100.0
 """In absolute size. Fitted weights are near 0 to 2."""

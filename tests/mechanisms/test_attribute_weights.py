@@ -7,16 +7,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.model_cases import declared
+from support.model_cases import declared, normal_of
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.attribute_weights import tempered_weight
+from dpnb_columnar.mechanisms.attribute_weights import bounded, tempered_weight
 from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.likelihood import class_terms
+from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.noise import ExactSampler, SeededBits
 
 BINNED = ["histogram", "adaptive-histogram"]
@@ -75,3 +76,18 @@ def test_more_than_two_classes_are_not_tempered() -> None:
 def test_an_unknown_way_is_refused_with_those_there_are() -> None:
     with pytest.raises(UsageError, match="attribute weights: no 'temperd'; known ways: none, tempered"):
         plan(domain_of(9), Budget(Fraction(1)), "histogram", attribute_weights="temperd")
+
+
+def test_weighted_normal_distributions_of_two_classes_are_bounded() -> None:
+    """Ordinary naive Bayes is not, nor are tables and histograms, whose counts say how much a cell can tell."""
+    domain = domain_of(6)
+    for mechanism, weights, bound in (
+        ("smooth", "calibrated", 3.0),
+        ("smooth", "none", None),
+        ("global", "calibrated", 3.0),
+    ):
+        planned = plan(domain, Budget(Fraction(1)), mechanism, attribute_weights=weights)
+        model = release(no_rows(domain), planned, ExactSampler(SeededBits(7)))
+        assert {each.bound for each in model.attributes if isinstance(each, Normal)} == {bound}
+    normal = normal_of("x0", (1.0, 2.0, 3.0), (1.0, 1.0, 2.0))
+    assert bounded(normal, 3) == normal

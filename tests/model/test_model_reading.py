@@ -55,6 +55,8 @@ def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
         (("attributes", "age", "deviation", 0), 0, "attributes.age.deviation: 0 is not a possible value"),
         (("attributes", "age", "deviation", 0), -3.5, "attributes.age.deviation: -3.5 is not"),
         (("attributes", "age", "deviation", 0), 90.1, "attributes.age.deviation: 90.1 is not"),
+        (("attributes", "age", "bound"), -1, "attributes.age.bound: -1 is not a possible value"),
+        (("attributes", "age", "bound"), "3", "attributes.age.bound: '3' is not a possible value"),
         (("attributes", "age", "deviation", 0), 1e-300, "attributes.age.deviation: 1e-300 is not"),
         (("attributes", "age", "released_mean", 0), float("nan"), "released_mean: nan is not a possible value"),
         (("attributes", "age", "released_variance", 0), float("inf"), "released_variance: inf is not"),

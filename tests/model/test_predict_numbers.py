@@ -160,3 +160,19 @@ def test_the_normalisation_agrees_with_fifty_digits() -> None:
                 assert found == pytest.approx(exact, rel=1e-13, abs=1e-15)
                 worst = max(worst, abs(found - exact) / max(abs(exact), 1))
     assert worst < 1e-15
+
+
+@pytest.mark.parametrize("weight", [0.5, 1.0, 2.0])
+def test_a_bound_caps_what_one_value_says(weight: float) -> None:
+    """Beyond it a value far out says no more than the bound times the weight; a row without a value says nothing."""
+    domain = declared({"age": AGE})
+    parameters = replace(normal_of("age", (20.0, 60.0), (4.0, 5.0)), bound=3.0)
+    weights = AttributeWeights("by hand", (weight,), (0.0, 0.0))
+    model = replace(model_of(domain, [parameters]), attribute_weights=weights)
+    rows = [{"age": age} for age in (0, 20, 30, 38, 39, 45, 60, 100, None)]
+    check_against_reference(model, rows)
+    odds = [math.log(yes / no) for no, yes in probabilities_of(model, scored(model, rows))]
+    assert odds[0] == odds[1] == pytest.approx(-3 * weight)
+    assert odds[6] == odds[7] == pytest.approx(3 * weight)
+    assert -3 * weight < odds[3] < odds[4] < 3 * weight
+    assert odds[8] == 0

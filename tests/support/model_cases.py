@@ -14,6 +14,7 @@ from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import (
+    LARGEST_BOUND,
     LARGEST_INTERCEPT,
     LARGEST_WEIGHT,
     AttributeParameters,
@@ -155,7 +156,8 @@ def parameters_for(draw: st.DrawFn, attribute: Attribute, classes: int) -> Attri
     width = scale.end - scale.origin
     ordinary = st.floats(max(width / 1000, scale.step / 4), width)
     deviations = rows(st.one_of(ordinary, ordinary, st.sampled_from([scale.step / 4, width])))
-    return Normal(attribute.name, rows(finite), rows(finite), means, deviations, presence=presence)
+    bound = draw(st.one_of(st.none(), st.floats(0.5, 5), st.sampled_from([0.0, LARGEST_BOUND])))
+    return Normal(attribute.name, rows(finite), rows(finite), means, deviations, presence=presence, bound=bound)
 
 
 @st.composite

@@ -56,6 +56,10 @@ def reference(model: Model, row: Mapping[str, Any]) -> Reference:
                 skipped += 1
                 continue
             found = [_log_likelihood(attribute, parameters, value, klass) for klass in range(len(joint))]
+            if isinstance(parameters, Normal) and parameters.bound is not None and value is not None:
+                extreme = (max if weight >= 0 else min)(parameters.deviation)
+                centre = found[parameters.deviation.index(extreme)]
+                found = [min(max(each - centre, -parameters.bound), parameters.bound) for each in found]
             joint = [left + mpmath.mpf(weight) * right for left, right in zip(joint, found, strict=True)]
             errors = _rounding(attribute, parameters, value, weight)
             rounding = [left + abs(weight) * right for left, right in zip(rounding, errors, strict=True)]

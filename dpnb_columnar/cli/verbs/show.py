@@ -25,7 +25,7 @@ def command(
     from dpnb_columnar.model.guarantee import statement
     from dpnb_columnar.model.model import load_model
     from dpnb_columnar.model.model_document import leaves, to_document, to_json
-    from dpnb_columnar.model.parameters import SPREADS
+    from dpnb_columnar.model.parameters import SPREADS, Normal
 
     loaded = load_model(model)
     document = to_document(loaded)
@@ -64,6 +64,11 @@ def command(
         )
         if loaded.attribute_weights.source is not None:
             print_line(f"learned from {source_text(loaded.attribute_weights.source)}")
+    for bound in sorted(
+        {each.bound for each in loaded.attributes if isinstance(each, Normal) and each.bound is not None}
+    ):
+        print_line()
+        print_line(f"log-likelihoods of a value with a mean and a deviation: at most {bound:g} apart, weights aside")
     square = SPREADS["released_square"]
     if any(leaf.statistic == square for leaf in parameters):
         print_line()
