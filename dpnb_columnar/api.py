@@ -25,7 +25,7 @@ from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.rows.frames import Frame, is_frame
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
-Data: TypeAlias = Paths | Frame
+Data: TypeAlias = "Paths | Frame"
 Epsilon = str | int | float | Decimal | Fraction
 
 
@@ -211,6 +211,10 @@ def _opened(data: Data, engine: str) -> Iterator[Input]:
         yield FrameInput(data)
         return
     paths = [data] if isinstance(data, str | PathLike) else data
+    if not isinstance(paths, Sequence) or not all(isinstance(path, str | PathLike) for path in paths):
+        raise UsageError(
+            "data: neither names of files nor a frame of a known library (Polars, Arrow, pandas, DuckDB and the like)"
+        )
     with opened_input(Engine(engine), [str(path) for path in paths], None, None) as rows:
         yield rows
 

@@ -77,10 +77,11 @@ class FrameInput:
         from dpnb_columnar.counting.engines.local import aggregate_frame
         from dpnb_columnar.counting.engines.polars_gradients import differentiate_frame
         from dpnb_columnar.counting.engines.polars_scores import score_frame
-        from dpnb_columnar.rows.frames import open_frame
+        from dpnb_columnar.rows.frames import open_frame, to_polars
 
-        open_frame(self.frame, domain)
-        return OpenedRows(self.frame, domain, aggregate_frame, score_frame, differentiate_frame)
+        frame = to_polars(self.frame, domain.columns)
+        open_frame(frame, domain)
+        return OpenedRows(frame, domain, aggregate_frame, score_frame, differentiate_frame)
 
 
 @contextmanager

@@ -6,7 +6,6 @@ numpy chooses for a list: one row's None or word would change how the numbers of
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain
@@ -19,9 +18,9 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.estimator.cells import cell_of, number_of, text_of
 from dpnb_columnar.rows.column_kinds import Kind, kind_of, value_keys
 from dpnb_columnar.rows.frames import to_polars
+from dpnb_columnar.rows.untyped_values import cell_of, is_pandas, series_of, text_of
 
 
 def table_of(X: Any) -> Any:
@@ -37,7 +36,7 @@ def table_of(X: Any) -> Any:
     table: Any
     if isinstance(X, pl.DataFrame | pa.Table):
         table = to_polars(X)
-    elif _is_pandas(X, "DataFrame"):
+    elif is_pandas(X, "DataFrame"):
         table = X
         if twice := [str(name) for name, times in Counter(X.columns).items() if times > 1]:
             raise ValueError(f"X: expected unique column names; drop all but one of those named {listed(twice)}")
@@ -110,34 +109,6 @@ def frame_of(table: Any, names: Sequence[str], domain: Domain, *others: pl.Serie
     return pl.DataFrame([*columns, *others])
 
 
-def series_of(values: Any, name: str, *, numeric: bool = False) -> pl.Series:
-    """Return one column: of its own type; of type ``object``, each value read by itself, as a number or as text.
-
-    Args:
-        values: A column of a frame, or an array of one dimension.
-        name: Name of the result.
-        numeric: Whether values of type ``object`` are to be numbers; those that are not become null.
-    """
-    values = plain(values)
-    if isinstance(values, pl.Series):
-        return values.alias(name)
-    kind = values.dtype.kind
-    if kind != "O":  # in this machine's byte order, and no wider than Polars knows
-        return pl.Series(name, values.astype(np.float64 if kind == "f" else values.dtype.newbyteorder("="), copy=False))
-    if not numeric:
-        return pl.Series(name, map(text_of, values), dtype=pl.String)
-    return pl.Series(name, map(number_of, values), dtype=pl.Float64)
-
-
-def plain(values: Any) -> Any:
-    """Return a column as a Polars series or an array, of type ``object`` where pandas' type is none of numpy's."""
-    if isinstance(values, pa.Array | pa.ChunkedArray):
-        return pl.Series(values)
-    if _is_pandas(values, "Series"):
-        return values.to_numpy() if isinstance(values.dtype, np.dtype) else values.to_numpy(dtype=object)
-    return values
-
-
 def _untyped(values: pl.Series | NDArray[Any]) -> bool:
     return not isinstance(values, pl.Series) and values.dtype == object
 
@@ -148,12 +119,6 @@ def _columns(table: Any) -> Iterator[Any]:
     if isinstance(table, np.ndarray):
         return iter(table.T)
     return (table.iloc[:, position] for position in range(table.shape[1]))
-
-
-def _is_pandas(data: object, name: str) -> bool:
-    """Say whether this is a pandas object of this class, without importing pandas."""
-    pandas = sys.modules.get("pandas")
-    return pandas is not None and isinstance(data, getattr(pandas, name))
 
 
 NUMBERED = (Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.BOOLEAN)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpnb_columnar.domain import Domain, Label, read_domain
-from dpnb_columnar.estimator.cells import text_of
+from dpnb_columnar.rows.untyped_values import text_of
 
 NAME = "SmoothNaiveBayes"
 """Name of the domain, and of the place where it is declared."""

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, TypeVar
 
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
-    import polars as pl
-    import pyarrow as pa
-
     from dpnb_columnar.dialects.rules import Kinds
     from dpnb_columnar.rows.frames import Frame
+
+FrameT = TypeVar("FrameT", bound="Frame")
 
 
 class Model(NaiveBayes):
@@ -24,22 +23,18 @@ class Model(NaiveBayes):
     and ``attribute_weights``.
     """
 
-    @overload
-    def predict(self, rows: pl.LazyFrame, keep: Sequence[str] = ()) -> pl.LazyFrame: ...
-    @overload
-    def predict(self, rows: pl.DataFrame, keep: Sequence[str] = ()) -> pl.DataFrame: ...
-    @overload
-    def predict(self, rows: pa.Table, keep: Sequence[str] = ()) -> pa.Table: ...
     @confined()
-    def predict(self, rows: Frame, keep: Sequence[str] = ()) -> Frame:
+    def predict(self, rows: FrameT, keep: Sequence[str] = ()) -> FrameT:
         """Predict the class and the class probabilities of every row; see ``dpnb_columnar.model.predict.score``.
 
         Args:
-            rows: A frame with a column for each attribute: a Polars LazyFrame or DataFrame, or an Arrow table.
+            rows: A frame with a column for each attribute: of Polars, lazy or not, an Arrow table, or a frame of a
+                library that narwhals knows, such as pandas or DuckDB.
             keep: Columns to carry over, placed first.
 
         Returns:
-            A frame of the same sort; for a LazyFrame, a query that is not computed yet.
+            A frame of the same library; for a LazyFrame, a query that is not computed yet. A pandas frame keeps its
+            index.
 
         Raises:
             dpnb_columnar.errors.DataError: if the columns do not fit, as ``score`` says.
@@ -47,7 +42,9 @@ class Model(NaiveBayes):
         from dpnb_columnar.model.predict import score
         from dpnb_columnar.rows.frames import in_form_of, to_polars
 
-        return in_form_of(score(self, to_polars(rows).lazy(), keep), rows)
+        names = {*self.domain.columns, *keep}
+        result: FrameT = in_form_of(score(self, to_polars(rows, names).lazy(), keep), rows)
+        return result
 
     def to_sql(
         self, dialect: str, table: str | None = None, keys: Sequence[str] = (), kinds: Kinds | None = None

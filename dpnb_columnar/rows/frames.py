@@ -1,9 +1,10 @@
-"""Read the rows that a program holds in memory: Polars frames, lazy or not, and Arrow tables."""
+"""Read the rows that a program holds in memory: frames of Polars and Arrow, and of any library that narwhals knows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
@@ -15,9 +16,11 @@ from dpnb_columnar.rows.column_checks import check_columns
 from dpnb_columnar.rows.row_rules import column
 
 if TYPE_CHECKING:
+    import narwhals.stable.v2 as nw
+    from narwhals.typing import IntoDataFrame, IntoLazyFrame
     from typing_extensions import TypeIs
 
-Frame: TypeAlias = pl.DataFrame | pl.LazyFrame | pa.Table
+Frame: TypeAlias = "pl.DataFrame | pl.LazyFrame | pa.Table | IntoDataFrame | IntoLazyFrame"
 
 NAME = "the frame"
 """Name of a frame in messages."""
@@ -38,7 +41,17 @@ class OpenedFrame:
 
 def is_frame(data: object) -> TypeIs[Frame]:
     """Test whether the data is a frame rather than names of files."""
-    return isinstance(data, pl.DataFrame | pl.LazyFrame | pa.Table)
+    return isinstance(data, pl.DataFrame | pl.LazyFrame | pa.Table) or _wrapped(data) is not None
+
+
+def _wrapped(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
+    """Return a frame as narwhals sees it; None for what is no frame."""
+    if isinstance(data, str | PathLike | Sequence):
+        return None
+    import narwhals.stable.v2 as nw
+
+    wrapped = nw.from_native(data, pass_through=True)
+    return wrapped if isinstance(wrapped, nw.DataFrame | nw.LazyFrame) else None
 
 
 def open_frame(frame: Frame, domain: Domain) -> OpenedFrame:
@@ -57,25 +70,53 @@ def open_frame(frame: Frame, domain: Domain) -> OpenedFrame:
     return OpenedFrame(rows.lazy().select(column(name) for name in types), types)
 
 
-def to_polars(frame: Frame) -> pl.DataFrame | pl.LazyFrame:
+def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFrame | pl.LazyFrame:
     """Convert a frame to one of Polars; columns are not copied where their layout allows it.
 
+    Args:
+        frame: The frame. A relation of DuckDB becomes a query that is not computed yet.
+        names: Columns of a pandas frame that are wanted; others are null. None for all.
+
     Raises:
-        DataError: if an Arrow table has two columns of one name, or a type that Polars does not read.
+        DataError: if the frame has two columns of one name, or a type that Polars does not read.
     """
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame
     try:
-        return pl.DataFrame(frame)
+        return pl.DataFrame(frame) if isinstance(frame, pa.Table) else _read(frame, names)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException):
         raise DataError(
-            f"{NAME}: the Arrow table holds two columns of one name, or a type that Polars does not read; rename or "
-            "cast such columns, or leave them out"
+            f"{NAME}: it holds two columns of one name, or a type that Polars does not read; rename or cast such "
+            "columns, or leave them out"
         ) from None
 
 
+def _read(frame: Any, names: Collection[str] | None) -> pl.DataFrame | pl.LazyFrame:
+    """Convert a frame of another library."""
+    wrapped = _wrapped(frame)
+    assert wrapped is not None
+    if wrapped.implementation.is_duckdb():
+        lazy: pl.LazyFrame = frame.pl(lazy=True)
+        return lazy
+    import narwhals.stable.v2 as nw
+
+    if isinstance(wrapped, nw.LazyFrame) or not wrapped.implementation.is_pandas_like():
+        return pl.DataFrame(wrapped.lazy().collect("pyarrow").to_native())
+    from dpnb_columnar.rows.untyped_values import series_of
+
+    # A pandas column of type object may hold anything: each value is read by itself, whatever other rows hold.
+    return pl.DataFrame(
+        [
+            series_of(values, str(name))
+            if names is None or name in names
+            else pl.Series(str(name), [None] * len(values))
+            for name, values in wrapped.to_pandas().items()
+        ]
+    )
+
+
 def in_form_of(result: pl.LazyFrame, frame: Frame) -> Any:
-    """Convert a result to the type of the frame that it was made from: lazy, Polars or Arrow.
+    """Convert a result to the library, and the laziness, of the frame that it was made from.
 
     Raises:
         polars.exceptions.PolarsError: if the computation of the result fails.
@@ -83,7 +124,20 @@ def in_form_of(result: pl.LazyFrame, frame: Frame) -> Any:
     if isinstance(frame, pl.LazyFrame):
         return result
     computed = result.collect()
-    return computed if isinstance(frame, pl.DataFrame) else computed.to_arrow()
+    if isinstance(frame, pl.DataFrame):
+        return computed
+    if isinstance(frame, pa.Table):
+        return computed.to_arrow()
+    import narwhals.stable.v2 as nw
+
+    wrapped = _wrapped(frame)
+    assert wrapped is not None
+    if isinstance(wrapped, nw.LazyFrame):
+        return nw.from_native(computed, eager_only=True).lazy(backend=wrapped.implementation).to_native()
+    converted: Any = nw.from_arrow(computed.to_arrow(), backend=wrapped.implementation).to_native()
+    if wrapped.implementation.is_pandas_like():
+        converted.index = nw.maybe_get_index(wrapped)
+    return converted
 
 
 def failed_query() -> DataError:

@@ -45,14 +45,14 @@ def stream(source: ParquetSource, compute: Callable[[pl.LazyFrame], Result]) -> 
     Raises:
         DataError: if a file is damaged.
     """
-    import pyarrow as pa
-
     # The engines' own texts may quote values.
     try:
         return compute(scan(source))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         if Kind.TEXT not in source.kinds.values():
             raise source.unreadable() from None
+    import pyarrow as pa
+
     # Perhaps one text is not UTF-8. A damaged file fails here once more.
     try:
         return compute(scan_invalid_text(source))

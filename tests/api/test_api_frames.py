@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,12 +22,22 @@ from support.rows_in_python import Document, counts_of, expected_counts
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
 from dpnb_columnar.counting.engines import polars
+from dpnb_columnar.rows.frames import to_polars
 
 FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "DataFrame": lambda frame: frame,
     "LazyFrame": lambda frame: frame.lazy(),
     "Table": lambda frame: frame.to_arrow(),
 }
+"""Frames that say which types their columns have."""
+
+FOREIGN: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "pandas": lambda frame: frame.to_pandas(),
+    "pandas, objects": lambda frame: frame.to_pandas().astype(object),
+    "pandas, its own types": lambda frame: frame.to_pandas().convert_dtypes(),
+    "DuckDB": lambda frame: duckdb.from_arrow(frame.to_arrow()),
+}
+"""Frames of other libraries."""
 
 
 @pytest.fixture(params=FORMS)
@@ -51,15 +63,55 @@ def test_a_frame_counts_as_a_file_of_its_rows(
     assert counts_of(found) == expected_counts(table.to_pylist(), domain)
 
 
+@pytest.mark.parametrize("form", [*FORMS.values(), *FOREIGN.values()], ids=[*FORMS, *FOREIGN])
 def test_frames_of_every_form_train_and_predict(form: Callable[[pl.DataFrame], Any]) -> None:
     frame = people(1000)
     model = dpnb.train(form(frame), epsilon=1000, domain=people_domain(), mechanism="histogram")
     rows = form(frame)
-    scored = model.predict(rows, keep=["age"])
+    scored = model.predict(rows)
     assert type(scored) is type(rows)
-    expected = model.predict(frame, keep=["age"])
-    assert (scored.collect() if isinstance(scored, pl.LazyFrame) else pl.DataFrame(scored)).equals(expected)
+    expected = model.predict(frame)
+    assert in_polars(scored).equals(expected)
     assert (expected["predicted"] == frame["income"]).mean() > 0.8
+
+
+def in_polars(frame: Any) -> pl.DataFrame:
+    return frame.collect() if isinstance(frame, pl.LazyFrame) else pl.DataFrame(to_polars(frame).lazy().collect())
+
+
+@pytest.mark.parametrize("form", FOREIGN.values(), ids=FOREIGN)
+def test_frames_of_other_libraries_count_as_those_of_polars(form: Callable[[pl.DataFrame], Any]) -> None:
+    gaps = people(200).with_columns(
+        pl.when(pl.int_range(200) % 7 > 0).then(column) for column in ("age", "sex", "income")
+    )
+    assert dpnb.aggregate(form(gaps), domain=people_domain()) == dpnb.aggregate(gaps, domain=people_domain())
+
+
+def test_the_values_of_a_pandas_column_of_objects_are_read_one_by_one() -> None:
+    """Whatever else its column holds, a row counts as it would alone."""
+    plain = pd.DataFrame({"age": [30, 40], "hours": [10.5, 20], "sex": ["f", "m"], "income": ["low", "high"]})
+    mixed = pd.DataFrame(
+        {"age": ["30", 40, 5j], "hours": [10.5, "20", []], "sex": ["f", "m", 7], "income": ["low", "high", None]}
+    )
+    assert dpnb.aggregate(mixed, domain=people_domain()) == dpnb.aggregate(plain, domain=people_domain())
+
+
+def test_results_keep_the_index_of_a_pandas_frame() -> None:
+    model = dpnb.train(people(50), epsilon=1, domain=people_domain(), mechanism="histogram")
+    rows = people(5).to_pandas().set_index(pd.Index(list("abcde"), name="person"))
+    scored = model.predict(rows, keep=["age"])
+    assert scored.index.equals(rows.index)
+    assert scored["age"].tolist() == rows["age"].tolist()
+
+
+def test_columns_of_no_use_may_hold_anything() -> None:
+    rows = people(5).to_pandas().assign(odd=[1, "a", None, {}, 5j])
+    assert dpnb.aggregate(rows, domain=people_domain()) == dpnb.aggregate(people(5), domain=people_domain())
+
+
+def test_what_is_no_frame_is_a_path() -> None:
+    with pytest.raises(errors.UsageError, match="data: "):
+        dpnb.train(5, epsilon=1, domain=people_domain())  # type: ignore[arg-type]
 
 
 def test_dictionaries_of_an_arrow_table_are_text() -> None:

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.estimator.cells import text_of
-from dpnb_columnar.estimator.columns import series_of
+from dpnb_columnar.rows.untyped_values import series_of, text_of
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 from dpnb_columnar.training import train
 

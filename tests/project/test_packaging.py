@@ -29,6 +29,7 @@ RUN_TIME = {
     "sqlglot",
     "defusedxml",
     "tomlkit",
+    "narwhals",
 }
 DEVELOPMENT = {"pytest", "hypothesis", "mpmath", "ruff", "mypy", "build", "hatchling", "scikit-learn", "import-linter"}
 VERSION = f"dpnb-columnar {dpnb_columnar.__version__}\n"

@@ -1,4 +1,4 @@
-"""The rule of one untyped value: a cell of a list, of an array or a pandas column of type ``object``.
+"""The rule of one untyped value, such as a cell of a list or of a pandas column of type ``object``; and their columns.
 
 It looks at the value alone, so that neither the values nor the types in other rows change how a row counts, and it has
 no error. A number matches by its value, whatever type holds it; a boolean is ``true`` or ``false``, as a number 1 or 0.
@@ -7,12 +7,15 @@ no error. A number matches by its value, whatever type holds it; a boolean is ``
 from __future__ import annotations
 
 import math
+import sys
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 
 from dpnb_columnar.domain.numbers import LARGEST_MATCHED, spelled_number
 
@@ -56,6 +59,40 @@ def number_of(value: object) -> float | None:
     if isinstance(cell, str):
         return spelled_number(cell)
     return None if cell is None else float(cell)
+
+
+def series_of(values: Any, name: str, *, numeric: bool = False) -> pl.Series:
+    """Return one column: of its own type; of type ``object``, each value read by itself, as a number or as text.
+
+    Args:
+        values: A column of a frame, or an array of one dimension.
+        name: Name of the result.
+        numeric: Whether values of type ``object`` are to be numbers; those that are not become null.
+    """
+    values = plain(values)
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    kind = values.dtype.kind
+    if kind != "O":  # in this machine's byte order, and no wider than Polars knows
+        return pl.Series(name, values.astype(np.float64 if kind == "f" else values.dtype.newbyteorder("="), copy=False))
+    if not numeric:
+        return pl.Series(name, map(text_of, values), dtype=pl.String)
+    return pl.Series(name, map(number_of, values), dtype=pl.Float64)
+
+
+def plain(values: Any) -> Any:
+    """Return a column as a Polars series or an array, of type ``object`` where pandas' type is none of numpy's."""
+    if isinstance(values, pa.Array | pa.ChunkedArray):
+        return pl.Series(values)
+    if is_pandas(values, "Series"):
+        return values.to_numpy() if isinstance(values.dtype, np.dtype) else values.to_numpy(dtype=object)
+    return values
+
+
+def is_pandas(data: object, name: str) -> bool:
+    """Say whether this is a pandas object of this class, without importing pandas."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(data, getattr(pandas, name))
 
 
 def _number(value: int | float | np.number | Decimal | Fraction) -> int | float | None:
