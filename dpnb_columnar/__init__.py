@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from dpnb_columnar.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from dpnb_columnar.api import aggregate, load_model, release, train
+    from dpnb_columnar.api import aggregate, calibrate, count_scores, load_model, release, train
 
-__all__ = ["aggregate", "load_model", "release", "train"]
+__all__ = ["aggregate", "calibrate", "count_scores", "load_model", "release", "train"]
 
 
 def __getattr__(name: str) -> Any:

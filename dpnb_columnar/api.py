@@ -1,4 +1,4 @@
-"""The Python interface: aggregate, release, train and load_model, on the same code as the command line."""
+"""The Python interface, on the same code as the command line."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from typing import TypeAlias
 
 from dpnb_columnar import training
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_division, parse_epsilon, parse_rows
-from dpnb_columnar.counting.countable import Counted
+from dpnb_columnar.counting.countable import Counted, CountedScores
 from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, opened_input
+from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_domain
-from dpnb_columnar.errors import ConfigurationError, UsageError
+from dpnb_columnar.errors import ConfigurationError, DataError, UsageError
 from dpnb_columnar.ledger.payment import Payment, payment_for
-from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
+from dpnb_columnar.mechanisms.plan import ReleasePlan, plan, plan_given, without_second_pass
 from dpnb_columnar.mechanisms.public_sample import weights_chosen
+from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.rows.frames import Frame, is_frame
@@ -86,8 +88,9 @@ def release(
         noise: Noise family for smooth sensitivity, such as ``polyplace``; None for the mechanism's default.
         attribute_weights: Weights of the attributes in the score: ``none``, or ``tempered`` for histograms of two
             classes: d^(-1/4) for each of d attributes, 8 or more, since correlated ones say the same twice. Costs
-            nothing. ``calibrated`` reads the rows a second time: it is for ``train``. Or the path of a Parquet file of
-            public rows in the same domain, which says what each attribute weighs, and which are not released.
+            nothing. ``calibrated`` releases the tables, and leaves a tenth of the budget for weights that are fitted to
+            the rows given these: ``count_scores`` counts them, ``calibrate`` releases them. Or the path of a Parquet
+            file of public rows in the same domain, which says what each attribute weighs, and which are not released.
         shares: Division of the budget among a numeric attribute, a categorical attribute and the class counts, such as
             ``2:1:1``; None for the mechanism's own.
         neighbours: ``add-remove`` or ``replace-one``.
@@ -99,7 +102,7 @@ def release(
     """
     budget = budget_of(epsilon, delta, neighbours, rows, shares)
     chosen = weights_chosen(attribute_weights, statistics.domain, mechanism, parts=statistics.parts)
-    planned = plan(statistics.domain, budget, mechanism, noise, chosen)
+    planned = without_second_pass(plan(statistics.domain, budget, mechanism, noise, chosen))
     return training.train(planned, Counted(statistics), _payment(planned, (), ledger, account, None))
 
 
@@ -161,6 +164,46 @@ def train(
         chosen = weights_chosen(attribute_weights, declared, mechanism, opened.files, label)
         planned = plan(declared, budget, mechanism, noise, chosen)
         return training.train(planned, opened, _payment(planned, opened.names, ledger, account, run_id))
+
+
+def count_scores(data: Data, model: Model, *, engine: str = Engine.LOCAL) -> ScoreCounts:
+    """Count the rows by the score that a model gives them, for ``calibrate``. The result is CONFIDENTIAL.
+
+    Args:
+        data: Files, folders or patterns, or a frame, as for ``aggregate``; read in the model's domain.
+        model: What ``release`` made of statistics with ``attribute_weights="calibrated"``.
+        engine: ``local``, or ``spark`` for files.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
+    """
+    plan_given(model)
+    with _opened(data, engine) as rows:
+        return rows.check(model.domain).count_scores(scores_given(model))
+
+
+def calibrate(
+    model: Model,
+    counts: ScoreCounts,
+    *,
+    ledger: str | PathLike[str] | None = None,
+    account: str | None = None,
+) -> Model:
+    """Release the attribute weights of a model, for the part of the budget that it left for them.
+
+    Args:
+        model: What ``release`` made of statistics with ``attribute_weights="calibrated"``.
+        counts: What ``count_scores`` counted given this model. Confidential.
+        ledger: File of the ledger that pays; None where nobody accounts. It pays for the weights of a model once.
+        account: Data set of the ledger that is charged; None for the domain's name.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
+    """
+    planned = plan_given(model)
+    if counts.scores != scores_given(model):
+        raise DataError("counts: were counted given another model, whose scores differ; count the rows given this one")
+    return training.train(planned, CountedScores(counts), _payment(planned, (), ledger, account, None))
 
 
 def load_model(path: str | PathLike[str]) -> Model:

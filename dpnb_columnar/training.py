@@ -1,7 +1,8 @@
 """From confidential rows to a released model: plan, pay, count, release, keep.
 
 The one story of a release. The Python interface, the scikit-learn estimator and the command line plan a release
-(``mechanisms.plan``), and ``train`` carries it out; they differ in where the model is kept, which an ``Output`` says.
+(``mechanisms.plan``), of tables or of the weights of a model, and ``train`` carries it out; they differ in where the
+model is kept, which an ``Output`` says.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
+from dpnb_columnar.counting.scores import ScoreCounts
+from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.release import release, release_weights
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.countable import CheckedRows, Rows
-    from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.ledger.payment import Payment
     from dpnb_columnar.mechanisms.plan import ReleasePlan
     from dpnb_columnar.model.model import Model
@@ -85,14 +87,14 @@ def train(
         checked = checked_rows(plan, rows)
         output.announce(plan, payment)
         with output.stage("counting"):
-            statistics = checked.count()
+            counted = checked.count() if plan.given is None else checked.count_scores(scores_given(plan.given))
         # Release, which may count once more. The spend is durable before noise is drawn, and the ledger has the model
         # before anybody sees it.
         if payment is None:
-            model = _release(plan, checked, statistics, draw, output)
+            model = _release(plan, checked, counted, draw, output)
         else:
-            with payment.spend(statistics.parts) as run:
-                model = run.released or run.keep(_release(plan, checked, statistics, draw, output))
+            with payment.spend(counted.parts) as run:
+                model = run.released or run.keep(_release(plan, checked, counted, draw, output))
         # Keep.
         output.keep(model)
     return model
@@ -108,27 +110,32 @@ def checked_rows(plan: ReleasePlan, rows: Rows) -> CheckedRows:
     checked = rows.check(plan.domain)
     if plan.calibration is not None and not checked.can_score:
         raise UsageError(
-            "attribute weights: calibrated reads the rows again once the tables are released, which statistics, a "
-            "database and Spark do not allow; train from Parquet files or a frame, or choose tempered or none"
+            "attribute weights: calibrated reads the rows again once the tables are released; give the rows, or "
+            "release the tables first and then the weights given them"
         )
     return checked
 
 
 def _release(
-    plan: ReleasePlan, rows: CheckedRows, statistics: Statistics, draw: Sampler | None, output: Output
+    plan: ReleasePlan, rows: CheckedRows, counted: Statistics | ScoreCounts, draw: Sampler | None, output: Output
 ) -> Model:
     """Draw the tables; then, where it is planned, count the rows given these, and draw the weights.
 
     Raises:
         DataError: if the two passes did not read the same rows.
     """
+    if plan.given is not None:
+        assert isinstance(counted, ScoreCounts)
+        with output.stage("releasing weights"):
+            return release_weights(plan.given, counted, plan, draw)
+    assert isinstance(counted, Statistics)
     with output.stage("releasing"):
-        model = release(statistics, plan, draw)
+        model = release(counted, plan, draw)
     if plan.calibration is None:
         return model
     with output.stage("counting scores"):
         counts = rows.count_scores(scores_given(model))
-    if counts.counts.sum(axis=0).tolist() != statistics.class_counts.tolist():
+    if counts.counts.sum(axis=0).tolist() != counted.class_counts.tolist():
         raise DataError("the rows changed between two passes over them; start again when they are complete")
     with output.stage("releasing weights"):
         return release_weights(model, counts, plan, draw)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import add_log_fields, print_line, print_warning, stage
 from dpnb_columnar.cli.output_checks import check_no_input, check_target
-from dpnb_columnar.cli.tables import print_composition, public_facts, public_line
+from dpnb_columnar.cli.tables import awaits, print_composition, public_facts, public_line
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.numbers import number_text
@@ -84,7 +84,8 @@ class ModelOutput(Output):
                 "delta": number_text(budget.delta),
                 "neighbours": str(budget.neighbours),
             }
-            print_line(f"{options.budget_line(plan)}, {queries} queries", "budget", **facts)
+            noun = "query" if queries == 1 else "queries"
+            print_line(f"{options.budget_line(plan)}, {queries} {noun}", "budget", **facts)
         else:
             print_line(f"mechanism {mechanism}: NOT PRIVATE, nothing is protected", "budget", **facts)
         if plan.public is not None:
@@ -113,6 +114,8 @@ class ModelOutput(Output):
         if not model.guarantee.private:
             print_warning("this model carries NO GUARANTEE; it is as confidential as the rows")
         print_line(f"wrote {self.path}", "written", output=str(self.path))
+        if model.guarantee.reserved is not None:
+            print_line(awaits(model.guarantee.reserved, self.path))
 
     def keep_again(self, model: Model, run: str) -> None:
         """Write the model that the run has released before, unless the file holds it.

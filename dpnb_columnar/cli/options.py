@@ -127,6 +127,15 @@ AttributeWeights = Annotated[
         metavar="NAME|FILE",
     ),
 ]
+Given = Annotated[
+    Path | None,
+    typer.Option(
+        help="Model released with --attribute-weights calibrated from statistics: the second pass, which counts its "
+        "scores, and spends the part of the budget that it left (docs/batch.md).",
+        metavar="MODEL",
+        show_default=False,
+    ),
+]
 Noise = Annotated[
     str | None,
     typer.Option(
@@ -292,4 +301,6 @@ def budget_line(plan: ReleasePlan) -> str:
     delta = f", delta {number_text(budget.delta)}" if budget.delta else ""
     relation, mechanism = budget.neighbours, plan.mechanism.name
     weights = "" if plan.attribute_weights is None else f", attribute weights {plan.attribute_weights}"
+    if plan.reserved is not None:
+        weights += " (left for a second release)"
     return f"epsilon {number_text(budget.epsilon)}{delta} ({relation} neighbours), mechanism {mechanism}{weights}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
@@ -232,3 +233,13 @@ def public_facts(public: PublicWeights) -> dict[str, object]:
         "weights": dict(public.weights),
         "shift": public.shift,
     }
+
+
+def awaits(share: Share, path: Path) -> str:
+    """Say what a model that left a share of its budget needs, in one line."""
+    amounts = ", ".join(f"{name} {number_text(number)}" for name, number in numbers(share.cost).items())
+    return (
+        f"its attribute weights wait for a second pass, which costs {amounts} more: count the rows with "
+        f"dpnb-columnar aggregate DATA --given {path}, or sql statistics --given {path}, and release the result with "
+        f"--given {path}"
+    )

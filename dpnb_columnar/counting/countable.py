@@ -105,3 +105,41 @@ class Counted:
             TypeError: always, as the rows are not here.
         """
         raise TypeError("rows that have been counted cannot be read again")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CountedScores:
+    """Rows whose scores, which a released model gives, have been counted before. Confidential."""
+
+    counts: ScoreCounts
+    can_score = True
+
+    def check(self, domain: Domain) -> CountedScores:
+        """Check nothing: whoever counted the rows has checked them."""
+        return self
+
+    def count(self) -> Statistics:
+        """Refuse a first pass.
+
+        Raises:
+            TypeError: always, as the rows are not here.
+        """
+        raise TypeError("rows whose scores have been counted cannot be read again")
+
+    def count_scores(self, scores: Scores) -> ScoreCounts:
+        """Return the counts. Confidential.
+
+        Raises:
+            ValueError: if other scores were counted.
+        """
+        if scores != self.counts.scores:
+            raise ValueError("other scores were counted")
+        return self.counts
+
+    def sum_gradients(self, query: GradientQuery) -> GradientSums:
+        """Refuse a further pass.
+
+        Raises:
+            TypeError: always, as the rows are not here.
+        """
+        raise TypeError("rows whose scores have been counted cannot be read again")

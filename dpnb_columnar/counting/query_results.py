@@ -8,6 +8,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -26,6 +27,10 @@ NUMBERS = ("class", "code", "count")
 COLUMNS = ("attribute", *NUMBERS, "domain")
 """Columns of the result of ``sql statistics``, in any order and in upper or lower case."""
 
+SCORE_NUMBERS = ("class", "bin", "count")
+SCORE_COLUMNS = (*SCORE_NUMBERS, "domain", "scores")
+"""Columns of the result of ``sql statistics --given``."""
+
 LARGEST_TABLE = 2**31
 """Bytes of the columns of a statistics file, unpacked; a file that is large itself may have more."""
 
@@ -42,15 +47,19 @@ LARGEST_RESULT = 2**29
 GZIP_SIGNATURE = b"\x1f\x8b"
 
 
-def read_delimited(path: Path) -> pl.DataFrame:
+def read_delimited(path: Path, columns: Sequence[str] = COLUMNS) -> pl.DataFrame:
     """Read a CSV file with a header line, compressed with gzip or not; every field as text.
+
+    Args:
+        path: The file.
+        columns: Columns that it should have, for messages.
 
     Raises:
         DataError: if the file cannot be read, is not such a file, or is larger than any result.
     """
     import polars as pl
 
-    problem = DataError(f"{path}: not a CSV file with the header {','.join(COLUMNS)}; export the query's result anew")
+    problem = DataError(f"{path}: not a CSV file with the header {','.join(columns)}; export the query's result anew")
     try:
         content = _content(path)
         if not content[:2].isalpha():  # Polars would unpack a file that begins like a compressed one
@@ -104,7 +113,7 @@ def _count_columns(file: pq.ParquetFile) -> tuple[list[str], list[str]]:
     Raises:
         ValueError: if a column has another type than statistics have, or two columns share a name.
     """
-    fields = [field for field in file.schema_arrow if field.name.lower() in COLUMNS]
+    fields = [field for field in file.schema_arrow if field.name.lower() in {*COLUMNS, *SCORE_COLUMNS}]
     if len({field.name.lower() for field in fields}) < len(fields) or not all(is_plain(field.type) for field in fields):
         raise ValueError("no columns of counts")
     return [field.name for field in fields], [field.name for field in fields if is_text(field.type)]
@@ -142,27 +151,7 @@ def statistics_of(result: pl.DataFrame, domain: Domain, source: object) -> Stati
         DataError: if a column is missing, a field is not a whole number, a cell stands in two rows, the domain is
             another, or the counts do not fit it. The message holds no count.
     """
-    import polars as pl
-
-    names = {name.lower(): name for name in result.columns}
-    missing = [name for name in COLUMNS if name not in names]
-    if missing:
-        raise DataError(
-            f"{source}: not the result of a statistics query: column {', '.join(missing)} is missing; make the query "
-            "with dpnb-columnar sql statistics"
-        )
-    if unreadable := [name for name in COLUMNS if not _has_text(result.schema[names[name]])]:
-        raise DataError(
-            f"{source}: not the result of a statistics query: column {', '.join(unreadable)} holds neither numbers nor "
-            "text; export the result anew"
-        )
-    frame = result.select(
-        pl.col(names["attribute"]).cast(pl.String).replace("", None).alias("attribute"),
-        *(_whole_number(names[name]).alias(name) for name in NUMBERS),
-        pl.col(names["domain"]).cast(pl.String).alias("domain"),
-    )
-    if not frame.filter(pl.any_horizontal(pl.col(*NUMBERS).is_null())).is_empty():
-        raise DataError(f"{source}: class, code or count is not a whole number in some row; export the result anew")
+    frame = checked_columns(result, NUMBERS, ("attribute", "domain"), source, "sql statistics")
     if not set(frame["domain"].unique()) <= {digest(domain)}:
         raise DataError(
             f"{source}: was counted in another domain than {domain.name!r} as declared now; name the right one with "
@@ -180,6 +169,66 @@ def statistics_of(result: pl.DataFrame, domain: Domain, source: object) -> Stati
     except ValueError as error:
         raise DataError(f"{source}: {error}; run the query anew, and export all of its rows") from None
     return replace(statistics, parts=cells_part(statistics.cells()))
+
+
+def checked_columns(
+    result: pl.DataFrame, numbers: Sequence[str], texts: Sequence[str], source: object, command: str
+) -> pl.DataFrame:
+    """Return the columns of the result of a query, whole numbers as 64-bit integers and texts as text.
+
+    Args:
+        result: The result, its columns in any order and in upper or lower case. Confidential.
+        numbers: Columns of whole numbers of any type, or of their text; none is missing.
+        texts: Columns of text; empty ones are null.
+        source: Name of the file or database in messages.
+        command: The verb of this program that makes the query.
+
+    Raises:
+        DataError: if a column is missing or holds something else. The message holds no count.
+    """
+    import polars as pl
+
+    names = {name.lower(): name for name in result.columns}
+    columns = [*texts, *numbers]
+    missing = [name for name in columns if name not in names]
+    if missing and names.keys() >= {*SCORE_COLUMNS}:
+        raise counts_scores(source)
+    if missing and names.keys() >= {*COLUMNS}:
+        raise counts_cells(source)
+    if missing:
+        raise DataError(
+            f"{source}: not the result of a statistics query: column {', '.join(missing)} is missing; make the query "
+            f"with dpnb-columnar {command}"
+        )
+    if unreadable := [name for name in columns if not _has_text(result.schema[names[name]])]:
+        raise DataError(
+            f"{source}: not the result of a statistics query: column {', '.join(unreadable)} holds neither numbers nor "
+            "text; export the result anew"
+        )
+    frame = result.select(
+        *(pl.col(names[name]).cast(pl.String).replace("", None).alias(name) for name in texts),
+        *(_whole_number(names[name]).alias(name) for name in numbers),
+    )
+    if not frame.filter(pl.any_horizontal(pl.col(*numbers).is_null())).is_empty():
+        named = f"{', '.join(numbers[:-1])} or {numbers[-1]}"
+        raise DataError(f"{source}: {named} is not a whole number in some row; export the result anew")
+    return frame
+
+
+def counts_scores(source: object) -> DataError:
+    """Return the error to raise where the statistics of a second pass are taken for those of a first."""
+    return DataError(
+        f"{source}: counts the scores that a model gives, which release only its weights; name that model with "
+        "--given MODEL, or give statistics made without --given"
+    )
+
+
+def counts_cells(source: object) -> DataError:
+    """Return the error to raise where the statistics of a first pass are taken for those of a second."""
+    return DataError(
+        f"{source}: counts the cells of a domain, not the scores that a model gives; release a model from it without "
+        "--given, or count the rows with dpnb-columnar aggregate --given MODEL or sql statistics --given MODEL"
+    )
 
 
 def cells_of(frame: pl.DataFrame) -> list[Cells]:

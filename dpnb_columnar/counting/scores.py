@@ -1,17 +1,20 @@
 """Define the statistics of a second pass: rows per class and bin of a score that released values fix. CONFIDENTIAL.
 
 They are additive like ``Statistics``: scores are whole numbers, so every engine and every division of the rows into
-parts counts the same cells.
+parts counts the same cells. They carry digests of what was counted likewise, so that no row is counted twice.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.domain import Domain
+from dpnb_columnar.counting.file_parts import digest_blocks
+from dpnb_columnar.domain import Domain, digest
 
 Integers = NDArray[np.int64]
 
@@ -52,6 +55,13 @@ class Scores:
         """Number of bins; the first and the last have no end."""
         return len(self.edges) + 1
 
+    @property
+    def digest(self) -> str:
+        """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
+        tables = [[each.attribute, each.starts, each.scores, each.missing] for each in self.tables]
+        text = json.dumps([digest(self.domain), tables, self.edges], separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class ScoreCounts:
@@ -60,10 +70,13 @@ class ScoreCounts:
     Attributes:
         scores: What was counted. Public.
         counts: Shape (bins, classes), int64: numbers of rows.
+        parts: Digests of the files that were counted, or of counts whose rows are not known; empty for a frame. Not
+            compared.
     """
 
     scores: Scores
     counts: Integers
+    parts: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         bins, classes = self.counts.shape
@@ -80,8 +93,15 @@ class ScoreCounts:
         """Return the counts of two disjoint sets of rows together.
 
         Raises:
-            ValueError: if the scores differ.
+            ValueError: if the scores differ, or if both have counted the same part.
         """
         if self.scores != other.scores:
             raise ValueError("counts of different scores cannot be added")
-        return ScoreCounts(self.scores, self.counts + other.counts)
+        if self.parts & other.parts:
+            raise ValueError("the same rows are in both and would count twice; drop one")
+        return ScoreCounts(self.scores, self.counts + other.counts, self.parts | other.parts)
+
+
+def counts_part(counts: Integers) -> frozenset[str]:
+    """Return the digest of counts whose rows are not known, such as the result of a query; empty if all are zero."""
+    return frozenset([digest_blocks("score counts", [counts.tobytes()])] if counts.any() else [])

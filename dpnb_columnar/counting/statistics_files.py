@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dpnb_columnar.counting.query_results import COLUMNS, cells_of, read_delimited, read_table, statistics_of
+from dpnb_columnar.counting.query_results import (
+    COLUMNS,
+    SCORE_COLUMNS,
+    cells_of,
+    counts_scores,
+    read_delimited,
+    read_table,
+    statistics_of,
+)
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
@@ -26,6 +34,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 STATISTICS_KEY = "dpnb_columnar.statistics"
+SCORES_KEY = "dpnb_columnar.score_counts"
+"""Key of the metadata in a file of a second pass (``score_files``)."""
+
 VERSION = 3
 READABLE = (2, 3)
 """Versions that are read. Version 2 does not record which statistics were added up."""
@@ -89,6 +100,8 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
     try:
         table = read_table(path)
         metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+        if SCORES_KEY in metadata or {*SCORE_COLUMNS} <= {name.lower() for name in table.schema.names}:
+            raise counts_scores(path)
         if STATISTICS_KEY not in metadata and {*COLUMNS} <= {name.lower() for name in table.schema.names}:
             return statistics_of(_frame(table), _required(domain, path), path)
         header = json.loads(metadata[STATISTICS_KEY])
@@ -101,7 +114,7 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
             f"{' and '.join(map(str, READABLE))}); make it again with dpnb-columnar aggregate"
         )
     carried = domain_from_metadata(metadata, str(path))
-    digests = _are_digests(parts) and _are_digests(summands)
+    digests = are_digests(parts) and are_digests(summands)
     if not isinstance(carried, Domain) or not digests or not table.schema.equals(_schema()):
         raise _not_statistics(path)
     if domain is not None and digest(domain) != digest(carried):
@@ -116,7 +129,8 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
         ) from None
 
 
-def _are_digests(digests: object) -> bool:
+def are_digests(digests: object) -> bool:
+    """Say whether a value of a file's metadata is a list of digests."""
     return isinstance(digests, list) and all(isinstance(digest, str) for digest in digests)
 
 

@@ -61,17 +61,17 @@ def _united(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
     coded = (
         exp.select(
             own_column(CLASS),
-            *(named(code, name) for code, name in zip(_codes(domain), codes, strict=True)),
+            *(named(code, name) for code, name in zip(codes_read(domain), codes, strict=True)),
         )
         .from_(exp.Table(this=identifier("read")))
-        .where(*map(_is_there, _needed(domain)))
+        .where(*map(is_there, needed(domain)))
     )
     counts = [_counts(domain, exp.cast(exp.null(), exp.DType.TEXT), None)]
     counts += [
         _counts(domain, text(attribute.name), code) for attribute, code in zip(domain.attributes, codes, strict=True)
     ]
     query: exp.Query = exp.union(*counts, distinct=False, copy=False) if len(counts) > 1 else counts[0]
-    query = query.with_(identifier("read"), as_=_read(domain, kinds, table), copy=False)
+    query = query.with_(identifier("read"), as_=read_values(domain, kinds, table), copy=False)
     return query.with_(identifier("coded"), as_=coded, copy=False)
 
 
@@ -96,9 +96,9 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Query:
     A row that does not count has no array of codes, and so becomes no cell; a missing value has no code. (With a filter
     on the rows, Spark would compute every value twice, and generate a program that is too long for Java to compile.)
     """
-    codes = [integer(0), *_codes(domain)]
+    codes = [integer(0), *codes_read(domain)]
     array = exp.Array(expressions=[exp.cast(code, exp.DType.BIGINT) for code in codes])
-    fits = exp.and_(*map(_is_there, _needed(domain)))
+    fits = exp.and_(*map(is_there, needed(domain)))
     cell = exp.Aliases(
         this=exp.Posexplode(this=case([(fits, array)])), expressions=[identifier(PLACE), identifier("code")]
     )
@@ -107,14 +107,14 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Query:
     return (
         exp.select(*keys, named(exp.Count(this=exp.Star()), "count"))
         .from_(exp.Table(this=identifier("cells")))
-        .where(_is_there("code"))
+        .where(is_there("code"))
         .group_by(*keys)
-        .with_(identifier("read"), as_=_read(domain, kinds, table), copy=False)
+        .with_(identifier("read"), as_=read_values(domain, kinds, table), copy=False)
         .with_(identifier("cells"), as_=cells, copy=False)
     )
 
 
-def _read(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Select:
+def read_values(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Select:
     """Every row's class, and its number or category code of every attribute; null where it has none."""
     source = exp.alias_(table, SOURCE, table=True, quoted=True)
     read = (
@@ -127,8 +127,8 @@ def _read(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Select:
     return exp.select(named(class_code(domain.label, kinds), CLASS), *values, copy=False).from_(source, copy=False)
 
 
-def _codes(domain: Domain) -> list[exp.Expr]:
-    """The code of every attribute, from the columns of ``_read``."""
+def codes_read(domain: Domain) -> list[exp.Expr]:
+    """The code of every attribute, from the columns of ``read_values``."""
     return [
         grid_code(attribute, own_column(value)) if isinstance(attribute, Numeric) else own_column(value)
         for attribute, value in zip(domain.attributes, _numbered(domain, "value"), strict=True)
@@ -139,13 +139,14 @@ def _numbered(domain: Domain, name: str) -> list[str]:
     return [f"{name}_{position}" for position in range(len(domain.attributes))]
 
 
-def _needed(domain: Domain) -> list[str]:
-    """The columns of ``_read`` without a value of which a row does not count."""
+def needed(domain: Domain) -> list[str]:
+    """The columns of ``read_values`` without a value of which a row does not count."""
     values = zip(domain.attributes, _numbered(domain, "value"), strict=True)
     return [CLASS, *(value for attribute, value in values if attribute.missing is Missing.ROW)]
 
 
-def _is_there(name: str) -> exp.Expr:
+def is_there(name: str) -> exp.Expr:
+    """Test whether a column of an earlier step has a value."""
     return exp.not_(is_null(own_column(name)))
 
 
@@ -161,7 +162,7 @@ def _counts(domain: Domain, attribute: exp.Expr, code: str | None) -> exp.Select
             named(text(digest(domain)), "domain"),
         )
         .from_(exp.Table(this=identifier("coded")))
-        .where(*([] if code is None else [_is_there(code)]))
+        .where(*([] if code is None else [is_there(code)]))
         .group_by(*keys)
     )
 

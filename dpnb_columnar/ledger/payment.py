@@ -151,17 +151,22 @@ def payment_for(
         ledger: The ledger's file.
         data: Names of the files or tables that are counted.
         account: Data set of the ledger that is charged; None for the domain's name.
-        run: Run id; None for a new one.
+        run: Run id; None for a new one, or for the one of the model that is given.
 
     Raises:
-        UsageError: if the mechanism protects nobody, so that no budget pays for it, or if a name cannot be one.
+        UsageError: if the mechanism protects nobody, or the model that is given has no guarantee, so that no budget
+            pays for it, or if a name cannot be one.
     """
     mechanism = plan.mechanism
+    if plan.given is not None and not plan.given.guarantee.private:
+        raise UsageError(
+            "given: this model carries no guarantee, so no budget pays for its weights; leave the ledger out"
+        )
     if not mechanism.private:
         raise UsageError(f"mechanism: {mechanism.name} protects nobody, so no budget pays for it; leave the ledger out")
     charge = Charge(
         plan.domain.name if account is None else check_dataset(account),
-        fresh_run() if run is None else check_run(run),
+        _default_run(plan) if run is None else check_run(run),
         plan.total,
         plan.budget.neighbours,
         mechanism.name,
@@ -171,6 +176,18 @@ def payment_for(
     return Payment(ledger, charge)
 
 
+def _default_run(plan: ReleasePlan) -> str:
+    """Make a new run id; for the weights of a model the one of that model, so that they are released once."""
+    return fresh_run() if plan.given is None else f"weights-of-{_digest(plan.given)[:32]}"
+
+
+def _digest(model: Model) -> str:
+    """Compute the hexadecimal SHA-256 of a model's document."""
+    from dpnb_columnar.model.model_document import to_document, to_json
+
+    return hashlib.sha256(to_json(to_document(model)).encode()).hexdigest()
+
+
 def _inputs(plan: ReleasePlan, data: Sequence[str]) -> dict[str, Any]:
     """List what must be the same when a run is begun again: names and declared facts, nothing computed from rows."""
     budget = plan.budget
@@ -178,6 +195,10 @@ def _inputs(plan: ReleasePlan, data: Sequence[str]) -> dict[str, Any]:
     weights: dict[str, Any] = {} if plan.attribute_weights is None else {"attribute_weights": plan.attribute_weights}
     if plan.public is not None:
         weights["public"] = {"name": plan.public.source.name, "sha256": plan.public.source.digest}
+    if plan.reserved is not None:
+        weights["reserved"] = plan.reserved.query
+    if plan.given is not None:
+        weights["given"] = _digest(plan.given)
     return {
         "data": sorted(data),
         "domain": digest(plan.domain),

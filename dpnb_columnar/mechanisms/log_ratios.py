@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.counting.scores import ScoreTable
-from dpnb_columnar.domain import Attribute, Numeric
-from dpnb_columnar.mechanisms.histogram import equal_edges
+from dpnb_columnar.domain import Attribute, Numeric, Transform
 from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
 
@@ -22,7 +21,7 @@ LARGEST_SCORE = 2**17
 below 2^63."""
 
 MOST_STEPS = 4096
-"""Most steps of an attribute's score. A wider scale is divided into as many equal bins."""
+"""Most steps of an attribute's score. The codes of a wider grid share steps."""
 
 Floats = NDArray[np.float64]
 
@@ -83,20 +82,37 @@ def log_ratios(attribute: Attribute, parameters: AttributeParameters) -> LogRati
 
 
 def _normal_steps(attribute: Numeric, parameters: Normal) -> tuple[list[int], Floats, Floats]:
-    """Divide the scale of a normal attribute into steps; the value in the middle of a step stands for its values."""
-    scale = attribute.scale
-    edges = equal_edges(scale.cells, MOST_STEPS)
-    starts = np.array([0, *bin_starts(attribute, edges)])
-    middles = scale.origin + scale.step * (np.array(edges[:-1]) + np.array(edges[1:]) - 1) / 2
+    """Divide the grid of a normal attribute into steps; the value in the middle of a step stands for its values."""
+    starts = regular_starts(attribute)
+    codes = np.array([*starts, attribute.cells + 1])
+    widths = np.diff(codes).astype(np.float64)
+    middles = float(attribute.lower) + float(attribute.step) * (codes[:-1] + codes[1:] - 1) / 2
+    if attribute.transform is Transform.LOG1P:
+        middles, widths = np.log1p(middles), widths / (1 + middles)
+    middles = np.clip(middles, attribute.scale.origin, attribute.scale.end)
     logs = np.array(normal_terms(attribute, parameters, middles))
     # The terms are meant up to a number common to all classes, so densities are computed from their definition.
     means, deviations = np.array(parameters.mean)[:, None], np.array(parameters.deviation)[:, None]
     logarithms = -0.5 * ((middles - means) / deviations) ** 2
-    densities = np.exp(logarithms - logarithms.max(axis=1, keepdims=True))
-    # On a logarithmic scale a step may hold no code of the grid: the one before takes its probability.
-    filled = np.flatnonzero(np.diff([*starts, attribute.cells + 1]))
-    probability = np.add.reduceat(densities / densities.sum(axis=1, keepdims=True), filled, axis=1)
-    return [int(start) for start in starts[filled]], logs[:, filled], probability
+    densities = np.exp(logarithms - logarithms.max(axis=1, keepdims=True)) * widths
+    return starts, logs, densities / densities.sum(axis=1, keepdims=True)
+
+
+def regular_starts(attribute: Numeric) -> list[int]:
+    """Divide the grid codes of an attribute into at most ``MOST_STEPS`` steps, and return their first codes.
+
+    Steps have one width; under a logarithm, one width between a power of two and the next, in proportion to it. So a
+    database computes the place of a code's step (``counting.score_counts_query``), and need not search for it.
+    """
+    codes = attribute.cells + 1
+    if codes <= MOST_STEPS or attribute.transform is Transform.IDENTITY:
+        return list(range(0, codes, -(-codes // MOST_STEPS)))
+    narrow = 1 << (MOST_STEPS // codes.bit_length()).bit_length()
+    starts, width = list(range(narrow)), 1
+    while narrow * width < codes:
+        first, width = narrow * width, 2 * width
+        starts += range(first, min(narrow * width, codes), width)
+    return starts
 
 
 def _units(nats: Floats) -> tuple[int, ...]:

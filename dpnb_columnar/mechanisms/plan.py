@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpnb_columnar.budget import Budget, Concentrated, PrivacyCost, Pure, Share, compose, total
@@ -22,6 +22,7 @@ from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, calibration_
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.model.model import Model
 from dpnb_columnar.sensitivity.search import SMALLEST_BETA
 
 MECHANISMS: dict[str, Mechanism] = {
@@ -55,6 +56,8 @@ class ReleasePlan:
             ordinary naive Bayes.
         public: What a public file says about the attributes; None if there is none. The domain is without those that it
             leaves out.
+        reserved: Share that is left for a second release, given the model of this one; None where nothing is.
+        given: The model whose reserved share this release spends, on weights alone; None for a release of tables.
     """
 
     domain: Domain
@@ -64,6 +67,8 @@ class ReleasePlan:
     shares: tuple[Share, ...]
     attribute_weights: str | None = None
     public: PublicWeights | None = None
+    reserved: Share | None = None
+    given: Model | None = None
 
     @property
     def total(self) -> PrivacyCost:
@@ -128,6 +133,36 @@ def plan(
     if chosen.smooth:
         _check_smoothness(shares)
     return ReleasePlan(domain, budget, chosen, family if chosen.smooth else None, shares, weights, public)
+
+
+def without_second_pass(plan: ReleasePlan) -> ReleasePlan:
+    """Leave the share of a second pass for another release, given the model of this one (``plan_given``)."""
+    if plan.calibration is None:
+        return plan
+    shares = tuple(share for share in plan.shares if share is not plan.calibration)
+    spent, budget = total(shares), plan.budget
+    if not isinstance(spent, Concentrated):  # whose epsilon and delta follow from both releases' rho together
+        budget = replace(budget, epsilon=spent.epsilon)
+    return replace(plan, budget=budget, shares=shares, reserved=plan.calibration)
+
+
+def plan_given(model: Model) -> ReleasePlan:
+    """Plan the second release of a model whose tables were released: its weights, for the share that was left.
+
+    Raises:
+        UsageError: if the model left no share.
+    """
+    guarantee = model.guarantee
+    share, relation = guarantee.reserved, guarantee.neighbours
+    if share is None or share.query != CALIBRATION or not isinstance(share.row_cost, Pure) or relation is None:
+        raise UsageError(
+            "given: this model left no part of its budget for calibration, or has spent it; release one from "
+            "statistics with --attribute-weights calibrated"
+        )
+    # The noise is pure whatever it is accounted as.
+    budget = Budget(share.row_cost.epsilon * relation.rows, relation)
+    mechanism = mechanism_named(guarantee.mechanism)
+    return ReleasePlan(model.domain, budget, mechanism, None, (share,), CALIBRATED, given=model)
 
 
 def mechanism_named(name: str) -> Mechanism:

@@ -1,6 +1,7 @@
 """``release(Statistics, ReleasePlan) -> Model``: the trust boundary, the only code that sees both of its sides.
 
-Where the plan has a second pass, ``release_weights`` adds what its counts say.
+Where the plan has a second pass, ``release_weights`` adds what its counts say: at once, or in a release of its own,
+given a model that left a share for it.
 
 All noise is drawn under it. Claim: under the budget's neighbouring relation the model is (epsilon,
 delta)-differentially private, as the sum of the composition table says. Proof in docs/privacy.md, sections 2 to 6.
@@ -13,11 +14,11 @@ from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 
-from dpnb_columnar.budget import Concentrated, Share
+from dpnb_columnar.budget import Concentrated, Share, total
 from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
-from dpnb_columnar.mechanisms.attribute_weights import attribute_weights, bounded
+from dpnb_columnar.mechanisms.attribute_weights import TEMPERED, attribute_weights, bounded
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
 from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.queries import COUNTS, noisy_presence
@@ -54,8 +55,10 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     if plan.attribute_weights is not None:
         attributes = [bounded(parameters, len(classes.released)) for parameters in attributes]
     guarantee = _guarantee(plan, attributes, seeded=not draw.private)
-    # From the number of released attributes alone, a public fact.
-    weights = attribute_weights(plan.attribute_weights, len(attributes), len(statistics.domain.classes))
+    # From the number of released attributes alone, a public fact. Until a second release, whoever scores by this model
+    # has the best weights that are free.
+    method = TEMPERED if plan.reserved is not None and plan.mechanism.binned else plan.attribute_weights
+    weights = attribute_weights(method, len(attributes), len(statistics.domain.classes))
     if plan.public is not None:
         weights = plan.public.attribute_weights
     return Model(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights)
@@ -67,7 +70,7 @@ def release_weights(model: Model, counts: ScoreCounts, plan: ReleasePlan, draw: 
     Args:
         model: What ``release`` made of the first pass. Public.
         counts: Exact counts of the second. Confidential.
-        plan: The plan of both.
+        plan: The plan of both, or of the second release alone.
         draw: Sampler of all noise, as for ``release``.
 
     Raises:
@@ -76,7 +79,20 @@ def release_weights(model: Model, counts: ScoreCounts, plan: ReleasePlan, draw: 
     if plan.calibration is None:
         raise ValueError("the release was planned without a second pass")
     draw = ExactSampler(SystemBits()) if draw is None else draw
-    return replace(model, attribute_weights=calibrated_weights(model, counts, plan.calibration, draw))
+    weights = calibrated_weights(model, counts, plan.calibration, draw)
+    guarantee = model.guarantee
+    if plan.given is not None:
+        guarantee = _with_second_release(guarantee, plan.calibration, seeded=not draw.private)
+    return replace(model, attribute_weights=weights, guarantee=guarantee)
+
+
+def _with_second_release(guarantee: Guarantee, share: Share, *, seeded: bool) -> Guarantee:
+    """State what a model and the weights that were released given it promise together."""
+    composition = (*guarantee.composition, share)
+    spent, seeded = total(composition), seeded or guarantee.seeded
+    if isinstance(spent, Concentrated):  # the epsilon and delta that were stated follow from both rhos together
+        return replace(guarantee, rho=spent.rho, composition=composition, seeded=seeded, reserved=None)
+    return replace(guarantee, epsilon=spent.epsilon, composition=composition, seeded=seeded, reserved=None)
 
 
 def _guarantee(plan: ReleasePlan, attributes: Sequence[AttributeParameters], *, seeded: bool) -> Guarantee:
@@ -93,6 +109,7 @@ def _guarantee(plan: ReleasePlan, attributes: Sequence[AttributeParameters], *, 
         composition=_with_placed_bins(plan.shares, attributes),
         seeded=seeded,
         rho=spent.rho if isinstance(spent, Concentrated) else None,
+        reserved=plan.reserved,
     )
 
 

@@ -196,6 +196,7 @@ def _guarantee(part: Part) -> Guarantee:
         composition=tuple(_share(share, neighbours) for share in part["composition"].items()),
         seeded=part["seeded"].flag(),
         rho=part.entry("rho").amount_or_none(),
+        reserved=None if (reserved := part.entry("reserved")).value is None else _share(reserved, neighbours),
     )
     if len({guarantee.epsilon is None, guarantee.delta is None, neighbours is None}) > 1:
         raise part.invalid("epsilon, delta and neighbours are stated together, or none of them is")
@@ -249,9 +250,10 @@ def _check_total(part: Part, guarantee: Guarantee) -> None:
     if delta >= 1:
         raise part["delta"].invalid("must be below 1")
     shares, composition = guarantee.composition, part["composition"]
-    if not _have_common_denominator(shares):
+    reserved = () if guarantee.reserved is None else (guarantee.reserved,)
+    if not _have_common_denominator((*shares, *reserved)):
         raise composition.invalid("the shares have no common denominator")
-    if len({isinstance(share.cost, Concentrated) for share in shares}) > 1:
+    if len({isinstance(share.cost, Concentrated) for share in (*shares, *reserved)}) > 1:
         raise composition.invalid("concentrated shares do not add up with others")
     spent = total(shares)
     if (guarantee.rho is not None) is not isinstance(spent, Concentrated):
@@ -259,7 +261,10 @@ def _check_total(part: Part, guarantee: Guarantee) -> None:
     if isinstance(spent, Concentrated):
         if spent.rho != guarantee.rho:
             raise composition.invalid("the shares do not add up to rho")
-        if not (epsilon and delta) or not implies(spent.rho, Approximate(epsilon, delta)):
+        # What is reserved is spent under the same statement.
+        at_most = total((*shares, *reserved))
+        assert isinstance(at_most, Concentrated)
+        if not (epsilon and delta) or not implies(at_most.rho, Approximate(epsilon, delta)):
             raise part["rho"].invalid("does not imply epsilon and delta")
     elif spent != (Approximate(epsilon, delta) if delta else Pure(epsilon)):
         raise composition.invalid("the shares do not add up to epsilon" + (" and delta" * bool(delta)))

@@ -27,6 +27,8 @@ class Guarantee:
         composition: Every query with its share; the shares add up to epsilon and delta, or to rho, exactly.
         seeded: The noise came from a seed, so it can be repeated and protects nobody.
         rho: Total concentrated loss, which implies (epsilon, delta); None unless the shares are concentrated.
+        reserved: A share that is left for a second release, given this one's model; no part of the composition, and not
+            spent. None where nothing is left.
     """
 
     mechanism: str
@@ -37,6 +39,7 @@ class Guarantee:
     composition: tuple[Share, ...]
     seeded: bool
     rho: Fraction | None = None
+    reserved: Share | None = None
 
     @property
     def private(self) -> bool:

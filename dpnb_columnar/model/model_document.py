@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
+from dpnb_columnar.budget import Share
 from dpnb_columnar.budget.costs import PrivacyCost, numbers
 from dpnb_columnar.domain import document_of
 from dpnb_columnar.domain.numbers import number_text
@@ -127,18 +128,20 @@ def _guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
         **({} if guarantee.rho is None else {"rho": number_text(guarantee.rho)}),
         "neighbours": None if guarantee.neighbours is None else guarantee.neighbours.value,
         "seeded": guarantee.seeded,
-        "composition": [
-            {
-                "query": share.query,
-                "attribute": share.attribute,
-                "values": share.values,
-                "composition": share.composition,
-                "noise": share.noise,
-                **_loss_document(share.cost, ""),
-                **_loss_document(share.row_cost, "row_"),
-            }
-            for share in guarantee.composition
-        ],
+        "composition": list(map(_share_document, guarantee.composition)),
+        **({} if guarantee.reserved is None else {"reserved": _share_document(guarantee.reserved)}),
+    }
+
+
+def _share_document(share: Share) -> dict[str, Any]:
+    return {
+        "query": share.query,
+        "attribute": share.attribute,
+        "values": share.values,
+        "composition": share.composition,
+        "noise": share.noise,
+        **_loss_document(share.cost, ""),
+        **_loss_document(share.row_cost, "row_"),
     }
 
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import polars as pl
 import pytest
 from support.people import PEOPLE, people, people_domain, spoil_rows, write_people
@@ -17,7 +16,6 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar import training
 from dpnb_columnar.budget import Approximate, Neighbours, Pure
-from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.model.model import Model, load_model
@@ -108,8 +106,6 @@ def test_a_frame_and_python_calibrate_alike(correlated: Path) -> None:
     ):
         assert model.attribute_weights is not None
         assert model.guarantee.epsilon == 1
-    with pytest.raises(UsageError, match="calibrated reads the rows again"):
-        dpnb.release(dpnb.aggregate(correlated), **chosen)
 
 
 def test_a_run_is_charged_once_for_both_passes(correlated: Path, ledger: Path, run: Run) -> None:
@@ -158,23 +154,7 @@ def test_rows_that_change_between_the_passes_are_refused(
     assert "the rows changed between two passes over them; start again when they are complete" in told
 
 
-def aggregated(run: Run, file: Path) -> tuple[object, ...]:
-    run("aggregate", file, "--output", "s.parquet")
-    return ("release", "s.parquet", "--output", TARGET)
-
-
-def in_a_database(run: Run, file: Path) -> tuple[object, ...]:
-    with duckdb.connect("people.duckdb") as connection:
-        connection.execute("CREATE TABLE people AS FROM read_parquet($1)", [str(file)])
-    return ("release", "people.duckdb", "--table", "people", "--domain", file, "--output", TARGET)
-
-
 REFUSED: dict[str, tuple[Callable[[Run, Path], tuple[object, ...]], str]] = {
-    "statistics": (aggregated, "calibrated reads the rows again once the tables are released, which statistics"),
-    "a database": (
-        in_a_database,
-        "calibrated reads the rows again once the tables are released, which statistics, a d",
-    ),
     "no attributes": (
         lambda run, file: ("train", file, "--mechanism", "majority"),
         "calibrated is for mechanisms that release attributes with noise",
@@ -194,9 +174,6 @@ def test_what_cannot_be_calibrated_is_refused_before_anything_is_paid(
     assert message in told
     assert spent(ledger) == 0
     assert not TARGET.exists()
-    if case == "statistics":
-        rehearsed = run(*arguments, "--attribute-weights", "calibrated", "--dry-run", expected=64).err
-        assert message in rehearsed
 
 
 def test_more_than_two_classes_are_refused(folder: Path, run: Run) -> None:

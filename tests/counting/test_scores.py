@@ -14,29 +14,14 @@ from support.aggregation_cases import declared, written
 from support.people import PEOPLE, people, people_domain, write_people
 from support.random_tables import frames
 from support.rows_in_python import Document
-from support.scored_in_python import expected_score_counts
+from support.scored_in_python import expected_score_counts, scores_of
 
 from dpnb_columnar.counting.engines.polars_scores import score_files, score_frame
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
 from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
-from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.cell_codes import MOST_STEPPED, number_of_codes
 from dpnb_columnar.rows.parquet import open_parquet
-
-NUMBERS = st.integers(-300, 300)
-
-
-@st.composite
-def scores_of(draw: st.DrawFn, domain: Domain) -> Scores:
-    """Any steps of any attributes, and any edges."""
-    tables = []
-    for attribute in domain.attributes:
-        inner = draw(st.sets(st.integers(1, number_of_codes(attribute)), max_size=5))
-        starts = [0, *sorted(inner)]
-        steps = draw(st.lists(NUMBERS, min_size=len(starts), max_size=len(starts)))
-        tables.append(ScoreTable(attribute.name, tuple(starts), tuple(steps), draw(NUMBERS)))
-    return Scores(domain, tuple(tables), tuple(sorted(draw(st.sets(NUMBERS, min_size=1, max_size=7)))))
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""All engines give the same statistics of the same odd rows, and those are what the rules say, one row at a time."""
+"""All engines give the same statistics, and the same counts of any scores: those that the rules say, row by row."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -16,13 +17,20 @@ from support.counted_queries import statistics_of
 from support.engines import DuckDB, Engine, Postgres, Spark, SQLite
 from support.random_tables import frames
 from support.rows_in_python import Document, counts_of, expected_counts
+from support.scored_in_python import expected_score_counts, scores_of
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import spark as spark_engine
 from dpnb_columnar.counting.engines.local import aggregate_frame
+from dpnb_columnar.counting.engines.polars_scores import score_files
 from dpnb_columnar.counting.engines.spark import open_files
 from dpnb_columnar.counting.engines.spark_files import read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
+from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.query_results import SCORE_COLUMNS
+from dpnb_columnar.counting.score_counts_query import score_counts_query
+from dpnb_columnar.counting.score_files import score_counts_of
+from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, read_domain
@@ -49,6 +57,41 @@ def of_files(tables: Sequence[pa.Table], document: Document, folder: Path) -> tu
     return open_parquet(written(folder, tables), domain), domain
 
 
+def scores_by_spark(source: ParquetSource, scores: Scores) -> ScoreCounts:
+    """Spark, over the files."""
+    with counting_session(None) as session:
+        files = read_footers(session, [str(file) for file in source.files])
+        return spark_engine.score(open_files(session, files, scores.domain), scores)
+
+
+def check_scores_of_files(
+    frame: Frame, folder: Path, data: st.DataObject, engines: Sequence[Callable[[ParquetSource, Scores], ScoreCounts]]
+) -> None:
+    """Every engine that reads files counts any scores, over all of them."""
+    tables, document = frame
+    source, domain = of_files(tables, document, folder)
+    scores = data.draw(scores_of(domain))
+    expected = expected_score_counts([row for table in tables for row in table.to_pylist()], scores)
+    for engine in engines:
+        counted = engine(source, scores)
+        assert np.array_equal(counted.counts, expected)
+        assert counted.parts == file_parts(source.files)
+
+
+def check_score_queries(frame: Frame, folder: Path, data: st.DataObject, engines: Sequence[Engine]) -> None:
+    """Every database counts any scores, over the first table, with the kinds of its columns and without."""
+    tables, document = frame
+    source, domain = of_files(tables[:1], document, folder)
+    scores = data.draw(scores_of(domain))
+    expected = expected_score_counts(tables[0].to_pylist(), scores)
+    for engine in engines:
+        engine.load(tables[0])
+        query = score_counts_query(scores, source.kinds, "rows", engine.dialect)
+        rows = engine.run(query)
+        counted = score_counts_of(pl.DataFrame(rows, schema=list(SCORE_COLUMNS)), scores, engine.dialect)
+        assert np.array_equal(counted.counts, expected), f"{engine.dialect}\n{query}"
+
+
 def check_files(frame: Frame, folder: Path, engines: dict[str, Callable[[ParquetSource, Domain], Statistics]]) -> None:
     """Every engine that reads files, over all of them."""
     tables, document = frame
@@ -72,23 +115,28 @@ def check_queries(frame: Frame, folder: Path, engines: Sequence[Engine]) -> None
 
 @pytest.mark.slow
 @settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
-@given(frames())
-def test_engines_of_this_process(tmp_path_factory: pytest.TempPathFactory, frame: Frame) -> None:
+@given(frames(), st.data())
+def test_engines_of_this_process(tmp_path_factory: pytest.TempPathFactory, frame: Frame, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("random")
     check_files(frame, folder, {"polars": by_polars, "duckdb": by_duckdb, "local": local.aggregate})
-    check_queries(frame, folder, [DuckDB(folder), SQLite()])
+    databases: list[Engine] = [DuckDB(folder), SQLite()]
+    check_queries(frame, folder, databases)
+    check_scores_of_files(frame, folder, data, [score_files])
+    check_score_queries(frame, folder, data, databases)
 
 
 @pytest.mark.xdist_group("postgres")
 def test_postgres_as_well(tmp_path_factory: pytest.TempPathFactory, postgres_connection: Any) -> None:
     @settings(max_examples=MANY // 2, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(frames())
-    def check(frame: Frame) -> None:
+    @given(frames(), st.data())
+    def check(frame: Frame, data: st.DataObject) -> None:
         assume(
             not any("\0" in str(value) for row in frame[0][0].to_pylist() for value in row.values())
         )  # it holds none
         folder = tmp_path_factory.mktemp("random")
-        check_queries(frame, folder, [DuckDB(folder), Postgres(postgres_connection)])
+        databases: list[Engine] = [DuckDB(folder), Postgres(postgres_connection)]
+        check_queries(frame, folder, databases)
+        check_score_queries(frame, folder, data, databases)
 
     check()
 
@@ -98,12 +146,15 @@ def test_spark_as_well(tmp_path_factory: pytest.TempPathFactory, usual_spark: An
     """Few examples of several files each, in the engine and by the query: each costs Spark a second."""
 
     @settings(max_examples=FEW, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(frames(), st.booleans())
-    def check(frame: Frame, by_query: bool) -> None:
+    @given(frames(), st.booleans(), st.data())
+    def check(frame: Frame, by_query: bool, data: st.DataObject) -> None:
         folder = tmp_path_factory.mktemp("random")
         if by_query:
-            check_queries(frame, folder, [Spark(usual_spark, folder), SQLite()])
+            databases: list[Engine] = [Spark(usual_spark, folder), SQLite()]
+            check_queries(frame, folder, databases)
+            check_score_queries(frame, folder, data, databases)
         else:
+            check_scores_of_files(frame, folder, data, [scores_by_spark, score_files])
             check_files(frame, folder, {"spark": by_spark, "local": local.aggregate})
 
     check()

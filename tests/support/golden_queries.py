@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dpnb_columnar.counting.score_counts_query import score_counts_query
+from dpnb_columnar.counting.scores import Scores, ScoreTable
 from dpnb_columnar.dialects.cells_query import cells_query
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring_query import scoring_query
+from dpnb_columnar.rows.cell_codes import number_of_codes
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.database_address import Dialect
 from support.golden_model import golden_model
@@ -35,7 +38,20 @@ def golden_queries() -> Iterator[tuple[str, str]]:
     yield "count.sql", cells_query(census, kinds, census.categorical, {"SEX", "RACE"}) + "\n"
     for dialect in Dialect:
         yield f"statistics.{dialect}.sql", _without_version(statistics_query(domain, KINDS, NAME, dialect))
+        query = score_counts_query(scores_to_count(domain), KINDS, NAME, dialect)
+        yield f"score_counts.{dialect}.sql", _without_version(query)
         yield f"scores.{dialect}.sql", _without_version(scoring_query(Model.of(model), dialect, NAME, ["id"], KINDS))
+
+
+def scores_to_count(domain: Domain) -> Scores:
+    """A score of few steps, one of many regular ones, and one per category."""
+    wages = tuple(range(0, number_of_codes(domain["wage"]), -(-number_of_codes(domain["wage"]) // 400)))
+    tables = (
+        ScoreTable("age", (0, 30, 50), (-256, 0, 300), 7),
+        ScoreTable("wage", wages, tuple(place % 100 - 50 for place, _ in enumerate(wages))),
+        ScoreTable('job "x"', (0, 1), (-40, 60)),
+    )
+    return Scores(domain, tables, (-300, 0, 300))
 
 
 def _without_version(query: str) -> str:

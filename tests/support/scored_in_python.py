@@ -7,11 +7,35 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
+from hypothesis import strategies as st
 
 from dpnb_columnar.counting.gradients import GradientQuery, WeightGroup, exponentials
-from dpnb_columnar.counting.scores import Integers, Scores
-from dpnb_columnar.domain import Missing
+from dpnb_columnar.counting.scores import Integers, Scores, ScoreTable
+from dpnb_columnar.domain import Domain, Missing
+from dpnb_columnar.rows.cell_codes import number_of_codes
 from support.rows_in_python import Row, class_of, code_of
+
+NUMBERS = st.integers(-300, 300)
+
+
+@st.composite
+def scores_of(draw: st.DrawFn, domain: Domain) -> Scores:
+    """Any steps of any attributes, few or as many as there are codes, and any edges."""
+    tables = []
+    for attribute in domain.attributes:
+        codes = number_of_codes(attribute)
+        inner = draw(st.sets(st.integers(1, codes), max_size=5))
+        starts = [0, *sorted(inner)]
+        if codes > 300 and draw(st.booleans()):  # regular ones, whose place is computed
+            width = draw(st.integers(-(-codes // 4096), max(codes // 300, 1)))
+            starts = list(range(0, codes, width))
+        if len(starts) < 10:
+            steps = draw(st.lists(NUMBERS, min_size=len(starts), max_size=len(starts)))
+        else:
+            factor = draw(st.integers(1, 10**6))
+            steps = [start * factor % 601 - 300 for start in starts]
+        tables.append(ScoreTable(attribute.name, tuple(starts), tuple(steps), draw(NUMBERS)))
+    return Scores(domain, tuple(tables), tuple(sorted(draw(st.sets(NUMBERS, min_size=1, max_size=7)))))
 
 
 def expected_score_counts(rows: Sequence[Row], scores: Scores, unit: Fraction = Fraction(1, 256)) -> Integers:

@@ -10,12 +10,17 @@ import typer
 from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning, stage
+from dpnb_columnar.cli.given import domain_of, refuse_fixed, scores_of
 from dpnb_columnar.cli.output_checks import check_parquet, check_target, default_name
-from dpnb_columnar.counting.inputs import Engine, opened_input
+from dpnb_columnar.counting.inputs import Engine, Input, opened_input
 from dpnb_columnar.runtime.locks import output_lock
+
+SECOND = ".scores.parquet"
+"""How the default name of a second pass's file ends."""
 
 
 def command(
+    context: typer.Context,
     data: options.DataOrTable = None,
     output: Annotated[
         Path | None, typer.Option(help="Statistics file.", show_default="DATA.statistics.parquet")
@@ -36,6 +41,7 @@ def command(
     engine: options.EngineName = Engine.LOCAL,
     master: options.Master = None,
     table: options.Table = None,
+    given: options.Given = None,
     report: Annotated[
         bool,
         typer.Option("--report", help="Print how many rows count, and lack what; not for a log."),
@@ -48,6 +54,9 @@ def command(
     The private half of train. Nothing is released and no budget is spent. Files
     of parts of the data add up: give all of them to dpnb-columnar release.
 
+    With --given it counts the second pass of calibrated attribute weights: the
+    rows of each class by the score that a released model gives them.
+
     \b
     Examples:
       dpnb-columnar aggregate census.parquet
@@ -55,11 +64,18 @@ def command(
       dpnb-columnar aggregate "county-*.parquet" --output state.statistics.parquet \\
           --checkpoint counted
       dpnb-columnar aggregate census.parquet --report
+      dpnb-columnar aggregate census.parquet --given census.model.json \\
+          --output second.parquet
       dpnb-columnar aggregate --engine spark --table lake.census.person \\
           --dataset census
     """
     from dpnb_columnar.counting.statistics_files import save_statistics
 
+    if given is not None:
+        refuse_fixed(context, ("--dataset", "--catalogue", "--label", "--report"))
+        with opened_input(engine, data, table, master, checkpoint) as rows:
+            _count_scores(rows, given, output or default_name(data or (), "data", SECOND), overwrite, config)
+        return
     with opened_input(engine, data, table, master, checkpoint) as rows:
         resolved = rows.find_domain(dataset, label, catalogue)
         target = output or default_name(data or (), resolved.domain.name, ".statistics.parquet")
@@ -76,3 +92,19 @@ def command(
         print_warning(CONFIDENTIAL)
         print_line(f"{int(statistics.class_counts.sum())} rows count")
         print_table(["attribute", "rows without it"], [list(lacked) for lacked in statistics.lacking().items()])
+
+
+def _count_scores(rows: Input, given: Path, target: Path, overwrite: bool, config: Path | None) -> None:
+    """Count the scores that a model gives into a file."""
+    from dpnb_columnar.counting.score_files import save_score_counts
+
+    check_parquet(target)
+    check_target(target, overwrite, [*rows.files, given, *([] if config is None else [config])])
+    scores = scores_of(given)
+    with output_lock(target):
+        checked = rows.check(scores.domain)
+        options.print_domain(domain_of(scores, given))
+        with stage("counting scores"):
+            counts = checked.count_scores(scores)
+        save_score_counts(counts, target, overwrite=overwrite)
+    print_line(f"wrote {target}: CONFIDENTIAL, exact counts of scores", "written", output=str(target))

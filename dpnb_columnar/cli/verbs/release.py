@@ -13,14 +13,24 @@ from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import batch, database_options, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
+from dpnb_columnar.cli.given import domain_of, plan_of, refuse_fixed, scores_of
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.database_address import Dialect
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.countable import Rows
+    from dpnb_columnar.counting.countable import Counted, CountedScores
+    from dpnb_columnar.counting.engines.database import DatabaseRows
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.rows.database_address import Database
+
+
+FIXED = (
+    *("--dataset", "--catalogue", "--domain", "--label", "--epsilon", "--delta", "--declared-rows", "--mechanism"),
+    *("--noise", "--attribute-weights", "--neighbours", "--shares", "--weights"),
+)
+"""Options that a model has decided whose weights are released."""
 
 
 def command(
@@ -46,6 +56,7 @@ def command(
         ),
     ] = None,
     label: options.Label = None,
+    given: options.Given = None,
     table: database_options.Table = None,
     query: database_options.Query = None,
     epsilon: options.OptionalEpsilon = None,
@@ -71,6 +82,10 @@ def command(
     train = aggregate + release. Files are added up, each part of the data once.
     Every release from the same rows spends budget again.
 
+    With --attribute-weights calibrated, statistics release the tables of a model
+    and leave a tenth of the budget: --given releases its weights, from statistics
+    that were counted --given the model. A database is asked for both at once.
+
     A database can count as well: dpnb-columnar sql statistics prints the query,
     and its result, exported as CSV or Parquet, is released here with --dataset or
     --domain. With --table a DuckDB file or PostgreSQL server is asked directly;
@@ -84,10 +99,12 @@ def command(
       dpnb-columnar release counts.csv --dataset census --output census.model.json
       dpnb-columnar release postgresql://curator@db/census --table person \\
           --dataset census --output census.model.json
+      dpnb-columnar release second.parquet --given census.model.json \\
+          --output calibrated.model.json
     """
     from dpnb_columnar.cli.model_output import ModelOutput, payment, rehearse, sampler
     from dpnb_columnar.counting.countable import Counted
-    from dpnb_columnar.mechanisms.plan import plan
+    from dpnb_columnar.mechanisms.plan import plan, without_second_pass
     from dpnb_columnar.mechanisms.public_sample import public_path, weights_chosen
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.training import train
@@ -95,22 +112,65 @@ def command(
     check_suffix(output)
     database = database_options.database_in(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
-    resolved, rows = _rows(database, table, query, files, _named(dataset, catalogue, domain, label), catalogue)
-    parts = rows.statistics.parts if isinstance(rows, Counted) else ()
-    declared = options.row_count_for_rule(resolved, delta, declared_rows)
-    spent, division = options.effective_epsilon(resolved, epsilon), options.shares_typed(shares, weights)
-    budget = options.parse_budget(spent, delta, neighbours, division, declared)
-    chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label, parts)
-    planned = plan(resolved.domain, budget, mechanism, noise, chosen)
+    declared: options.DeclaredRowCount | None = None
+    rows: Counted | CountedScores | DatabaseRows
+    if given is not None:
+        refuse_fixed(context, FIXED)
+        planned = plan_of(given)
+        resolved, rows = _scored_rows(database, table, query, files, given)
+    else:
+        resolved, rows = _rows(database, table, query, files, _named(dataset, catalogue, domain, label), catalogue)
+        parts = rows.statistics.parts if isinstance(rows, Counted) else ()
+        declared = options.row_count_for_rule(resolved, delta, declared_rows)
+        spent, division = options.effective_epsilon(resolved, epsilon), options.shares_typed(shares, weights)
+        budget = options.parse_budget(spent, delta, neighbours, division, declared)
+        chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label, parts)
+        planned = plan(resolved.domain, budget, mechanism, noise, chosen)
+        if not rows.can_score:
+            planned = without_second_pass(planned)
     paid = payment(planned, _names(files, database, table, query), seed, ledger, account, run_id)
-    beside = (domain, catalogue, query, ledger, config, public_path(attribute_weights))
+    beside = (domain, catalogue, query, given, ledger, config, public_path(attribute_weights))
     inputs = [*files, *(file for file in beside if file is not None)]
     model_output = ModelOutput(output, overwrite, inputs, resolved, delta, declared)
     if dry_run:
-        batch.print_settings(context, options.entry_defaults(resolved, declared))
+        settled = options.entry_defaults(resolved, declared)
+        if given is not None:
+            origin, terms = resolved.origin, planned.budget
+            settled["--epsilon"] = (number_text(terms.epsilon), origin)
+            settled["--neighbours"] = (terms.neighbours, origin)
+            settled["--mechanism"] = (planned.mechanism.name, origin)
+            settled["--attribute-weights"] = (planned.attribute_weights, origin)
+        batch.print_settings(context, settled)
         rehearse(planned, rows, paid, model_output)
     else:
         train(planned, rows, paid, sampler(seed), model_output)
+
+
+def _scored_rows(
+    database: Database | None, table: str | None, query: Path | None, files: Sequence[Path], given: Path
+) -> tuple[ResolvedDomain, CountedScores | DatabaseRows]:
+    """Return the domain of a model, and the rows: those of a database, or those whose scores files have counted.
+
+    Raises:
+        DataError: if files count the same rows, or not the scores of this model.
+        dpnb_columnar.errors.Error: if a file cannot be read.
+    """
+    from dpnb_columnar.counting.countable import CountedScores
+    from dpnb_columnar.counting.score_files import load_score_counts
+
+    scores = scores_of(given)
+    resolved = domain_of(scores, given)
+    if database is not None:
+        from dpnb_columnar.counting.engines.database import DatabaseRows
+
+        text = database_options.query_for(database, table, query)
+        return resolved, DatabaseRows(database, text, table, given=True)
+    _refuse_repeated(files)
+    parts = [load_score_counts(file, scores) for file in files]
+    try:
+        return resolved, CountedScores(reduce(lambda left, right: left + right, parts))
+    except ValueError as error:
+        raise DataError(f"{', '.join(map(str, files))}: {error}") from None
 
 
 def _rows(
@@ -120,7 +180,7 @@ def _rows(
     files: Sequence[Path],
     named: ResolvedDomain | None,
     catalogue: Path | None,
-) -> tuple[ResolvedDomain, Rows]:
+) -> tuple[ResolvedDomain, Counted | DatabaseRows]:
     """Return the domain, and the rows: those of a database, or those that statistics files have counted.
 
     Args:

@@ -8,7 +8,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table
-from dpnb_columnar.cli.tables import print_composition, source_text
+from dpnb_columnar.cli.tables import awaits, print_composition, source_text
 
 
 def command(
@@ -69,6 +69,9 @@ def command(
     ):
         print_line()
         print_line(f"log-likelihoods of a value with a mean and a deviation: at most {bound:g} apart, weights aside")
+    if guarantee.reserved is not None:
+        print_line()
+        print_line(awaits(guarantee.reserved, model))
     square = SPREADS["released_square"]
     if any(leaf.statistic == square for leaf in parameters):
         print_line()

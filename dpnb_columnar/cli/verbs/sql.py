@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line
+from dpnb_columnar.cli.given import scores_of
 from dpnb_columnar.cli.output_checks import check_target
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.database_address import Dialect
@@ -131,6 +132,7 @@ def statistics_command(
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
     label: options.Label = None,
+    given: options.Given = None,
     table: TableName = None,
     output: QueryFile = None,
     overwrite: options.Overwrite = False,
@@ -144,18 +146,32 @@ def statistics_command(
     Without DATA, which tells what the columns hold, categories are compared as
     text, where 7 is also found as 7.0, and numbers are cast to 64-bit floats.
 
+    With --given the query counts the second pass of calibrated attribute weights;
+    release its result with --given, too.
+
     \b
     Examples:
       dpnb-columnar sql statistics census.parquet --dialect duckdb --table person
+      dpnb-columnar sql statistics --given census.model.json --dialect postgres
       dpnb-columnar sql statistics --dataset census --dialect spark --output counts.sql
     """
     from dpnb_columnar.counting.find_domain import find_domain
+    from dpnb_columnar.counting.score_counts_query import score_counts_query
     from dpnb_columnar.dialects.statistics_query import statistics_query
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
+    files = resolve_files(data) if data else ()
+    if given is not None:
+        if dataset is not None or catalogue is not None or label is not None:
+            raise UsageError("--given: the model has decided the domain; leave --dataset, --catalogue and --label out")
+        if output is not None:
+            check_target(output, overwrite, [*files, given])
+        scores = scores_of(given)
+        kinds = open_parquet(files, scores.domain).kinds if files else {}
+        _write(score_counts_query(scores, kinds, table, dialect), output, overwrite)
+        return
     if not data and dataset is None:
         raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")
-    files = resolve_files(data) if data else ()
     if output is not None:
         check_target(output, overwrite, [*files, *([] if catalogue is None else [catalogue])])
     domain = find_domain(files, dataset, label, catalogue=catalogue).domain

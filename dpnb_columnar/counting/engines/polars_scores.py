@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from dpnb_columnar.counting.engines.polars import PART_ROWS, DenseCounter
+from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.cell_codes import step_score
@@ -32,7 +34,11 @@ def score_files(source: ParquetSource, scores: Scores) -> ScoreCounts:
     Raises:
         DataError: if a file is damaged.
     """
-    return stream(source, partial(count_scores, types=source.types, scores=scores))
+    counted = stream(source, partial(count_scores, types=source.types, scores=scores))
+    try:
+        return replace(counted, parts=file_parts(source.files))
+    except OSError:
+        raise source.unreadable() from None
 
 
 @confined()

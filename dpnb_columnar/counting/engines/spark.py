@@ -1,4 +1,4 @@
-"""Count cells with Spark: its workers count, and counts of cells reach this process, never rows. CONFIDENTIAL."""
+"""Count with Spark: its workers count, and counts of cells and bins reach this process, never rows. CONFIDENTIAL."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.counting.engines.spark_files import SparkFile
+from dpnb_columnar.counting.score_counts_query import score_counts_query
+from dpnb_columnar.counting.score_files import score_counts_of
+from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble, cells_part
 from dpnb_columnar.dialects.rendering import parse_table
 from dpnb_columnar.dialects.statistics_query import places_query
@@ -148,6 +151,21 @@ def aggregate(source: SparkSource, domain: Domain) -> Statistics:
     except ValueError as error:
         raise DataError(f"{source.name}: {error}") from None
     return statistics if source.parts else replace(statistics, parts=cells_part(statistics.cells()))
+
+
+@confined()
+def score(source: SparkSource, scores: Scores) -> ScoreCounts:
+    """Count bins of scores over the rows of the source; the counts are those of ``polars_scores.score_files``.
+
+    Raises:
+        DataError, UnavailableError: as ``aggregate``.
+    """
+    with _spark_errors(source.name):
+        source.rows.createOrReplaceTempView(VIEW)
+        query = score_counts_query(scores, source.kinds, VIEW, Dialect.SPARK)
+        table = source.session.sql(query).toArrow()
+    counted = score_counts_of(pl.DataFrame(table), scores, source.name)
+    return replace(counted, parts=source.parts) if source.parts else counted
 
 
 def _file_schema(types: Mapping[str, pl.DataType], name: str) -> Any:
