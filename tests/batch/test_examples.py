@@ -36,9 +36,11 @@ PLACE = "/srv/census"
 def test_every_command_of_the_document_runs(place: Path) -> None:
     Path("census.ledger").unlink()
     commands = blocks("sh", DOCUMENT.read_text())
-    assert len(commands) == 4
+    assert len(commands) == 5
     shell("".join(commands))
-    assert charged() == ["2026-11-21", "2026-11-22"]
+    *runs, weights = charged()
+    assert runs == ["2026-11-21", "2026-11-22", "2026-11-23"]
+    assert weights.startswith("weights-of-")
 
 
 @pytest.mark.parametrize(
