@@ -60,7 +60,7 @@ def print_public(parts: Sequence[Sequence[Fold]], mechanism: str, public: Public
     weights = learned(public, mechanism)
     cells = [line(parts, mechanism, weights, epsilon) for epsilon in epsilons]
     print(f"{mechanism:20}{'public':12}" + "".join(cells), flush=True)
-    alone = without_noise(public.count(weights.domain(public.domain)), mechanism)
+    alone = without_noise(public.count(weights.counted(public.domain)), weights.released(public.domain), mechanism)
     model = replace(alone, attribute_weights=weights.attribute_weights)
     held_out = [(fold.held_out, model) for part in parts for fold in part]
     print(f"{mechanism:20}{'its own':12}" + summary(held_out) * len(epsilons), flush=True)

@@ -55,7 +55,7 @@ class ReleasePlan:
         attribute_weights: How attributes are weighted in the model's score (``mechanisms.attribute_weights``); None for
             ordinary naive Bayes.
         public: What a public file says about the attributes; None if there is none. The domain is without those that it
-            leaves out.
+            leaves out, unless they decide which rows count.
         reserved: Share that is left for a second release, given the model of this one; None where nothing is.
         given: The model whose reserved share this release spends, on weights alone; None for a release of tables.
     """
@@ -74,6 +74,11 @@ class ReleasePlan:
     def total(self) -> PrivacyCost:
         """The sum of the shares: what the release costs."""
         return total(self.shares)
+
+    @property
+    def released(self) -> Domain:
+        """The domain of the attributes that are released. Others only decide which rows count."""
+        return self.domain if self.public is None else self.public.released(self.domain)
 
     @property
     def calibration(self) -> Share | None:
@@ -113,10 +118,11 @@ def plan(
     if public is not None:
         if budget.division is not None:
             raise UsageError("shares: the public file divides the budget among the attributes; leave --shares out")
-        domain = public.domain(domain)
-    requests = chosen.requests(domain, budget.division or chosen.division, family)
+        domain = public.counted(domain)
+    released = domain if public is None else public.released(domain)
+    requests = chosen.requests(released, budget.division or chosen.division, family)
     if public is not None:
-        requests = public.divided(requests, domain)
+        requests = public.divided(requests, released)
     if weights == CALIBRATED:
         requests.append(calibration_request(domain, requests))
     needs_delta = {request.kind for request in requests} != {Pure}

@@ -24,7 +24,7 @@ from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.attribute_weights import bounded
 from dpnb_columnar.mechanisms.log_ratios import UNITS, model_log_ratios
 from dpnb_columnar.mechanisms.plan import plan
-from dpnb_columnar.mechanisms.public_weights import LEAST_WEIGHT, PublicWeights, is_released
+from dpnb_columnar.mechanisms.public_weights import LEAST_WEIGHT, PublicWeights
 from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import PublicSource
@@ -74,7 +74,7 @@ def weights_chosen(
     """
     path = public_path(value)
     if path is None:
-        return os.fspath(value)
+        return str(value)
     if len(domain.classes) != 2:
         raise UsageError(
             f"attribute weights: a public file is for two classes, and the domain declares {len(domain.classes)}; "
@@ -91,7 +91,7 @@ def weights_chosen(
 
 def public_path(value: str | os.PathLike[str]) -> Path | None:
     """Return the path of a public file, which a value of ``--attribute-weights`` may be; None for a name."""
-    path = Path(value)
+    path = Path(str(value))
     return path if path.suffix.lower() == ".parquet" else None
 
 
@@ -107,8 +107,8 @@ def learned(public: PublicFile, mechanism: str) -> PublicWeights:
     """
     rows = public.read()
     _check_rows(public, rows.count(public.domain))
-    every, _ = _crossed(rows, public.domain, mechanism)
-    kept = {name: weight for name, weight in every.items() if is_released(public.domain[name], weight)}
+    every, _ = _crossed(rows, public.domain, public.domain, mechanism)
+    kept = {name: weight for name, weight in every.items() if weight >= LEAST_WEIGHT}
     if not kept:
         raise DataError(
             f"public file {public.path}: no attribute of it has a weight of {LEAST_WEIGHT} or more, so nothing would "
@@ -116,7 +116,7 @@ def learned(public: PublicFile, mechanism: str) -> PublicWeights:
         )
     source = PublicSource(public.name, public.digest, tuple(name for name in every if name not in kept))
     found = PublicWeights(source, kept, 0.0)
-    weights, shift = _crossed(rows, found.domain(public.domain), mechanism)
+    weights, shift = _crossed(rows, found.counted(public.domain), found.released(public.domain), mechanism)
     return replace(found, weights=weights, shift=shift)
 
 
@@ -138,7 +138,9 @@ def model_beside(model: Model, path: Path) -> Model:
             "compare it with; leave --public out"
         )
     public = reopen_public_file(path, model.domain, source.name, source.digest)
-    alone = without_noise(public.count(model.domain), model.guarantee.mechanism)
+    attributes = tuple(model.domain[each.attribute] for each in model.attributes)
+    released = replace(model.domain, attributes=attributes)
+    alone = without_noise(public.count(model.domain), released, model.guarantee.mechanism)
     return replace(alone, attribute_weights=model.attribute_weights)
 
 
@@ -168,22 +170,34 @@ def _check_rows(public: PublicFile, statistics: Statistics) -> None:
             )
 
 
-def without_noise(statistics: Statistics, mechanism: str) -> Model:
-    """Make the model that a mechanism would release of public rows, were there no noise."""
-    model = release(statistics, plan(statistics.domain, TABLES, mechanism), NoNoise())
-    classes = len(statistics.domain.classes)
-    return replace(model, attributes=tuple(bounded(parameters, classes) for parameters in model.attributes))
+def without_noise(statistics: Statistics, released: Domain, mechanism: str) -> Model:
+    """Make the model that a mechanism would release of public rows, were there no noise.
+
+    Args:
+        statistics: Counts of public rows.
+        released: Their domain without the attributes that are not released.
+        mechanism: Name of the mechanism.
+    """
+    model = release(statistics.only(released), plan(released, TABLES, mechanism), NoNoise())
+    attributes = tuple(bounded(parameters, len(released.classes)) for parameters in model.attributes)
+    return replace(model, domain=statistics.domain, attributes=attributes)
 
 
-def _crossed(rows: PublicRows, domain: Domain, mechanism: str) -> tuple[dict[str, float], float]:
-    """Fit the weights of a domain's attributes, and the shift of the log-odds, to the public rows.
+def _crossed(rows: PublicRows, domain: Domain, released: Domain, mechanism: str) -> tuple[dict[str, float], float]:
+    """Fit the weights of attributes, and the shift of the log-odds, to the public rows.
 
     A fold's log-ratios are those of the tables of all other rows. On the rows that a table was made of, even an
     attribute that tells nothing seems to tell something.
+
+    Args:
+        rows: The public rows.
+        domain: The domain that they are counted in.
+        released: The same without the attributes that are not released.
+        mechanism: Name of the mechanism.
     """
     whole, ratios, classes, odds = rows.count(domain), [], [], []
     for fold in rows.folds():
-        model = without_noise(whole - fold.count(domain), mechanism)
+        model = without_noise(whole - fold.count(domain), released, mechanism)
         tables = [table for each in model_log_ratios(model) for table in each.tables()]
         true, units = fold.scores(domain, tables)
         first, second = map(math.log, model.classes.probability)
@@ -191,7 +205,7 @@ def _crossed(rows: PublicRows, domain: Domain, mechanism: str) -> tuple[dict[str
         classes.append(true)
         odds.append(np.full(len(true), second - first))
     weights, shift = fitted(np.concatenate(ratios), np.concatenate(classes), np.concatenate(odds))
-    names = [attribute.name for attribute in domain.attributes]
+    names = [attribute.name for attribute in released.attributes]
     return {name: round(float(weight), DIGITS) for name, weight in zip(names, weights, strict=True)}, shift
 
 

@@ -10,12 +10,12 @@ is least where e_i is in proportion to (w_i^2 K_i)^(1/3). An attribute of hardly
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpnb_columnar.budget import Request
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing
+from dpnb_columnar.domain import Attribute, Categorical, Domain
 from dpnb_columnar.domain.editing import restricted
 from dpnb_columnar.mechanisms.queries import PRESENCE
 from dpnb_columnar.mechanisms.tuning import MOST_BINS
@@ -45,11 +45,13 @@ class PublicWeights:
     weights: Mapping[str, float]
     shift: float
 
-    def domain(self, domain: Domain) -> Domain:
+    def counted(self, domain: Domain) -> Domain:
+        """Return the domain of the attributes that are released, or that decide which rows count."""
+        return _only(domain, {*self.weights, *(each.name for each in domain.row_dropping)})
+
+    def released(self, domain: Domain) -> Domain:
         """Return the domain of the attributes that are released."""
-        kept = restricted(domain, [*self.weights], ())
-        assert isinstance(kept, Domain)
-        return kept
+        return _only(domain, self.weights)
 
     @property
     def attribute_weights(self) -> AttributeWeights:
@@ -72,9 +74,11 @@ class PublicWeights:
         ]
 
 
-def is_released(attribute: Attribute, weight: float) -> bool:
-    """Say whether an attribute is released. One that decides which rows count stays, whatever it tells."""
-    return weight >= LEAST_WEIGHT or attribute.missing is Missing.ROW
+def _only(domain: Domain, names: Collection[str]) -> Domain:
+    """Leave out the other attributes of a domain."""
+    kept = restricted(domain, [each.name for each in domain.attributes if each.name in names], ())
+    assert isinstance(kept, Domain)
+    return kept
 
 
 def _is_table(request: Request, attribute: str) -> bool:
@@ -84,4 +88,5 @@ def _is_table(request: Request, attribute: str) -> bool:
 def _cube_root_share(attribute: Attribute, weight: float) -> float:
     """Compute (w^2 K)^(1/3); a numeric attribute has as many cells as a histogram of it may have bins."""
     cells = attribute.size if isinstance(attribute, Categorical) else min(attribute.scale.cells + 1, MOST_BINS)
+    # Fitted again without the attributes that are left out, a weight may be smaller.
     return float((max(weight, LEAST_WEIGHT) ** 2 * cells) ** (1 / 3))

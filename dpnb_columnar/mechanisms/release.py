@@ -51,7 +51,8 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     shares = {(share.query, share.attribute): share for share in plan.shares}
     classes = plan.mechanism.classes(statistics, shares[CLASS_COUNTS, None], draw)
     presence = noisy_presence(statistics, plan.shares, draw)
-    attributes = plan.mechanism.attributes(QueryContext(statistics, classes.released, presence, shares, draw))
+    context = QueryContext(statistics.only(plan.released), classes.released, presence, shares, draw)
+    attributes = plan.mechanism.attributes(context)
     if plan.attribute_weights is not None:
         attributes = [bounded(parameters, len(classes.released)) for parameters in attributes]
     guarantee = _guarantee(plan, attributes, seeded=not draw.private)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.model_cases import declared
 
-from dpnb_columnar.budget import Budget
+from dpnb_columnar.budget import Budget, Pure
 from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.mechanisms.public_sample import fitted
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
@@ -34,7 +37,7 @@ def test_shares_are_in_proportion_to_the_cube_root(mechanism: str) -> None:
     """(w^2 K)^(1/3); together the attributes have what they had, so class counts and values present keep theirs."""
     budget = Budget(Fraction(1))
     before, after = (
-        plan(WEIGHTS.domain(DOMAIN), budget, mechanism),
+        plan(WEIGHTS.released(DOMAIN), budget, mechanism),
         plan(DOMAIN, budget, mechanism, attribute_weights=WEIGHTS),
     )
     assert [(each.query, each.attribute) for each in before.shares] == [
@@ -50,6 +53,19 @@ def test_shares_are_in_proportion_to_the_cube_root(mechanism: str) -> None:
     wanted = {name: (max(weight, 0.15) ** 2 * CELLS[name]) ** (1 / 3) for name, weight in WEIGHTS.weights.items()}
     for name, size in wanted.items():
         assert spent[name] / sum(spent.values()) == pytest.approx(size / sum(wanted.values()), abs=2e-3)
+
+
+weights = st.floats(0.0, 2.0)
+
+
+@given(st.lists(weights, min_size=4, max_size=4), st.sampled_from([Fraction(1, 1000), Fraction(1, 3), Fraction(1000)]))
+def test_whatever_the_weights_every_query_is_paid_for(drawn: list[float], epsilon: Fraction) -> None:
+    public = replace(WEIGHTS, weights=dict(zip(CELLS, drawn, strict=True)))
+    for mechanism in ("histogram", "global"):
+        planned = plan(DOMAIN, Budget(epsilon), mechanism, attribute_weights=public)
+        assert min(each.cost.epsilon for each in planned.shares) > 0
+        assert planned.total == Pure(epsilon)
+        assert {each.attribute for each in planned.shares} == {None, *CELLS}
 
 
 def test_the_fit_finds_the_weights_that_made_the_classes() -> None:
