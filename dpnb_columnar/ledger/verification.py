@@ -22,6 +22,9 @@ FIELDS = {
 }
 """Columns that an entry of a kind may fill."""
 
+PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/[^\"]*:[^\"]*@")
+"""An address with a password, in the inputs of an entry. What merely looks like one is told as well."""
+
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", re.ASCII)
 
 
@@ -32,10 +35,12 @@ class Verified:
     Attributes:
         entries: How many there are.
         head: Digest of the last one.
+        secret: Number of the first entry that names an address with a password; None for none.
     """
 
     entries: int
     head: str
+    secret: int | None = None
 
 
 def verify(entries: Entries, head: str | None = None) -> Verified:
@@ -62,7 +67,7 @@ def verify(entries: Entries, head: str | None = None) -> Verified:
     problem = walk.overspent() or problem or walk.whole_file_fault()
     if problem is not None:
         raise problem
-    return Verified(walk.number, walk.digest)
+    return Verified(walk.number, walk.digest, walk.secret)
 
 
 class _Walk:
@@ -75,6 +80,7 @@ class _Walk:
         self.digest = ORIGIN
         self.accounts: dict[str, Account] = {}
         self.head_seen = head in (None, ORIGIN)
+        self.secret: int | None = None
 
     def step(self, entry: Entry) -> None:
         """Check one entry and update the state.
@@ -91,6 +97,8 @@ class _Walk:
         account = self.entries.decoded(entry, self._after)
         if account is not None:
             self.accounts[account.dataset] = account
+        if self.secret is None and entry.inputs and PASSWORD.search(entry.inputs):
+            self.secret = entry.number
         self.number, self.digest = entry.number, entry.digest
         self.head_seen = self.head_seen or entry.digest == self.head
 

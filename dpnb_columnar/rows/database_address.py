@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from dpnb_columnar.errors import UsageError
 
 DUCKDB_PREFIX = "duckdb:"
 DUCKDB_SUFFIXES = (".duckdb", ".ddb")
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
+
+PLACE = ("host", "hostaddr", "port", "dbname", "service")
+"""Parameters of a connection URI that say where the database is."""
 
 
 class Dialect(StrEnum):
@@ -30,14 +33,16 @@ class Database:
 
     Attributes:
         dialect: Its SQL: DuckDB's or PostgreSQL's.
-        address: Path of a DuckDB file, or the connection URI of a PostgreSQL server, which holds no password.
+        address: Path of a DuckDB file, or the connection URI of a PostgreSQL server as typed.
+        name: What is printed and recorded: the path, or the URI written anew without user information.
     """
 
     dialect: Dialect
     address: str
+    name: str
 
     def __str__(self) -> str:
-        return self.address
+        return self.name
 
 
 def parse_dialect(name: str) -> Dialect:
@@ -62,27 +67,24 @@ def parse_database(text: str) -> Database | None:
             processes.
     """
     if text.startswith(DUCKDB_PREFIX):
-        return Database(Dialect.DUCKDB, text.removeprefix(DUCKDB_PREFIX))
+        text = text.removeprefix(DUCKDB_PREFIX)
+        return Database(Dialect.DUCKDB, text, text)
     if text.lower().endswith(DUCKDB_SUFFIXES):
-        return Database(Dialect.DUCKDB, text)
+        return Database(Dialect.DUCKDB, text, text)
     if not text.startswith(POSTGRES_SCHEMES):
         return None
-    if _may_hold_password(text):
+    scheme, _, rest = text.partition("://")
+    user, _, place = rest.rpartition("@")
+    location, _, query = place.partition("?")
+    parameters = parse_qsl(query, keep_blank_values=True)
+    # libpq takes a colon before the last @ for the beginning of a password in more cases than a parser of URIs does.
+    if ":" in user or any(_is_secret(name) for name, _ in [*parameters, *parse_qsl(user.partition("?")[2])]):
         raise UsageError(
             "a password in a database address can be read by every user of the machine; leave it out and set "
-            "PGPASSWORD, or use ~/.pgpass or a service file"
+            "PGPASSWORD, or use ~/.pgpass (PGPASSFILE) or a service file"
         )
-    return Database(Dialect.POSTGRES, text)
-
-
-def _may_hold_password(uri: str) -> bool:
-    """Test whether a connection URI holds a password, or cannot be parsed and so might hold one."""
-    try:
-        parts = urlsplit(uri)
-        names = [name for name, _ in parse_qsl(parts.query, keep_blank_values=True)]
-        return parts.password is not None or any(map(_is_secret, names))
-    except ValueError:
-        return True
+    shown = urlencode([(name, value) for name, value in parameters if name in PLACE], safe="/")
+    return Database(Dialect.POSTGRES, text, f"{scheme}://{location}{'?' if shown else ''}{shown}")
 
 
 def _is_secret(name: str) -> bool:

@@ -143,7 +143,8 @@ def test_postgresql_failures_name_the_remedy_and_quote_no_value(
         Path(name).write_text(query)
         ended = run("predict", model_file, postgres.uri, "--query", name, *output, expected=65)
         assert "secret" not in ended.err
-        assert postgres.uri in ended.err
+        assert "dpnb-columnar: postgresql://127.0.0.1" in ended.err
+        assert postgres.uri not in ended.err  # it names a user
     assert not Path("scored.parquet").exists()
     assert not list(Path().glob(".scored*"))
     monkeypatch.setenv("PGPASSWORD", "wrong")
@@ -178,6 +179,12 @@ def test_duckdb_failures_name_the_remedy(model_file: Path, run: Run) -> None:
         (("rows.duckdb", "more.duckdb", "--table", "a"), "alone"),
         (("rows.parquet", "--table", "a"), "database"),
         (("postgresql://u:secret@h/db", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://u:sec#secret@h/db", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://u:sec?secret@h/db", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://u:sec/secret@h/db", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://u:a@secret@h/db", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://:secret@h/db", "--table", "a"), "PGPASSWORD"),
+        (("postgresql://h/db?password=secret@", "--table", "a"), "PGPASSWORD"),
         (("postgresql://u@h/db?password=secret", "--table", "a"), "PGPASSWORD"),
         (("postgresql://u@h/db?sslpassword=secret", "--table", "a"), "PGPASSWORD"),
         (("postgresql://u@h/db?oauth_client_secret=secret", "--table", "a"), "PGPASSWORD"),

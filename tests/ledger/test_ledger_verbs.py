@@ -249,3 +249,16 @@ def test_an_export_of_a_damaged_ledger_leaves_no_file(folder: Path, run: Run) ->
     change(FILE, 4, model_digest="0" * 64)
     run("ledger", "export", FILE, "--output", "x.csv", expected=65)
     assert not list(Path().glob("*x.csv*"))
+
+
+@pytest.mark.parametrize(
+    ("address", "secret"), [("postgresql://cur:s3cr#t@host/db", True), ("postgresql://host:1/db", False)]
+)
+def test_verify_names_an_entry_that_holds_a_password(folder: Path, run: Run, address: str, secret: bool) -> None:
+    """As an early version recorded it: entries cannot be changed."""
+    with Ledger(new_ledger(FILE)) as ledger:
+        ledger.spend(charge("first"))
+        ledger.spend(charge("second", data=[address, "table person"]))
+    told = run("ledger", "verify", FILE).err
+    assert ("entry 3 names an address that seems to hold a password" in told) is secret
+    assert "s3cr" not in told

@@ -154,6 +154,11 @@ def verify(
     with Ledger(file) as ledger:
         verified = ledger.verify(head)
     print_line(f"{file}: {verified.entries} entries, each follows from those before it; every limit was kept")
+    if verified.secret is not None:
+        print_warning(
+            f"{file}: entry {verified.secret} names an address that seems to hold a password: whoever reads the "
+            "ledger, or an export of it, can read it; change that password (docs/batch.md, 'A password in a ledger')"
+        )
     if head is None:
         print_line("note the head elsewhere, and give it to the next verify as --head")
     print_line(f"head {verified.head}")

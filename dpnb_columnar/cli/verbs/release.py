@@ -211,8 +211,8 @@ def _names(files: Sequence[Path], database: Database | None, table: str | None, 
     """Name the files, or the database and its rows, for the ledger."""
     if database is None:
         return [str(file.resolve()) for file in files]
-    address = str(Path(database.address).resolve()) if database.dialect is Dialect.DUCKDB else database.address
-    return [address, f"table {table}" if query is None else f"query {query.resolve()}"]
+    name = str(Path(database.name).resolve()) if database.dialect is Dialect.DUCKDB else database.name
+    return [name, f"table {table}" if query is None else f"query {query.resolve()}"]
 
 
 def _named(
