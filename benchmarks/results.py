@@ -37,7 +37,7 @@ def main() -> None:
     results = read_results(parser.parse_args().results)
     evaluated, bounds, allocation = (accuracies(results.study(name)) for name in ("evaluation", "bounds", "allocation"))
     pure = evaluated.filter(pl.col("delta") == "0")
-    for epsilon in EPSILONS:
+    for epsilon in sorted(set(EPSILONS) & set(pure["epsilon"])):
         at = pure.filter((pl.col("epsilon") == epsilon) | pl.col("epsilon").is_null())
         for weights in WEIGHTED:
             print(f"\nEpsilon {epsilon:g}, attribute weights {weights}: accuracy\n")
@@ -132,8 +132,10 @@ def grid(part: pl.DataFrame, rows: str, columns: str, cell: str = "accuracy") ->
 
 
 def text(value: float | str | None) -> str:
-    """Format a cell."""
-    return "" if value is None else value if isinstance(value, str) else f"{value:.3f}"
+    """Format a cell; without a bound on log-ratios a mean log loss may be of any size."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    return f"{value:.3f}" if value < 100 else f"{value:.0e}"
 
 
 def line(cells: Sequence[str]) -> None:
