@@ -2,45 +2,56 @@
 
 from __future__ import annotations
 
+import statistics as averages
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from dpnb_columnar.advice.population import population
-from dpnb_columnar.advice.rehearsal import Outcome, rehearse
+from dpnb_columnar.advice.expectation import CANDIDATES, METHODS, usual_scenarios
+from dpnb_columnar.advice.rehearsal import Errors, Outcome, draws_to_compare, stage
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
+from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
 from dpnb_columnar.sensitivity.column import LARGEST_SIZE
 
-WIDE = 10
-"""How many times too wide bounds are in the second population."""
+MAJORITY = "majority"
+"""The floor."""
 
-PREFERRED = ("adaptive-histogram", "histogram", "smooth")
-"""Chosen first among mechanisms that are as good; then the others in their order."""
+PREFERRED_WEIGHTS = (CALIBRATED, TEMPERED, NONE)
+PREFERRED = ("histogram", "adaptive-histogram", "smooth", MAJORITY)
+"""Chosen first among what is as good: the weights first, then the mechanism."""
 
-TIE = 0.002
-"""Mechanisms whose accuracies are no further apart are as good."""
+TIE = 0.003
+"""Accuracies that are no further apart are as good."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """One mechanism on both populations.
+    """One mechanism with one way to weight attributes.
 
     Attributes:
         mechanism: Its name.
-        tight: On values that fill the declared bounds.
-        wide: On bounds that are ``WIDE`` times too wide.
+        weights: Name of the way.
+        errors: Errors of its tables, on tight bounds and, if there are numeric attributes, on wide ones.
+        outcomes: What its models score, likewise.
     """
 
     mechanism: str
-    tight: Outcome
-    wide: Outcome
+    weights: str
+    errors: tuple[Errors, ...]
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def accuracy(self) -> float:
+        """Accuracy, averaged over tight and wide bounds."""
+        return averages.fmean(outcome.accuracy for outcome in self.outcomes)
 
     @property
     def lost(self) -> float:
-        """Accuracy lost, averaged over both."""
-        return (self.tight.lost + self.wide.lost) / 2
+        """Accuracy lost against ordinary naive Bayes without noise, averaged likewise."""
+        return averages.fmean(outcome.lost for outcome in self.outcomes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,47 +60,79 @@ class Advice:
 
     Attributes:
         rows: Rows of the invented populations.
-        prospects: Every private mechanism that the budget suffices for, with its default noise.
+        prospects: Every candidate that the budget suffices for, with its default noise.
     """
 
     rows: int
     prospects: tuple[Prospect, ...]
 
     @property
+    def best(self) -> Prospect:
+        """What to choose: of those that are as good as the one that loses least, the preferred one."""
+        least = min(prospect.lost for prospect in self.prospects)
+        return min(
+            (prospect for prospect in self.prospects if prospect.lost <= least + TIE),
+            key=lambda one: (PREFERRED_WEIGHTS.index(one.weights), PREFERRED.index(one.mechanism)),
+        )
+
+    @property
     def ranked(self) -> tuple[Prospect, ...]:
-        """The recommended one, then the others from the best to the worst."""
-        order = {name: place for place, name in enumerate(PREFERRED)}
+        """Each mechanism with the weights that suit it best: the recommended one, then from the best to the worst."""
         losses = sorted(self.prospects, key=lambda prospect: prospect.lost)
-        best = losses[0].lost
-        tied = [prospect for prospect in losses if prospect.lost <= best + TIE]
-        chosen = min(tied, key=lambda prospect: order.get(prospect.mechanism, len(order)))
-        return (chosen, *(prospect for prospect in losses if prospect is not chosen))
+        found = {self.best.mechanism: self.best}
+        for prospect in losses:
+            found.setdefault(prospect.mechanism, prospect)
+        return tuple(found.values())
 
     @property
     def recommended(self) -> str:
         """Name of the mechanism to choose."""
-        return self.ranked[0].mechanism
+        return self.best.mechanism
+
+    @property
+    def recommended_weights(self) -> str:
+        """Name of the way to weight attributes to choose with it."""
+        return self.best.weights
 
 
 @lru_cache
-def advise(domain: Domain, budget: Budget, rows: int) -> Advice:
-    """Rehearse every private mechanism on invented populations.
+def advise(domain: Domain, budget: Budget, rows: int, class_sizes: tuple[Fraction, ...] | None = None) -> Advice:
+    """Rehearse the candidates on invented rows whose attributes come in families.
 
     The same arguments give the same advice. It spends nothing, and holds for the invented rows: no real
-    row is read. It takes about a second per ten attributes, and is cached: plans of several mechanisms need the same.
+    row is read. It is cached: plans of several mechanisms need the same.
 
     Args:
         domain: The declared domain.
         budget: What the release may spend. Its delta is left aside: every mechanism draws its default noise, which
             needs none.
         rows: Public number of rows.
+        class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
 
     Raises:
-        UsageError: if the budget is too small for every mechanism.
+        UsageError: if the budget is too small for every candidate.
     """
-    pure = replace(budget, delta=Fraction(0))
-    rows = min(rows, LARGEST_SIZE)
-    tight, wide = (rehearse(population(domain, looseness), pure, rows) for looseness in (1, WIDE))
-    if not tight:
+    pure, rows = replace(budget, delta=Fraction(0)), min(rows, LARGEST_SIZE)
+    stages = [stage(domain, each.looseness, each.class_sizes, rows) for each in usual_scenarios(domain, class_sizes)]
+    family, prospects = stages[0].families[-1], []
+    draws = draws_to_compare(len(domain.attributes))
+    for mechanism in (*CANDIDATES, MAJORITY):
+        for weights in METHODS:
+            planned = _plan(domain, pure, mechanism, weights)
+            if planned is None:
+                continue
+            if weights == NONE:
+                errors = tuple(each.errors(planned, draws) for each in stages)
+            outcomes = tuple(each.outcome(planned, draws, family) for each in stages)
+            prospects.append(Prospect(mechanism, weights, errors, outcomes))
+    if not prospects:
         raise UsageError("epsilon is too small for every mechanism; raise --epsilon, or declare fewer attributes")
-    return Advice(rows, tuple(Prospect(name, outcome, wide[name]) for name, outcome in tight.items()))
+    return Advice(rows, tuple(prospects))
+
+
+def _plan(domain: Domain, budget: Budget, mechanism: str, weights: str) -> ReleasePlan | None:
+    """Plan a release; None where the budget is too small for it, or the weights do not suit it."""
+    try:
+        return plan(domain, budget, mechanism, attribute_weights=weights)
+    except UsageError:
+        return None

@@ -1,26 +1,31 @@
-"""Releases of every private mechanism from an invented population, and the errors that noise causes."""
+"""Releases from an invented population: the errors of their tables, and how well their models classify its rows."""
 
 from __future__ import annotations
 
 import math
 import statistics as averages
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.advice.population import Population, Sample, expected_statistics, sample
+from dpnb_columnar.advice.invented_rows import Sample, expected_statistics, sample
+from dpnb_columnar.advice.population import Population, family_size, population
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.domain import Attribute, Numeric
+from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.attributes import scale_codes
-from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.plan import MECHANISMS, ReleasePlan, plan
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.attribute_weights import attribute_weights
+from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
+from dpnb_columnar.mechanisms.release import release, release_weights
+from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.likelihood import cell_terms, class_terms, normal_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
-from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -51,128 +56,220 @@ def log_likelihoods(
 
 
 DRAWS = 4
-"""Releases per mechanism and population, from seeds 0, 1, 2, ..."""
+MANY_ATTRIBUTES = 60
+"""Releases of each mechanism that is compared with others; half as many of more attributes than this."""
 
 NOT_PRIVATE = "none"
+
+BAD_DRAWS = 0.05
+"""Part of the releases that is called bad luck."""
+
+
+def draws_to_compare(attributes: int) -> int:
+    """Choose how many releases of each mechanism are compared, for so many attributes."""
+    return DRAWS if attributes <= MANY_ATTRIBUTES else DRAWS // 2
+
+
+class RepeatableNoise:
+    """Noise for invented counts, from a seed: Laplace noise in floating point, other noise by the exact sampler.
+
+    There is nobody to protect, and most noise of a release is that of counts.
+    """
+
+    private = False
+
+    def __init__(self, seed: int) -> None:
+        self._generator = Random(seed)
+        self._exact = ExactSampler(SeededBits(seed))
+
+    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        """Draw as ``noise.draw`` does."""
+        if not isinstance(noise, Laplace):
+            return self._exact(location, scale, noise, grid_bits)
+        # The difference of two exponential variables.
+        magnitude = math.log(1 - self._generator.random()) - math.log(1 - self._generator.random())
+        value = _float(location) + _float(scale) * magnitude / _float(noise.epsilon)
+        return Fraction(round(math.ldexp(value, grid_bits))) / 2**grid_bits if grid_bits else Fraction(round(value))
+
+
+def _float(number: Fraction) -> float:
+    """Convert a number; several times as fast as ``float``, which asks for its kind."""
+    return number.numerator / number.denominator
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Errors of the tables of one mechanism's releases, beside those of a release without noise.
+
+    Attributes:
+        mean: Root mean square over draws, attributes and classes of (mean used - mean without noise) / deviation
+            without noise; None where the models have no means.
+        variance: Median over the same of |log(variance used / variance without noise)|; None likewise.
+        ratio: Median over draws and attributes of the mean, over classes and over values by their shares, of
+            |log-likelihood ratio to the first class - that without noise|.
+    """
+
+    mean: float | None
+    variance: float | None
+    ratio: float
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Errors of one mechanism's releases, beside a release without noise.
+    """How well the models of several releases classify invented rows.
 
     Attributes:
-        accuracy: Mean share of the invented rows that its models classify correctly.
-        lost: Accuracy of the model without noise, less that.
-        mean_error: Root mean square over draws, attributes and classes of (mean used - mean without noise) / deviation
-            without noise; None where the models have no means.
-        variance_error: Median over the same of |log(variance used / variance without noise)|; None likewise.
-        ratio_error: Median over draws and attributes of the mean, over classes and over values by their shares, of
-            |log-likelihood ratio to the first class - that without noise|.
+        family: Number of attributes of the rows that say much the same; 1 where all are independent within a class.
+        accuracies: Per release, the share of the rows that its model classifies correctly.
+        without_noise: Accuracy of ordinary naive Bayes without noise.
+        largest_class: Share of the rows that are of the largest class.
     """
 
-    accuracy: float
-    lost: float
-    mean_error: float | None
-    variance_error: float | None
-    ratio_error: float
+    family: int
+    accuracies: tuple[float, ...]
+    without_noise: float
+    largest_class: float
+
+    @property
+    def accuracy(self) -> float:
+        """Mean over the releases."""
+        return averages.fmean(self.accuracies)
+
+    @property
+    def low(self) -> float:
+        """The accuracy that ``BAD_DRAWS`` of the releases stay below."""
+        return float(np.quantile(self.accuracies, BAD_DRAWS))
+
+    @property
+    def lost(self) -> float:
+        """Accuracy of ordinary naive Bayes without noise, less that of the releases."""
+        return self.without_noise - self.accuracy
 
 
-def rehearse(population: Population, budget: Budget, rows: int) -> dict[str, Outcome]:
-    """Release every private mechanism from the expected counts of an invented population.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Release:
+    """A release from invented rows.
 
-    Args:
-        population: The population.
-        budget: What each release may spend; delta must be 0.
-        rows: Rows that are released from.
-
-    Returns:
-        Per mechanism; one that the budget is too small for is left out.
+    Attributes:
+        model: The model.
+        ratios: Per released attribute, shape (classes - 1, values): log-likelihood ratio of every other class to the
+            first, of every value of the population.
     """
-    stage = _Stage(population, budget, rows)
-    plans = [_plan_if_possible(population, budget, name) for name, mechanism in MECHANISMS.items() if mechanism.private]
-    return {planned.mechanism.name: stage.outcome(planned) for planned in plans if planned is not None}
+
+    model: Model
+    ratios: Mapping[str, Floats]
 
 
-def _plan_if_possible(population: Population, budget: Budget, mechanism: str) -> ReleasePlan | None:
-    """Plan a release; None where the budget is too small for the mechanism."""
-    try:
-        return plan(population.domain, budget, mechanism)
-    except UsageError:
-        return None
+class Stage:
+    """An invented population, ready for releases."""
 
+    def __init__(self, population: Population, rows: int) -> None:
+        """Compute what is released from, and what models are scored on.
 
-class _Stage:
-    """A population, ready for releases."""
-
-    def __init__(self, population: Population, budget: Budget, rows: int) -> None:
+        Args:
+            population: The population.
+            rows: Rows that are released from.
+        """
         self._population = population
         self._statistics = expected_statistics(population, rows)
-        self._sample = sample(population)
+        families = sorted({1, family_size(len(population.domain.attributes))})
+        self._samples = [sample(population, family) for family in families]
+        first = self._samples[0]
         self._masses = {
-            name: np.bincount(self._sample.places[name], minlength=len(distribution.codes)) / self._sample.size
+            name: np.bincount(first.places[name], minlength=len(distribution.codes)) / first.size
             for name, distribution in population.distributions.items()
         }
-        exact = release(self._statistics, plan(population.domain, budget, NOT_PRIVATE), _draw(0))
-        self._exact = {parameters.attribute: parameters for parameters in exact.attributes}
-        self._exact_terms = self._terms(exact)
-        self._ceiling = _accuracy(exact, self._exact_terms, self._sample)
+        self._largest_class = float(np.bincount(first.classes).max() / first.size)
+        self._released: dict[tuple[object, ...], _Release] = {}
+        self._exact = self._release(plan(population.domain, Budget(Fraction(1)), NOT_PRIVATE), 0)
+        self._without_noise = [_accuracy(self._exact.model, self._exact.ratios, each) for each in self._samples]
 
-    def outcome(self, plan: ReleasePlan) -> Outcome:
-        """Measure a few releases."""
-        models = [release(self._statistics, plan, _draw(seed)) for seed in range(DRAWS)]
-        terms = [self._terms(model) for model in models]
-        accuracy = averages.fmean(
-            _accuracy(model, tables, self._sample) for model, tables in zip(models, terms, strict=True)
-        )
-        mean_error, variance_error = self._moment_errors(models)
-        return Outcome(accuracy, self._ceiling - accuracy, mean_error, variance_error, self._ratio_error(terms))
+    @property
+    def families(self) -> list[int]:
+        """Numbers of attributes that say much the same, in the rows that models are scored on: 1, and more."""
+        return [rows.family for rows in self._samples]
 
-    def _terms(self, model: Model) -> dict[str, Floats]:
-        """Per attribute, shape (classes, values)."""
-        codes = self._population.distributions
-        return {
-            parameters.attribute: log_likelihoods(
-                model.domain[parameters.attribute], parameters, codes[parameters.attribute].codes, weight
-            )
-            for parameters, weight in zip(model.attributes, model.weights, strict=True)
-        }
+    def outcome(self, planned: ReleasePlan, draws: int, family: int) -> Outcome:
+        """Carry out a planned release several times, and score its models.
 
-    def _moment_errors(self, models: Sequence[Model]) -> tuple[float | None, float | None]:
+        Args:
+            planned: The release.
+            draws: Number of releases, from seeds 0, 1, 2, ...
+            family: The one of ``families`` that rows are scored with.
+        """
+        place = self.families.index(family)
+        rows = self._samples[place]
+        accuracies = [self._score(self._release(planned, seed), planned, rows, seed) for seed in range(draws)]
+        return Outcome(family, tuple(accuracies), self._without_noise[place], self._largest_class)
+
+    def errors(self, planned: ReleasePlan, draws: int) -> Errors:
+        """Carry out a planned release several times, and compare its tables with those without noise."""
+        drawn = [self._release(planned, seed) for seed in range(draws)]
         means, variances = [], []
-        for model in models:
-            for used in model.attributes:
-                exact = self._exact[used.attribute]
-                if not isinstance(used, Normal) or not isinstance(exact, Normal):
-                    continue
-                pairs = zip(used.mean, used.deviation, exact.mean, exact.deviation, strict=True)
-                for mean, deviation, exact_mean, exact_deviation in pairs:
-                    means.append(((mean - exact_mean) / exact_deviation) ** 2)
-                    variances.append(2 * abs(math.log(deviation / exact_deviation)))
-        return (math.sqrt(averages.fmean(means)), averages.median(variances)) if means else (None, None)
+        exact_parameters = {parameters.attribute: parameters for parameters in self._exact.model.attributes}
+        for used in (parameters for each in drawn for parameters in each.model.attributes):
+            exact = exact_parameters[used.attribute]
+            if not isinstance(used, Normal) or not isinstance(exact, Normal):
+                continue
+            pairs = zip(used.mean, used.deviation, exact.mean, exact.deviation, strict=True)
+            for mean, deviation, exact_mean, exact_deviation in pairs:
+                means.append(((mean - exact_mean) / exact_deviation) ** 2)
+                variances.append(2 * abs(math.log(deviation / exact_deviation)))
+        ratio = self._ratio_error(drawn)
+        if not means:
+            return Errors(None, None, ratio)
+        return Errors(math.sqrt(averages.fmean(means)), averages.median(variances), ratio)
 
-    def _ratio_error(self, drawn: Sequence[Mapping[str, Floats]]) -> float:
+    def _release(self, planned: ReleasePlan, seed: int) -> _Release:
+        """Carry out a release once: tables are the same however they are weighted, if that costs nothing."""
+        key = planned.mechanism.name, planned.noise, planned.shares, seed
+        if key not in self._released:
+            self._released[key] = self._new_release(planned, seed)
+        return self._released[key]
+
+    def _new_release(self, planned: ReleasePlan, seed: int) -> _Release:
+        model = release(self._statistics, planned, RepeatableNoise(seed))
+        ratios = {}
+        for parameters in model.attributes:
+            codes = self._population.distributions[parameters.attribute].codes
+            terms = log_likelihoods(model.domain[parameters.attribute], parameters, codes)
+            ratios[parameters.attribute] = terms[1:] - terms[:1]
+        return _Release(model, ratios)
+
+    def _score(self, drawn: _Release, planned: ReleasePlan, rows: Sample, seed: int) -> float:
+        """Score a model on rows, after a second pass over them if one is planned."""
+        model = drawn.model
+        if planned.calibration is not None:
+            counts = rows.score_counts(scores_given(model), self._statistics.class_counts)
+            model = release_weights(model, counts, planned, RepeatableNoise(-1 - seed))
+        else:
+            classes = len(model.classes.probability)
+            weights = attribute_weights(planned.attribute_weights, len(model.attributes), classes)
+            model = replace(model, attribute_weights=weights)
+        return _accuracy(model, drawn.ratios, rows)
+
+    def _ratio_error(self, drawn: Sequence[_Release]) -> float:
         """An attribute that a model leaves out says nothing: its ratios are 1, their logarithms 0."""
         errors = []
-        for terms in drawn:
-            for name, exact in self._exact_terms.items():
-                difference = _ratios(terms[name]) - _ratios(exact) if name in terms else _ratios(exact)
+        for each in drawn:
+            for name, exact in self._exact.ratios.items():
+                difference = each.ratios[name] - exact if name in each.ratios else exact
                 errors.append(float(np.mean(np.abs(difference) @ self._masses[name])))
         return averages.median(errors)
 
 
-def _draw(seed: int) -> ExactSampler:
-    return ExactSampler(SeededBits(seed))
+@lru_cache(maxsize=8)
+def stage(domain: Domain, looseness: int, class_sizes: tuple[Fraction, ...], rows: int) -> Stage:
+    """Prepare an invented population; the advice and the rehearsal of one plan share it."""
+    return Stage(population(domain, looseness, class_sizes), rows)
 
 
-def _ratios(terms: Floats) -> Floats:
-    """Logarithms of the likelihood ratios of every other class to the first."""
-    return terms[1:] - terms[:1]
-
-
-def _accuracy(model: Model, terms: Mapping[str, Floats], rows: Sample) -> float:
-    """Part of the rows that the model classifies as they are."""
-    joint = np.empty((len(model.classes.probability), rows.size))
-    joint[:] = np.array(class_terms(model))[:, None]
-    for name, table in terms.items():
-        joint += table[:, rows.places[name]]
-    return float(np.mean(joint.argmax(axis=0) == rows.classes))
+def _accuracy(model: Model, ratios: Mapping[str, Floats], rows: Sample) -> float:
+    """Compute the part of the rows that a model classifies as they are: the first class of the largest score."""
+    first, *others = class_terms(model)
+    log_odds = np.repeat((np.array(others) - first)[:, None], rows.size, axis=1)
+    for parameters, weight in zip(model.attributes, model.weights, strict=True):
+        for row, table in zip(log_odds, ratios[parameters.attribute] * weight, strict=True):
+            row += table.take(rows.places[parameters.attribute])
+    predicted = np.where(log_odds.max(axis=0) > 0, log_odds.argmax(axis=0) + 1, 0)
+    return float(np.mean(predicted == rows.classes))

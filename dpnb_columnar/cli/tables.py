@@ -1,4 +1,4 @@
-"""Tables that several verbs print: the composition of a release, the advice on mechanisms, a domain."""
+"""Tables that several verbs print: the composition of a release, its wide ranges, a domain."""
 
 from __future__ import annotations
 
@@ -16,16 +16,10 @@ from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
-    from dpnb_columnar.advice.recommendation import Advice
-    from dpnb_columnar.advice.rehearsal import Outcome
     from dpnb_columnar.mechanisms.plan import ReleasePlan
     from dpnb_columnar.mechanisms.public_weights import PublicWeights
     from dpnb_columnar.mechanisms.wide_ranges import WideRange
     from dpnb_columnar.model.parameters import PublicSource
-
-FIGURES = ("mean error", "variance error", "ratio error", "accuracy lost")
-ALSO_NAMED = 2
-"""Number of mechanisms named beside the recommended one."""
 
 MAX_CELL_WIDTH = 60
 
@@ -114,49 +108,6 @@ def wide_ranges_edit(wide: Sequence[WideRange], source: str) -> str:
     bounds = [f"{one.attribute.name}={number_text(one.suggested[0])}:{number_text(one.suggested[1])}" for one in wide]
     options = " ".join(f"--bounds {quote(text)}" for text in bounds)
     return f"dpnb-columnar domain edit {source} {options} --output datasets.toml"
-
-
-def print_advice(advice: Advice, origin: str) -> None:
-    """Print the errors expected of each mechanism, and the recommended one.
-
-    Args:
-        advice: The advice.
-        origin: Where its number of rows is declared.
-    """
-    from dpnb_columnar.advice.recommendation import WIDE
-
-    print_line(
-        f"rehearsed on made-up rows of this domain: {advice.rows} ({origin}), each mechanism with its default noise"
-    )
-    print_line()
-    header = ["mechanism", *(column for figure in FIGURES for column in (figure, "wide"))]
-    lines = []
-    for prospect in advice.prospects:
-        pairs = zip(_figures(prospect.tight), _figures(prospect.wide), strict=True)
-        lines.append([prospect.mechanism, *(cell for pair in pairs for cell in pair)])
-    print_table(header, lines)
-    print_line()
-    best, *others = advice.ranked
-    beside = ", ".join(f"{other.mechanism} {_loss(other.lost)}" for other in others[:ALSO_NAMED])
-    print_line(
-        f"recommended: {best.mechanism} (accuracy lost on average: {_loss(best.lost)}{beside and '; ' + beside})"
-    )
-    print_line(
-        f"wide: the same with bounds {WIDE} times too wide. Errors: of means in standard deviations of a class, of"
-    )
-    print_line(
-        "logarithms of variances and of likelihood ratios, compared with a model without noise; so is the accuracy."
-    )
-    print_line("They hold for the made-up rows; the real ones were not read")
-
-
-def _figures(outcome: Outcome) -> list[str]:
-    errors = (outcome.mean_error, outcome.variance_error, outcome.ratio_error)
-    return ["" if error is None else f"{error:.2g}" for error in errors] + [_loss(outcome.lost)]
-
-
-def _loss(lost: float) -> str:
-    return f"{lost + 0.0:.3f}".replace("-0.000", "0.000")
 
 
 def print_domain_table(domain: Declaration) -> None:

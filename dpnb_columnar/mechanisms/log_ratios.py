@@ -117,4 +117,5 @@ def regular_starts(attribute: Numeric) -> list[int]:
 
 def _units(nats: Floats) -> tuple[int, ...]:
     """Round log-ratios to whole units, within the largest score."""
-    return tuple(int(unit) for unit in np.clip(np.rint(nats * UNITS), -LARGEST_SCORE, LARGEST_SCORE))
+    units = np.clip(np.rint(nats * UNITS), -LARGEST_SCORE, LARGEST_SCORE).astype(np.int64)
+    return tuple(units.tolist())

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from support.people import people_domain
 from support.releases import plan_and_release
 
-from dpnb_columnar.advice.population import SAMPLE_ROWS, expected_statistics, population, sample, whole
+from dpnb_columnar.advice.invented_rows import expected_statistics, whole
+from dpnb_columnar.advice.population import USUAL, Population, one_large_class, population
 from dpnb_columnar.advice.rehearsal import log_likelihoods
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Domain, Numeric, read_domain
@@ -47,16 +48,21 @@ def domain() -> Domain:
     return read_domain("kinds", KINDS, "test")
 
 
+def usual(domain: Domain, looseness: int) -> Population:
+    """A population of which the first class is three times as large as each other."""
+    return population(domain, looseness, one_large_class(len(domain.classes), USUAL))
+
+
 def moments(domain: Domain, name: str, looseness: int, rows: int = 100_000) -> list[tuple[float, float]]:
     """Mean and deviation within every class, in codes."""
-    columns = expected_statistics(population(domain, looseness), rows).columns[name]
+    columns = expected_statistics(usual(domain, looseness), rows).columns[name]
     return [(float(trimmed_mean(each, 0)), math.sqrt(trimmed_variance(each, 0))) for each in columns]
 
 
 @pytest.mark.parametrize("looseness", [1, 10])
 @pytest.mark.parametrize("rows", [1, 7, 100, 99_999, 10**12, 2**45])
 def test_counts_are_exactly_as_many_as_rows(rows: int, looseness: int) -> None:
-    found = expected_statistics(population(domain(), looseness), rows)
+    found = expected_statistics(usual(domain(), looseness), rows)
     assert found.class_counts.sum() == rows
     for name, columns in found.columns.items():
         assert [column.size for column in columns] == list(found.class_counts), name
@@ -77,8 +83,8 @@ def test_rounding_moves_no_cumulative_count_by_more_than_a_half(weights: list[in
 
 
 def test_the_first_class_is_three_times_as_large_as_each_other() -> None:
-    assert list(expected_statistics(population(domain(), 1), 5000).class_counts) == [3000, 1000, 1000]
-    assert list(expected_statistics(population(people_domain(), 1), 4000).class_counts) == [3000, 1000]
+    assert list(expected_statistics(usual(domain(), 1), 5000).class_counts) == [3000, 1000, 1000]
+    assert list(expected_statistics(usual(people_domain(), 1), 4000).class_counts) == [3000, 1000]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +112,7 @@ def test_classes_are_moderately_far_apart() -> None:
 
 def test_amounts_are_skewed_and_begin_at_zero() -> None:
     for looseness in (1, 10):
-        for column in expected_statistics(population(domain(), looseness), 100_000).columns["amount"]:
+        for column in expected_statistics(usual(domain(), looseness), 100_000).columns["amount"]:
             mean, deviation = float(trimmed_mean(column, 0)), math.sqrt(trimmed_variance(column, 0))
             assert mean == pytest.approx(99999 / 6 / looseness, rel=1)
             assert deviation == pytest.approx(mean, rel=0.1)
@@ -116,12 +122,12 @@ def test_amounts_are_skewed_and_begin_at_zero() -> None:
 
 def test_narrow_ranges_keep_some_values() -> None:
     for name in ("few", "two"):
-        for column in expected_statistics(population(domain(), 10), 10_000).columns[name]:
+        for column in expected_statistics(usual(domain(), 10), 10_000).columns[name]:
             assert len(column.codes) >= 2
 
 
 def test_frequencies_of_categories_fall_and_differ_between_classes() -> None:
-    table = expected_statistics(population(domain(), 1), 1_000_000).tables["many"]
+    table = expected_statistics(usual(domain(), 1), 1_000_000).tables["many"]
     together = table.sum(axis=0)
     assert np.all(np.diff(together[::2]) < 0)
     assert np.all(np.diff(together[1::2]) < 0)
@@ -132,24 +138,8 @@ def test_frequencies_of_categories_fall_and_differ_between_classes() -> None:
 @pytest.mark.parametrize("looseness", [1, 10])
 def test_every_declared_data_set_has_a_population(looseness: int) -> None:
     for entry in entries():
-        found = expected_statistics(population(entry.domain, looseness), 1000)
+        found = expected_statistics(usual(entry.domain, looseness), 1000)
         assert found.class_counts.sum() == 1000
-
-
-def test_the_sample_is_always_alike_and_like_its_population() -> None:
-    made = population(people_domain(), 1)
-    first, second = sample(made), sample(made)
-    assert first.size == SAMPLE_ROWS
-    assert np.array_equal(first.classes, second.classes)
-    for name, places in first.places.items():
-        assert np.array_equal(places, second.places[name])
-        for number, cumulative in enumerate(made.distributions[name].cumulative):
-            own = places[first.classes == number]
-            shares = np.cumsum(np.bincount(own, minlength=len(cumulative))) / len(own)
-            assert np.abs(shares - cumulative).max() < 1e-3
-    middle = first.classes == 0
-    independent = np.corrcoef(first.places["age"][middle], first.places["hours"][middle])[0, 1]
-    assert abs(independent) < 0.05
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -158,7 +148,7 @@ def test_likelihoods_are_those_of_prediction(mechanism: str) -> None:
     import polars as pl
 
     made = people_domain()
-    statistics = expected_statistics(population(made, 1), 5000)
+    statistics = expected_statistics(usual(made, 1), 5000)
     model = plan_and_release(statistics, Budget(Fraction(3)), mechanism, draw=ExactSampler(SeededBits(5)))
     weights = (0.5, 1.25, -0.75)[: len(model.attributes)]
     model = replace(model, attribute_weights=AttributeWeights("fitted", weights, (0.25, -0.5)))

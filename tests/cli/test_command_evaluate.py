@@ -93,6 +93,12 @@ def test_each_of_several_classes_is_ranked_against_the_rest(folder: Path, run: R
     for each in found["classes"]:
         lower, upper = each["auc_interval"]
         assert f"{each['auc']:.4f}  ({lower:.4f} to {upper:.4f})  {each['brier_score']:.4f}\n" in out
+    assert (found["below_majority"], "worse than" in out) == (False, False)
+    pl.DataFrame({"size": [0, 1, 2, 6] * 9, "letter": ["c"] * 36}).write_parquet("others.parquet")
+    found = json.loads(run("evaluate", "letters.model.json", "others.parquet", "--json").out)
+    assert found["below_majority"]
+    assert found["gain"] < 0
+    assert "worse than always predicting 'c'\n" in run("evaluate", "letters.model.json", "others.parquet").out
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, stage
 from dpnb_columnar.cli.tables import (
     budget_part,
-    print_advice,
     print_composition,
     print_missing,
     print_wide_ranges,
@@ -26,7 +25,7 @@ from dpnb_columnar.cli.tables import (
 from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
-    from dpnb_columnar.advice.recommendation import Advice
+    from dpnb_columnar.cli.advice_tables import Rehearsal
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.mechanisms.plan import ReleasePlan
     from dpnb_columnar.mechanisms.wide_ranges import WideRange
@@ -66,8 +65,17 @@ def command(
             show_default="10000, 1000000",
         ),
     ] = None,
+    class_shares: Annotated[
+        str | None,
+        typer.Option(
+            help="Published shares of the classes, in the domain's order, such as 94:6: for the rehearsal. They are "
+            "never counted.",
+            metavar="A:B:...",
+            show_default="3:1, and 15:1",
+        ),
+    ] = None,
     no_advice: Annotated[
-        bool, typer.Option("--no-advice", help="Leave the advice out; it takes a second or so per ten attributes.")
+        bool, typer.Option("--no-advice", help="Leave the rehearsal out; it takes a second or so per ten attributes.")
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the plan as JSON.")] = False,
 ) -> None:
@@ -82,17 +90,20 @@ def command(
     say, with the command that narrows it. Without a label, two classes stand in
     for it, and every column is planned as an attribute.
 
-    Advises which mechanism to choose, from a rehearsal: each is released from
-    made-up rows that fill the declared bounds, and from such that fill a tenth
-    of them. It depends on nothing but domain, budget and the number of rows.
+    Rehearses the release on made-up rows: attributes that are independent or
+    come in families, as a census has them, unequal classes, tight and wide
+    bounds. Says how accurate models are expected to be, warns where they are
+    worse than always predicting the largest class, and advises which mechanism
+    and attribute weights to choose. It depends on nothing but domain, budget,
+    the number of rows and --class-shares.
 
     \b
     Examples:
       dpnb-columnar plan census.parquet
       dpnb-columnar plan census.parquet --epsilon 0.1 --rows 50000
-      dpnb-columnar plan census.parquet --declared-rows 250000
+      dpnb-columnar plan census.parquet --declared-rows 250000 --class-shares 94:6
     """
-    from dpnb_columnar.advice.recommendation import advise
+    from dpnb_columnar.cli.advice_tables import rehearse
     from dpnb_columnar.counting.find_domain import find_domain_to_plan
     from dpnb_columnar.mechanisms.expected_error import expected_error
     from dpnb_columnar.mechanisms.plan import plan
@@ -117,7 +128,7 @@ def command(
         outlook.wide = wide_ranges(planned, outlook.class_rows)
         if not no_advice:
             with stage("rehearsing"):
-                outlook.advice = advise(resolved.domain, budget, assumed.rows)
+                outlook.rehearsal = rehearse(planned, assumed.rows, class_shares)
     if json:
         print_line(_as_json(outlook))
     else:
@@ -136,7 +147,7 @@ class _Outlook:
         source: Arguments of ``domain edit`` that name the domain.
         errors: Per share, the expected error for each size; none without privacy.
         wide: Attributes whose declared range is too wide.
-        advice: The advice on mechanisms, if wanted.
+        rehearsal: What a rehearsal says, if wanted.
     """
 
     resolved: ResolvedDomain
@@ -146,7 +157,7 @@ class _Outlook:
     source: str
     errors: Sequence[Sequence[float]] = ()
     wide: Sequence[WideRange] = ()
-    advice: Advice | None = None
+    rehearsal: Rehearsal | None = None
 
     @property
     def class_rows(self) -> int:
@@ -190,9 +201,11 @@ def _print(outlook: _Outlook, rule: str | None) -> None:
         epsilon = number_text(planned.budget.epsilon)
         circumstances = f"at {outlook.class_rows} rows in each class and epsilon {epsilon}"
         print_wide_ranges(outlook.wide, circumstances, outlook.source)
-    if outlook.advice is not None:
+    if outlook.rehearsal is not None:
+        from dpnb_columnar.cli.advice_tables import print_rehearsal
+
         print_line()
-        print_advice(outlook.advice, outlook.assumed.origin)
+        print_rehearsal(outlook.rehearsal, outlook.assumed.origin)
 
 
 def _weights_line(plan: ReleasePlan) -> str:
@@ -217,7 +230,9 @@ def _as_json(outlook: _Outlook) -> str:
     """Write a plan as JSON; numbers that must be exact are texts."""
     from json import dumps
 
-    resolved, planned, advice = outlook.resolved, outlook.plan, outlook.advice
+    from dpnb_columnar.cli.advice_tables import rehearsal_document
+
+    resolved, planned = outlook.resolved, outlook.plan
     budget = planned.budget
     document = {
         "domain": resolved.domain.name,
@@ -253,7 +268,6 @@ def _as_json(outlook: _Outlook) -> str:
             for one in outlook.wide
         ],
         "edit": wide_ranges_edit(outlook.wide, outlook.source) if outlook.wide else None,
-        "recommended": None if advice is None else advice.recommended,
-        "accuracy_lost": {} if advice is None else {one.mechanism: one.lost for one in advice.prospects},
+        **rehearsal_document(outlook.rehearsal),
     }
     return dumps(document, ensure_ascii=False, indent=2)

@@ -1,0 +1,174 @@
+"""``expect(plan, rows)``: how well the models of a planned release would classify invented rows, and what would help.
+
+No public fact says how attributes depend on each other, how unequal classes are (unless that is declared) or how
+tightly bounds are declared. So these are rehearsed, families of attributes under all circumstances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpnb_columnar.advice.population import RARE, USUAL, one_large_class
+from dpnb_columnar.advice.rehearsal import Outcome, draws_to_compare, stage
+from dpnb_columnar.budget import Budget
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
+from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
+from dpnb_columnar.sensitivity.column import LARGEST_SIZE
+
+WIDE = 10
+"""How many times too wide bounds are where they are not tight."""
+
+RELEASES = 20
+FEWEST_RELEASES = 8
+MANY_ATTRIBUTES = 40
+"""Releases of a plan in each scenario; of more attributes than this fewer, in proportion, so that nobody waits."""
+
+BELOW = 0.002
+"""A model is called worse than always predicting the largest class if it is less accurate by more than this."""
+
+MORE_EPSILON = 10
+"""How many times the epsilon is tried where nothing else helps."""
+
+CANDIDATES = ("smooth", "histogram", "adaptive-histogram")
+"""Mechanisms that are advised; the others are there to compare with."""
+
+METHODS = (NONE, TEMPERED, CALIBRATED)
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Circumstances that no public fact decides.
+
+    Attributes:
+        looseness: How many times too wide the bounds are, 1 for tight ones.
+        class_sizes: Per class, its size in proportion to the others'.
+    """
+
+    looseness: int
+    class_sizes: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What is expected of a planned release.
+
+    Attributes:
+        scenario: The circumstances.
+        outcome: What the models of its releases score.
+    """
+
+    scenario: Scenario
+    outcome: Outcome
+
+    @property
+    def worse(self) -> bool:
+        """Whether the models are expected to be worse than always predicting the largest class."""
+        return _worse(self.outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """Another release that is no worse than always predicting the largest class.
+
+    Attributes:
+        mechanism: Its mechanism.
+        weights: How it weights attributes.
+        epsilon: Its epsilon.
+        accuracy: Its expected accuracy.
+    """
+
+    mechanism: str
+    weights: str
+    epsilon: Fraction
+    accuracy: float
+
+
+def usual_scenarios(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> list[Scenario]:
+    """List the scenarios with class sizes as declared or, where they are not, of 3:1.
+
+    Args:
+        domain: The declared domain.
+        class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
+    """
+    sizes = class_sizes or one_large_class(len(domain.classes), USUAL)
+    return [Scenario(looseness, sizes) for looseness in ((1, WIDE) if domain.numeric else (1,))]
+
+
+def releases(attributes: int) -> int:
+    """Choose how many releases of a plan with so many attributes are rehearsed in each scenario."""
+    return max(FEWEST_RELEASES, RELEASES * MANY_ATTRIBUTES // max(attributes, MANY_ATTRIBUTES))
+
+
+def expect(planned: ReleasePlan, rows: int, class_sizes: tuple[Fraction, ...] | None = None) -> tuple[Expectation, ...]:
+    """Rehearse a planned release in every scenario, from fixed seeds: with independent attributes in the first alone.
+
+    Args:
+        planned: The release, of a private mechanism.
+        rows: Public number of rows.
+        class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
+    """
+    domain, rows = planned.domain, min(rows, LARGEST_SIZE)
+    scenarios = usual_scenarios(domain, class_sizes)
+    if class_sizes is None:
+        scenarios.append(Scenario(1, one_large_class(len(domain.classes), RARE)))
+    found, draws = [], releases(len(domain.attributes))
+    for number, scenario in enumerate(scenarios):
+        prepared = stage(domain, scenario.looseness, scenario.class_sizes, rows)
+        families = prepared.families if number == 0 else prepared.families[-1:]
+        for family in families:
+            found.append(Expectation(scenario, prepared.outcome(planned, draws, family)))
+    return tuple(found)
+
+
+def worst(expectations: Sequence[Expectation]) -> Expectation | None:
+    """Find the scenario in which models are furthest below the largest class; None if they are nowhere below it."""
+    return min(
+        (each for each in expectations if each.worse),
+        key=lambda each: each.outcome.accuracy - each.outcome.largest_class,
+        default=None,
+    )
+
+
+def remedies(planned: ReleasePlan, expected: Expectation, rows: int) -> list[Remedy]:
+    """Find what would help where a planned release is worse than always predicting the largest class.
+
+    Returns:
+        The best weights for the same mechanism and the best of the other mechanisms, as far as these help; if none
+        does, the same release with ``MORE_EPSILON`` times its epsilon, if that helps; else nothing.
+    """
+    budget = planned.budget
+    own = [(planned.mechanism.name, method, planned.noise, budget) for method in METHODS]
+    pure = replace(budget, delta=Fraction(0))
+    others = [(name, method, None, pure) for name in CANDIDATES if name != planned.mechanism.name for method in METHODS]
+    weights = planned.attribute_weights or NONE
+    larger = replace(budget, epsilon=budget.epsilon * MORE_EPSILON)
+    found = [best for choices in (own, others) if (best := _best(planned.domain, choices, expected, rows)) is not None]
+    if not found:
+        choice = (planned.mechanism.name, weights, planned.noise, larger)
+        found = [best for best in [_best(planned.domain, [choice], expected, rows)] if best is not None]
+    return found
+
+
+def _best(
+    domain: Domain, choices: Sequence[tuple[str, str, str | None, Budget]], expected: Expectation, rows: int
+) -> Remedy | None:
+    """Rehearse choices of mechanism, weights, noise and budget in one scenario, and return the best if it helps."""
+    where, family, found = expected.scenario, expected.outcome.family, []
+    for mechanism, weights, noise, budget in choices:
+        try:
+            planned = plan(domain, budget, mechanism, noise, weights)
+        except UsageError:
+            continue  # the weights do not suit the mechanism, or the budget is too small
+        prepared = stage(domain, where.looseness, where.class_sizes, min(rows, LARGEST_SIZE))
+        outcome = prepared.outcome(planned, draws_to_compare(len(domain.attributes)), family)
+        if not _worse(outcome):
+            found.append(Remedy(mechanism, weights, budget.epsilon, outcome.accuracy))
+    return max(found, key=lambda remedy: remedy.accuracy, default=None)
+
+
+def _worse(outcome: Outcome) -> bool:
+    return outcome.accuracy < outcome.largest_class - BELOW
