@@ -29,9 +29,11 @@ def table(session: Any, folder: Path) -> str:
     return "people_table"
 
 
-def test_the_model_is_that_of_the_local_engine(session: Any, people_file: Path, run: Run) -> None:
-    here = run("train", people_file, "--seed", 7, "--output", "here.json")
-    there = run("train", people_file, "--seed", 7, "--output", "there.json", *SPARK)
+@pytest.mark.parametrize("weights", ["none", "calibrated"])
+def test_the_model_is_that_of_the_local_engine(session: Any, people_file: Path, run: Run, weights: str) -> None:
+    chosen = ("--attribute-weights", weights, "--seed", 7)
+    here = run("train", people_file, *chosen, "--output", "here.json")
+    there = run("train", people_file, *chosen, "--output", "there.json", *SPARK)
     assert there.out.replace("there", "here") == here.out
     assert there.err == here.err
     assert Path("there.json").read_bytes() == Path("here.json").read_bytes()
@@ -45,6 +47,19 @@ def test_the_statistics_are_those_of_the_local_engine(session: Any, people_file:
     assert here.parts == there.parts
     told = run("release", "here.parquet", "there.parquet", "--output", "both.json", expected=65).err
     assert "the same rows are in both" in told
+
+
+def test_the_second_pass_is_that_of_the_local_engine(session: Any, people_file: Path, run: Run) -> None:
+    run("aggregate", people_file, "--output", "first.parquet")
+    run("release", "first.parquet", "--attribute-weights", "calibrated", "--output", "tables.json")
+    given = ("--given", "tables.json", "--output")
+    run("aggregate", people_file, *given, "here.parquet")
+    run("aggregate", f"file://{people_file.absolute()}", *given, "there.parquet", *SPARK)
+    told = run("release", "here.parquet", "there.parquet", *given, "both.json", expected=65).err
+    assert "the same rows are in both" in told
+    for place in ("here", "there"):
+        run("release", f"{place}.parquet", *given, f"{place}.json", "--seed", 5)
+    assert Path("there.json").read_bytes() == Path("here.json").read_bytes()
 
 
 @pytest.mark.parametrize("name", ["{0}", "default.{0}", "spark_catalog.default.{0}", "`spark_catalog`.`default`.`{0}`"])
