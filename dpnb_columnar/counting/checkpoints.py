@@ -1,10 +1,11 @@
 """Count file by file with checkpoints, so that a run that was killed continues where it stopped. CONFIDENTIAL.
 
 A checkpoint is a statistics file of one Parquet file, private to its owner, in a folder that is private as well. Its
-name is a digest of the domain, the version of statistics, the Parquet file's own digest, that of its beginning, since
-small files may have equal footers, and the time when it was last written, since neither changes with a value that is
-changed in place further on. Its parts are the Parquet file's digest and the digest of the checkpoint's own counts; so a
-checkpoint that is damaged, or was renamed, is detected, and its file counted anew.
+name is a digest of what was counted (the domain, or the scores of a second pass), the version of statistics, the
+Parquet file's own digest, that of its beginning, since small files may have equal footers, and the time when it was
+last written, since neither changes with a value that is changed in place further on. Its parts are the Parquet file's
+digest and the digest of the checkpoint's own counts; so a checkpoint that is damaged, or was renamed, is detected, and
+its file counted anew.
 """
 
 from __future__ import annotations
@@ -12,11 +13,18 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from dpnb_columnar.counting.engines.local import aggregate
+from dpnb_columnar.counting.engines.polars_scores import score_files
 from dpnb_columnar.counting.file_parts import beginning_of, file_parts
+from dpnb_columnar.counting.score_files import VERSION as SCORES_VERSION
+from dpnb_columnar.counting.score_files import load_score_counts, save_score_counts
+from dpnb_columnar.counting.scores import ScoreCounts, Scores, counts_part
 from dpnb_columnar.counting.statistics import Statistics, assemble, cells_part
 from dpnb_columnar.counting.statistics_files import VERSION, load_statistics, save_statistics
 from dpnb_columnar.domain import Domain, digest
@@ -56,18 +64,58 @@ def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path) -> St
     return total
 
 
+@confined()
+def score_by_file(source: ParquetSource, scores: Scores, folder: Path) -> ScoreCounts:
+    """Count bins of scores over the rows of Parquet files, with the same result as ``polars_scores.score_files``.
+
+    Checkpoints are kept as by ``aggregate_by_file``, under names of their own for every model.
+
+    Args:
+        source: Checked Parquet files.
+        scores: What to count.
+        folder: Folder of the checkpoints; created if it does not exist. CONFIDENTIAL.
+
+    Raises:
+        DataError, OutputError: as ``aggregate_by_file``.
+    """
+    _prepare(folder)
+    counts, parts = np.zeros((scores.bins, len(scores.domain.classes)), dtype=np.int64), frozenset[str]()
+    for file in source.files:
+        # Not by +, which refuses equal parts, as above.
+        counted = _counted_scores(ParquetSource((file,), source.types), scores, folder)
+        counts, parts = counts + counted.counts, parts | counted.parts
+    return ScoreCounts(scores, counts, parts)
+
+
+def _counted_scores(source: ParquetSource, scores: Scores, folder: Path) -> ScoreCounts:
+    """Return the counts of one file's scores, from its checkpoint or by counting."""
+    part, written = _identity(source)
+    if not part:  # a file without rows
+        return score_files(source, scores)
+    checkpoint = folder / f"{_name([scores.digest, str(SCORES_VERSION)], part, written)}.scores.parquet"
+    try:
+        saved = load_score_counts(checkpoint, scores) if checkpoint.is_file() else None
+    except Error:
+        saved = None
+    if saved is not None and saved.parts == part | counts_part(saved.counts):
+        return replace(saved, parts=part)
+    counted = score_files(source, scores)
+    _check_unchanged(source, counted.parts, (part, written))
+    save_score_counts(replace(counted, parts=part | counts_part(counted.counts)), checkpoint, overwrite=True)
+    return counted
+
+
 def _counted(source: ParquetSource, domain: Domain, folder: Path) -> Statistics:
     """Return the statistics of one file, from its checkpoint or by counting."""
     part, written = _identity(source)
     if not part:  # a file without rows
         return aggregate(source, domain)
-    checkpoint = folder / _name(domain, part, written)
+    checkpoint = folder / f"{_name([digest(domain), str(VERSION)], part, written)}.statistics.parquet"
     saved = _load(checkpoint, domain, part)
     if saved is not None:
         return saved
     counted = aggregate(source, domain)
-    if counted.parts != part or _identity(source) != (part, written):
-        raise DataError(f"{source.names}: changed while it was read; start again when it is complete")
+    _check_unchanged(source, counted.parts, (part, written))
     save_statistics(replace(counted, parts=part | cells_part(counted.cells())), checkpoint, overwrite=True)
     return counted
 
@@ -83,9 +131,19 @@ def _identity(source: ParquetSource) -> tuple[frozenset[str], str]:
         raise source.unreadable() from None
 
 
-def _name(domain: Domain, part: frozenset[str], written: str) -> str:
-    text = "\n".join([digest(domain), str(VERSION), *sorted(part), written])
-    return f"{hashlib.sha256(text.encode()).hexdigest()}.statistics.parquet"
+def _check_unchanged(source: ParquetSource, counted: frozenset[str], identity: tuple[frozenset[str], str]) -> None:
+    """Refuse a file that is not the one that was to be counted.
+
+    Raises:
+        DataError: if the file's digest or identity has changed.
+    """
+    if counted != identity[0] or _identity(source) != identity:
+        raise DataError(f"{source.names}: changed while it was read; start again when it is complete")
+
+
+def _name(kind: Sequence[str], part: frozenset[str], written: str) -> str:
+    text = "\n".join([*kind, *sorted(part), written])
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _load(checkpoint: Path, domain: Domain, part: frozenset[str]) -> Statistics | None:
