@@ -136,16 +136,22 @@ def open_public_file(
     alike = [file for file in inputs if file.exists() and file.stat().st_size == size]
     copy = next((file for file in alike if path.samefile(file) or _digest(file) == content), None)
     with _named():
+        if copy is not None:
+            raise _is_input(path, f" ({copy})")
         carried = domain_from_metadata(read_metadata(path), str(path))
-        if copy is not None or not file_parts([path]).isdisjoint(parts):
-            raise UsageError(
-                f"{path}: is one of the confidential inputs{'' if copy is None else f' ({copy})'}; weights and shares "
-                "from it would reveal its rows: give a public-use sample, or choose another way to weight attributes"
-            )
         if carried is not None:
             _check_domain(carried, domain, label, path)
         source = open_parquet([path], domain)
+        if not file_parts([path]).isdisjoint(parts):
+            raise _is_input(path, "")
     return PublicFile(path, _declared_name(path, carried), content, domain, source)
+
+
+def _is_input(path: Path, file: str) -> UsageError:
+    return UsageError(
+        f"{path}: is one of the confidential inputs{file}; weights and shares from it would reveal its rows: give a "
+        "public-use sample, or choose another way to weight attributes"
+    )
 
 
 def reopen_public_file(path: Path, domain: Domain, name: str, content: str) -> PublicFile:

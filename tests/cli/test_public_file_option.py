@@ -259,6 +259,14 @@ def telling_nothing(private: Path) -> Path:
     return public_rows(Path("sample.parquet"), noise)
 
 
+def twice_named(private: Path) -> Path:
+    """Two columns of one name, as no writer but a damaged file has."""
+    rows = repeated(3000).with_columns(pl.lit("f").alias("sey"))
+    content = public_rows(Path("sample.parquet"), rows).read_bytes()
+    Path("sample.parquet").write_bytes(content.replace(b"sey", b"sex"))
+    return Path("sample.parquet")
+
+
 def no_parquet(private: Path) -> Path:
     Path("sample.parquet").write_text("age,sex\n")
     return Path("sample.parquet")
@@ -284,6 +292,7 @@ REFUSED: dict[str, tuple[Callable[[Path], Path], int, str]] = {
     "a class is missing": (lacking_class, 65, "has 0 rows of class 'high' that count"),
     "too few rows": (too_small, 65, "rows of class 'high' that count; weights of 6 attributes take 100 of each class"),
     "nothing is told": (telling_nothing, 65, "no attribute of it has a weight of 0.15 or more"),
+    "two columns of one name": (twice_named, 65, "sample.parquet"),
     "no Parquet": (no_parquet, 65, "sample.parquet"),
     "damaged rows": (damaged, 65, "damaged"),
     "a folder": (folder_of_files, 64, "is a folder; give one Parquet file"),

@@ -54,6 +54,14 @@ READERS = (
         ),
     ),
     Reader(
+        "sample.parquet",
+        (
+            "plan people.parquet --mechanism histogram --attribute-weights {} --no-advice",
+            "train people.parquet --mechanism histogram --attribute-weights {} --output out.json",
+            "evaluate public.json people.parquet --public {}",
+        ),
+    ),
+    Reader(
         "datasets.toml",
         ("train plain.parquet --output out.json", "datasets list", "domain show plain.parquet", "plan people.parquet"),
     ),

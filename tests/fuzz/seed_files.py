@@ -36,6 +36,8 @@ def write_seed_files(folder: Path) -> None:
     _command("train people.parquet --seed 7 --output model.json")
     _command("release people.statistics.parquet --output model.parquet", "aggregate people.parquet")
     _command("train people.parquet --mechanism histogram --output histogram.json")
+    write_people(folder / "sample.parquet", people(500, seed=2))
+    _command("train people.parquet --mechanism histogram --attribute-weights sample.parquet --output public.json")
     _command("train people.parquet --noise gaussian --delta 1e-6 --output gaussian.json")
     _command(
         "train people.parquet --ledger people.ledger --run-id night --epsilon 0.1 --output charged.json",
