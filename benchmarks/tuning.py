@@ -101,7 +101,7 @@ CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
     "trim": (["smooth"], each(tuning, "AFFORDABLE_TRIM", 0.003, 0.01, 0.05)),
     "largest-trim": (["smooth"], each(tuning, "LARGEST_TRIM", 0.05, 0.25)),
     "beta": (["smooth"], each(smooth_noise, "POLYPLACE_ALPHA", *(Fraction(n, 2) for n in (3, 4, 7, 10, 16)))),
-    "pooled-rows": (["smooth", "global-variance"], each(tuning, "POOLED_ROWS", 0, 3, 30)),
+    "pooled-rows": (["smooth", "global-variance"], each(tuning, "POOLED_ROWS", 0, 3, 10, 100)),
     "fallback": (["smooth", "global-variance"], [Trial("wide", [(postprocessing, "normal", wide_fallback)])]),
     "prior-count": (
         ["smooth", "histogram"],

@@ -22,7 +22,7 @@ FEWEST_BINS = 4
 MOST_BINS = 64
 """Bounds on the number of bins of a histogram, and of the equal bins of an adaptive one."""
 
-POOLED_ROWS = 10
+POOLED_ROWS = 30
 """A released variance counts for as many rows as were released, and the classes' average for this many / epsilon."""
 
 PRIOR_COUNT = Fraction(1, 2)
