@@ -18,9 +18,10 @@ from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
+from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.mechanisms.queries import COUNTS
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import Histogram, Normal, Table
+from dpnb_columnar.model.parameters import Histogram, Normal, PublicSource, Table
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 
 DOMAIN = read_domain(
@@ -36,6 +37,10 @@ DOMAIN = read_domain(
     },
     "test",
 )
+Weights = str | PublicWeights
+PUBLIC = PublicWeights(PublicSource("sample", "0" * 64, ("k", "size")), {"x": 1.25, "money": 0.3}, 0.5)
+"""What a public file says that leaves two attributes out."""
+
 MISSING = -1
 Row = tuple[int, int, int, int, int]
 rows = st.tuples(
@@ -68,13 +73,20 @@ class Drawn:
     noise: NoiseFamily
 
 
-def draws(data: list[Row], budget: Budget, mechanism: str, noise: str | None, size: int = 12) -> list[Drawn]:
+def draws(
+    data: list[Row], budget: Budget, mechanism: str, noise: str | None, size: int = 12, weights: Weights = "none"
+) -> list[Drawn]:
     """Everything a release asks of the sampler, with the class counts coming out alike whatever the rows are."""
-    return released(data, budget, mechanism, noise, size)[1]
+    return released(data, budget, mechanism, noise, size, weights)[1]
 
 
 def released(
-    data: list[Row], budget: Budget, mechanism: str, noise: str | None = None, size: int = 12
+    data: list[Row],
+    budget: Budget,
+    mechanism: str,
+    noise: str | None = None,
+    size: int = 12,
+    weights: Weights = "none",
 ) -> tuple[Model, list[Drawn]]:
     """A model all of whose released numbers are ``size``, and what was asked of the sampler."""
     recorded: list[Drawn] = []
@@ -86,7 +98,7 @@ def released(
             recorded.append(Drawn(location, scale, noise))
             return Fraction(size)
 
-    return plan_and_release(statistics(data), budget, mechanism, noise, Recorder()), recorded
+    return plan_and_release(statistics(data), budget, mechanism, noise, Recorder(), weights), recorded
 
 
 def loss(one: Drawn, two: Drawn) -> Fraction:
@@ -117,7 +129,13 @@ def neighbouring(draw: st.DrawFn, relation: Neighbours) -> tuple[list[Row], list
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", list(Neighbours))
 @pytest.mark.parametrize(
-    ("mechanism", "noise"), [("smooth", "cauchy"), ("paper", "polyplace"), *((name, None) for name in PRIVATE)]
+    ("mechanism", "noise", "weights"),
+    [
+        ("smooth", "cauchy", "none"),
+        ("paper", "polyplace", "none"),
+        *((name, None, "none") for name in PRIVATE),
+        *((name, None, PUBLIC) for name in ("histogram", "adaptive-histogram", "smooth")),
+    ],
 )
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data(), epsilon=st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(7)]))
@@ -125,26 +143,32 @@ def test_no_row_costs_more_than_epsilon_over_all_draws(
     relation: Neighbours,
     mechanism: str,
     noise: str | None,
+    weights: Weights,
     data: st.DataObject,
     epsilon: Fraction,
 ) -> None:
     """Sequential and parallel composition, the label change, the public size and both relations, in one sum."""
     first, second = data.draw(neighbouring(relation))
     budget, size = Budget(epsilon, relation), data.draw(st.sampled_from(PUBLIC_SIZES))
-    one, two = (draws(rows, budget, mechanism, noise, size) for rows in (first, second))
+    one, two = (draws(rows, budget, mechanism, noise, size, weights) for rows in (first, second))
     assert len(one) == len(two), "how much is released depends on the rows"
     assert sum((loss(*pair) for pair in zip(one, two, strict=True)), Fraction(0)) <= epsilon
 
 
 @pytest.mark.parametrize("mechanism", PRIVATE)
 @pytest.mark.parametrize("relation", list(Neighbours))
-@pytest.mark.parametrize("division", [None, Division(Fraction(1, 3), Fraction(7), Fraction("0.1"))])
+@pytest.mark.parametrize(
+    ("division", "weights"),
+    [(None, "none"), (Division(Fraction(1, 3), Fraction(7), Fraction("0.1")), "none"), (None, PUBLIC)],
+)
 def test_the_composition_table_adds_up_and_is_what_is_drawn(
-    mechanism: str, relation: Neighbours, division: Division | None
+    mechanism: str, relation: Neighbours, division: Division | None, weights: Weights
 ) -> None:
+    if mechanism == "majority" and weights is PUBLIC:
+        return  # which weights_chosen refuses
     budget = Budget(Fraction("0.3"), relation, division)
-    planned = plan(DOMAIN, budget, mechanism).shares
-    model, used = released([(0, 1, 2, 0, 5)] * 9, budget, mechanism)
+    planned = plan(DOMAIN, budget, mechanism, attribute_weights=weights).shares
+    model, used = released([(0, 1, 2, 0, 5)] * 9, budget, mechanism, weights=weights)
     shares = model.guarantee.composition
     assert total(shares) == total(planned) == Pure(Fraction(3, 10))
     for share, before in zip(shares, planned, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import Sampler
@@ -16,6 +17,8 @@ def plan_and_release(
     mechanism: str = "smooth",
     noise: str | None = None,
     draw: Sampler | None = None,
+    attribute_weights: str | PublicWeights = "none",
 ) -> Model:
     """Plan a release in the statistics' own domain, and carry it out."""
-    return release(statistics, plan(statistics.domain, budget, mechanism, noise), draw)
+    planned = plan(statistics.domain, budget, mechanism, noise, attribute_weights)
+    return release(statistics.only(planned.domain), planned, draw)
