@@ -18,6 +18,9 @@ from dpnb_columnar.simulate.synthetic import synthetic_domain, write_synthetic
 
 SYNTHETIC_SEED = 2021
 
+SCORED = 600_000
+"""Rows that are scored in all iterations together: of more, another random split tells nothing new."""
+
 
 class Origin(Protocol):
     """Where a data set's file comes from."""
@@ -153,6 +156,11 @@ class Synthetic:
     def remedy(self, name: str, data: Path) -> str:
         """Say that no file is needed."""
         return "it is synthetic; no file is needed"
+
+
+def splits(rows: int, iterations: int) -> int:
+    """Return how often a data set of so many rows is split, at most ``iterations`` times."""
+    return max(min(iterations, SCORED // rows), 1)
 
 
 def _carries(file: Path, domain: Domain) -> bool:

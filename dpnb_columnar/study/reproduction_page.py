@@ -10,13 +10,13 @@ import polars as pl
 from dpnb_columnar.report.page import check_page, named_sections, unbroken, write_page
 from dpnb_columnar.study.error_figures import error_figures
 from dpnb_columnar.study.evaluation_figures import accuracy_figures, loss_figures
-from dpnb_columnar.study.results import DOMAIN, ROWS, Results, read_results
+from dpnb_columnar.study.results import DOMAIN, ITERATIONS, ROWS, Results, read_results
 from dpnb_columnar.study.setting_figures import allocation_figures, bounds_figures, time_figures
 from dpnb_columnar.study.summary import conclusions, gaps, standings
 
 TITLE = "Differentially private naive Bayes: how accurate it is"
 
-PER_DATASET = (ROWS, DOMAIN)
+PER_DATASET = (ROWS, ITERATIONS, DOMAIN)
 """Prefixes of metadata that is about one data set."""
 
 SHOWN_GAPS = 6
@@ -85,7 +85,8 @@ def _lead(results: Results) -> str:
     if len(epsilons):
         text += f", total ε from {min(epsilons):g} to {max(epsilons):g}"
     iterations, folds = cells["iteration"].n_unique(), cells["fold"].n_unique()
-    text += f"; {iterations} iteration{'s' * (iterations > 1)} of {folds}-fold cross-validation."
+    repeated = f"up to {iterations} iterations" if iterations > 1 else "1 iteration"
+    text += f"; {repeated} of {folds}-fold cross-validation."
     return f"{text} The releases took {_duration(float(cells['seconds'].sum()))} of computing in all."
 
 
@@ -111,6 +112,6 @@ def _studies(cells: pl.DataFrame) -> list[list[str]]:
 
 
 def _origins(metadata: Mapping[str, str]) -> list[list[str]]:
-    """Per data set: its name, rows and digest, as far as the metadata holds them."""
+    """Per data set: its name, rows, iterations and digest, as far as the metadata holds them."""
     names = sorted({key.partition(".")[2] for key in metadata if key.startswith(PER_DATASET)})
     return [[name, *(metadata.get(f"{prefix}{name}", "–") for prefix in PER_DATASET)] for name in names]

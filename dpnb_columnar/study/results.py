@@ -16,6 +16,7 @@ from dpnb_columnar.errors import DataError, MissingInputError, OutputError
 from dpnb_columnar.mechanisms.release import software
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.study.accuracy import Located, Row
+from dpnb_columnar.study.data_sets import splits
 from dpnb_columnar.study.plan import Plan
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
@@ -62,6 +63,9 @@ VERSION = "2"
 MODE = "mode"
 DOMAIN = "domain."
 """Prefix of the keys that hold the digest of a data set's domain."""
+
+ITERATIONS = "iterations."
+"""Prefix of the keys that hold how often a data set was split."""
 
 ROWS = "rows."
 """Prefix of the keys that hold the number of rows of a data set's file."""
@@ -134,7 +138,7 @@ class ResultsFile:
                     f"{self.path}: was made with {key} {metadata[key]:.12}, this run has {self.metadata[key]:.12}, and "
                     "their results do not mix: choose another --output, or start afresh with --overwrite"
                 )
-        known = {key: value for key, value in metadata.items() if key.startswith((DOMAIN, ROWS))}
+        known = {key: value for key, value in metadata.items() if key.startswith((DOMAIN, ITERATIONS, ROWS))}
         return replace(self, metadata={**self.metadata, **known}), rows
 
     def write(self, rows: pl.DataFrame) -> None:
@@ -153,6 +157,7 @@ def results_file(path: Path, plan: Plan, datasets: Iterable[Located]) -> Results
     for data in datasets:
         metadata[f"{DOMAIN}{data.name}"] = digest(data.domain)
         metadata[f"{ROWS}{data.name}"] = str(_height(data.file))
+        metadata[f"{ITERATIONS}{data.name}"] = str(splits(data.rows, plan.iterations))
     return ResultsFile(path, SCHEMA, CELL, metadata)
 
 

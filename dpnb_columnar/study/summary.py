@@ -15,7 +15,7 @@ from dpnb_columnar.report.styles import MAJORITY, NONE, legend_order
 from dpnb_columnar.study.averages import METHOD, WITHIN, WORST, accuracies, level, listed, names, of_method, pure
 from dpnb_columnar.study.evaluation_figures import best, named, reached, smooth_method
 from dpnb_columnar.study.plan import NO_DELTA
-from dpnb_columnar.study.results import Results
+from dpnb_columnar.study.results import ITERATIONS, Results
 from dpnb_columnar.study.setting_figures import losses
 
 PRINTED = (0.1, 1.0)
@@ -216,22 +216,27 @@ class Gap:
 def gaps(results: Results) -> list[Gap]:
     """Find all missing cells, by study, data set and method.
 
-    The metadata's ``iterations`` and ``folds`` say how often each setting is repeated; where they are absent, the
-    largest numbers of any setting do. A study should have run each of its methods on each of its data sets, but those
-    with a delta only where means were released: without numeric attributes they are the pure mechanism once more.
+    The metadata's ``iterations``, of a data set if it has them, and ``folds`` say how often each setting is repeated;
+    where they are absent, the largest numbers of any setting do. A study should have run each of its methods on each of
+    its data sets, but those with a delta only where means were released: without numeric attributes they are the pure
+    mechanism once more.
     """
     cells = results.cells
     if not len(cells):
         return []
     iterations = _declared(results.metadata, "iterations") or int(cells["iteration"].n_unique())
     folds = _declared(results.metadata, "folds") or int(cells["fold"].n_unique())
+    splits = {
+        dataset: _declared(results.metadata, f"{ITERATIONS}{dataset}") or iterations
+        for dataset in cells["dataset"].unique()
+    }
     missing = []
     for study in cells["study"].unique().sort():
-        missing += _gaps_of_study(study, results.study(study), iterations, folds)
+        missing += _gaps_of_study(study, results.study(study), splits, folds)
     return missing
 
 
-def _gaps_of_study(study: str, cells: pl.DataFrame, iterations: int, folds: int) -> list[Gap]:
+def _gaps_of_study(study: str, cells: pl.DataFrame, splits: Mapping[str, int], folds: int) -> list[Gap]:
     settings = cells.select(*METHOD, "epsilon", "weights", "bounds").unique()
     bounds = settings["bounds"].n_unique()
     counts = _counts(cells)
@@ -239,7 +244,7 @@ def _gaps_of_study(study: str, cells: pl.DataFrame, iterations: int, folds: int)
     missing = []
     for dataset in cells["dataset"].unique().sort():
         for method, label in names(cells).items():
-            own, delta = of_method(settings, method), method[2]
+            own, delta, iterations = of_method(settings, method), method[2], splits[dataset]
             runs = bounds * own["weights"].n_unique() * own["epsilon"].n_unique()
             expected = runs * iterations * folds
             by_iteration = counts.get((dataset, *method), {})

@@ -144,6 +144,16 @@ def test_declared_iterations_are_expected_and_gaps_told(tmp_path: Path) -> None:
     assert "adult, evaluation: smooth, 0 of 5 iterations (1 of 50 cells)" in "".join(notice.itertext())
 
 
+def test_data_sets_may_be_split_less_often(tmp_path: Path) -> None:
+    metadata = {"iterations": "2", "iterations.adult": "1", "folds": "1"}
+    page = report(tmp_path, [cell(), cell(dataset="seeds")], metadata=metadata)
+    notice = page.section("missing")
+    assert notice is not None
+    told = "".join(notice.itertext())
+    assert "seeds, evaluation: smooth, 1 of 2 iterations (1 of 2 cells)" in told
+    assert "adult" not in told
+
+
 def test_not_a_number_is_no_error(tmp_path: Path) -> None:
     errors = [float("nan"), float("inf"), 0.25]
     page = report(tmp_path, [cell(fold=fold, mean_error=error) for fold, error in enumerate(errors)])

@@ -68,6 +68,12 @@ def test_the_full_plan_is_the_papers_evaluation() -> None:
         assert len(unit.cells) == len(set(unit.cells)) == 10 * len(epsilons)
 
 
+def test_large_data_is_split_less_often() -> None:
+    expected = {"adult": 3, "nevada": 3, "acs_income_2018": 2, "oregon": 1, "washington": 1}
+    iterations = {(unit.dataset, unit.iteration) for unit in FULL.units() if unit.dataset in expected}
+    assert Counter(dataset for dataset, _ in iterations) == expected
+
+
 def test_data_without_numbers_takes_no_delta() -> None:
     found = [unit.method.delta for unit in FULL.units() if unit.dataset == "mushroom"]
     assert set(found) == {"0"}
