@@ -60,6 +60,12 @@ class OutputError(Error):
     exit_code = 73
 
 
+class PipeClosedError(OutputError):
+    """Nobody reads standard output any more, as behind ``| head``. Programs end silently there, as if by SIGPIPE."""
+
+    exit_code = 141
+
+
 class BusyError(Error):
     """Another run holds a file that this one needs; the same command may succeed later."""
 

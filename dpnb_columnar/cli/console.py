@@ -18,7 +18,7 @@ from typing import Any, TextIO, cast
 
 import typer
 
-from dpnb_columnar.errors import OutputError
+from dpnb_columnar.errors import OutputError, PipeClosedError
 
 CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
 
@@ -245,6 +245,8 @@ def _print_error(line: str) -> None:
 def _output_errors(name: str) -> Iterator[None]:
     try:
         yield
+    except BrokenPipeError:
+        raise PipeClosedError(f"{name}: nobody reads it any more") from None
     except (OSError, ValueError) as error:
         reason = "closed, or its encoding cannot represent the output"
         if isinstance(error, OSError):

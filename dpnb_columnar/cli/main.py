@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from dpnb_columnar.cli import console
 from dpnb_columnar.cli.program import NAME, app
-from dpnb_columnar.errors import Error, OutputError, UsageError
+from dpnb_columnar.errors import Error, OutputError, PipeClosedError, UsageError
 from dpnb_columnar.runtime.confinement import discard_native_errors, keep_rows_in_memory, shows_confidential_texts
 from dpnb_columnar.runtime.outputs import remove_unfinished_files
 from dpnb_columnar.runtime.signals import SIGNAL_EXIT_BASE, exit_on_signals, failures_after_signals
@@ -73,6 +73,8 @@ def _run_verb(arguments: list[str] | None) -> int:
 
 
 def _report_error(error: Error) -> int:
-    """Print an error and return its exit code."""
+    """Print an error, but for a closed pipe, and return its exit code."""
+    if isinstance(error, PipeClosedError):
+        return error.exit_code
     console.print_failure(str(error), "failed", exit_code=error.exit_code, error=type(error).__name__)
     return error.exit_code

@@ -7,6 +7,7 @@ from functools import partial, reduce
 from operator import add
 from pathlib import Path
 from statistics import fmean
+from typing import TypeAlias
 
 import polars as pl
 
@@ -16,7 +17,9 @@ from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.predict import PREDICTED, probability_column, score
 from dpnb_columnar.model.ranking import Ranking, binned, ranking
-from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.rows.column_kinds import Kind, kinds_of
+from dpnb_columnar.rows.frames import NAME as FRAME
+from dpnb_columnar.rows.frames import Frame, failed_query, is_frame, open_frame, to_polars
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits
 from dpnb_columnar.rows.streaming import stream
@@ -27,8 +30,12 @@ LEAST_PROBABILITY = 1e-15
 """Probabilities below this count as this in the log loss, so that one row cannot make it infinite."""
 
 
+Figures: TypeAlias = tuple[pl.DataFrame, list[Ranking | None], pl.DataFrame]
+"""Sums over cells (``_cells``), a ranking per class, and per attribute the number of rows that lack it."""
+
+
 @confined()
-def evaluate(model: NaiveBayes, files: Sequence[Path]) -> Evaluation:
+def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame) -> Evaluation:
     """Score labelled rows and compare the predicted class and the probabilities with the true class.
 
     The files are read once for each ranking (one, or one per class where there are more than two) and twice for the
@@ -36,26 +43,38 @@ def evaluate(model: NaiveBayes, files: Sequence[Path]) -> Evaluation:
 
     Args:
         model: A released model.
-        files: Parquet files with the columns of the model's domain, the label's among them. The rows are those that
-            training counts.
+        data: Parquet files, or a frame, with the columns of the model's domain, the label's among them. The rows are
+            those that training counts.
 
     Raises:
-        DataError: if a file does not fit the domain, or no row does.
+        DataError: if a file, or the frame, does not fit the domain, or no row does.
     """
     domain = model.domain
-    source = open_parquet(files, domain)
-    cells, rankings, lacked = stream(source, partial(_figures, model=model, kinds=source.kinds))
+    if is_frame(data):
+        name, (cells, rankings, lacked) = FRAME, _of_frame(model, data)
+    else:
+        source = open_parquet(data, domain)
+        name, (cells, rankings, lacked) = (
+            source.names,
+            stream(source, partial(_figures, model=model, kinds=source.kinds)),
+        )
     if not cells["rows"].sum():
-        raise DataError(f"{source.names}: no row fits the model's domain; run dpnb-columnar check on it")
+        raise DataError(f"{name}: no row fits the model's domain; compare the values with what it declares")
     by_class = rankings if len(domain.classes) > 2 else rankings * len(domain.classes)
     without = {name: rows for name, rows in lacked.row(0, named=True).items() if rows}
     return _summary(cells, domain.classes, by_class, without)
 
 
-def _figures(
-    rows: pl.LazyFrame, model: NaiveBayes, kinds: Mapping[str, Kind]
-) -> tuple[pl.DataFrame, list[Ranking | None], pl.DataFrame]:
-    """Sums over cells (``_cells``), a ranking per class, and per attribute the number of rows that lack it."""
+def _of_frame(model: NaiveBayes, frame: Frame) -> Figures:
+    """Compute the figures of a frame's rows."""
+    opened = open_frame(to_polars(frame, model.domain.columns), model.domain)
+    try:
+        return _figures(opened.rows, model, kinds_of(opened.types))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise failed_query() from None
+
+
+def _figures(rows: pl.LazyFrame, model: NaiveBayes, kinds: Mapping[str, Kind]) -> Figures:
     domain = model.domain
     counted = rows.filter(row_fits(domain, kinds))  # the rows that training counts
     lacking = counted.select(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from dpnb_columnar.domain.names import listed
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
     from dpnb_columnar.dialects.rules import Kinds
+    from dpnb_columnar.model.evaluation import Evaluation
     from dpnb_columnar.rows.frames import Frame
 
 FrameT = TypeVar("FrameT", bound="Frame")
@@ -45,6 +48,31 @@ class Model(NaiveBayes):
         names = {*self.domain.columns, *keep}
         result: FrameT = in_form_of(score(self, to_polars(rows, names).lazy(), keep), rows)
         return result
+
+    def evaluate(self, data: str | PathLike[str] | Sequence[str | PathLike[str]] | Frame) -> Evaluation:
+        """Compare predictions with the classes of labelled rows. CONFIDENTIAL: every figure is exact, without noise.
+
+        Args:
+            data: Files, folders or patterns, or a frame as for ``predict``, with the label's columns too. The rows are
+                those that training counts.
+
+        Raises:
+            dpnb_columnar.errors.Error: if the data is missing, does not fit the domain, or no row of it does.
+        """
+        from dpnb_columnar.model.evaluate import evaluate
+        from dpnb_columnar.rows.frames import is_frame
+        from dpnb_columnar.rows.parquet import resolve_files
+
+        if is_frame(data):
+            return evaluate(self, data)
+        paths = [data] if isinstance(data, str | PathLike) else data
+        return evaluate(self, resolve_files([str(path) for path in paths]))
+
+    def __repr__(self) -> str:
+        from dpnb_columnar.model.guarantee import statement
+
+        counts = f"{len(self.domain.numeric)} numeric and {len(self.domain.categorical)} categorical attributes"
+        return f"Model of {self.domain.name}: {listed(self.domain.classes)} from {counts}\n{statement(self.guarantee)}"
 
     def to_sql(
         self, dialect: str, table: str | None = None, keys: Sequence[str] = (), kinds: Kinds | None = None

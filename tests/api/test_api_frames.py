@@ -104,6 +104,33 @@ def test_results_keep_the_index_of_a_pandas_frame() -> None:
     assert scored["age"].tolist() == rows["age"].tolist()
 
 
+@pytest.mark.parametrize("form", [*FORMS.values(), *FOREIGN.values()], ids=[*FORMS, *FOREIGN])
+def test_frames_of_every_form_are_evaluated_as_a_file_is(form: Callable[[pl.DataFrame], Any], folder: Path) -> None:
+    rows = people(300)
+    rows.write_parquet("rows.parquet")
+    model = dpnb.train(rows, epsilon=10, domain=people_domain(), mechanism="histogram")
+    expected, found = model.evaluate("rows.parquet"), model.evaluate(form(rows))
+    assert (found.rows, found.confusion, found.lacking) == (300, expected.confusion, {})
+    assert (found.auc, found.log_loss) == (pytest.approx(expected.auc), pytest.approx(expected.log_loss))
+
+
+def test_a_frame_that_cannot_be_evaluated(folder: Path) -> None:
+    model = dpnb.train(people(50), epsilon=1, domain=people_domain(), mechanism="histogram")
+    with pytest.raises(errors.DataError, match="the frame: no row fits"):
+        model.evaluate(people(5).with_columns(income=pl.lit("middle")))
+    with pytest.raises(errors.DataError, match="the frame: missing column 'income'"):
+        model.evaluate(people(5).drop("income"))
+    with pytest.raises(errors.DataError, match="the frame: its query fails"):
+        model.evaluate(people(5).lazy().with_columns(age=pl.col("income").cast(pl.Int64)))
+
+
+def test_a_model_says_in_two_lines_what_it_is() -> None:
+    model = dpnb.train(people(50), epsilon="0.5", domain=people_domain(), mechanism="histogram")
+    first, second = repr(model).splitlines()
+    assert first == "Model of people: 'low', 'high' from 2 numeric and 1 categorical attributes"
+    assert second.startswith("0.5-differentially private for one row added or removed")
+
+
 def test_columns_of_no_use_may_hold_anything() -> None:
     rows = people(5).to_pandas().assign(odd=[1, "a", None, {}, 5j])
     assert dpnb.aggregate(rows, domain=people_domain()) == dpnb.aggregate(people(5), domain=people_domain())

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -211,7 +210,6 @@ def test_warnings_of_libraries_are_not_shown(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-NO_READER = "dpnb-columnar: standard output cannot be written: Broken pipe; send it elsewhere"
 NO_ROOM = "dpnb-columnar: standard output cannot be written: No space left on device; send it elsewhere"
 COMMANDS = ("train people.parquet", "train people.parquet --log-format json", "train --help", "--version")
 BREAKING = """
@@ -235,18 +233,24 @@ def without_reader() -> int:
 @pytest.mark.slow
 @needs_full_device
 @pytest.mark.parametrize("arguments", COMMANDS)
-@pytest.mark.parametrize(
-    ("opened", "told"), [(without_reader, NO_READER), (lambda: os.open("/dev/full", os.O_WRONLY), NO_ROOM)]
-)
-def test_standard_output_that_cannot_be_written_ends_with_73(
-    arguments: str, opened: Callable[[], int], told: str, people_file: Path
-) -> None:
+def test_standard_output_that_cannot_be_written_ends_with_73(arguments: str, people_file: Path) -> None:
     command = [sys.executable, "-m", "dpnb_columnar", *arguments.split()]
-    output = opened()
+    output = os.open("/dev/full", os.O_WRONLY)
     ended = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
     assert (ended.returncode, ended.stderr.count("\n")) == (73, 1)
-    assert ended.stderr.startswith(told)
+    assert ended.stderr.startswith(NO_ROOM)
     assert subprocess.run(command, stdout=output, stderr=output, check=False).returncode == 73
+    os.close(output)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", COMMANDS)
+def test_a_pipe_that_nobody_reads_ends_a_command_silently(arguments: str, people_file: Path) -> None:
+    """As other programs end behind ``| head``."""
+    output = without_reader()
+    command = [sys.executable, "-m", "dpnb_columnar", *arguments.split()]
+    ended = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (141, "")
     os.close(output)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from support.golden_model import golden_model
 from support.mechanisms import MECHANISMS
@@ -17,7 +18,9 @@ from dpnb_columnar.model.parameters import Normal
 def test_guarantee_in_words_and_as_a_table(people_file: Path, run: Run) -> None:
     run("train", people_file, "--epsilon", "0.3", "--neighbours", "replace-one")
     text = run("show", "people.model.json").out
-    assert text.startswith("people: low, high\n0.3-differentially private for one row changed, its class included")
+    assert text.startswith(
+        "people: predicts income: 'low', 'high'\n0.3-differentially private for one row changed, its class included"
+    )
     assert "NO GUARANTEE" not in text
     assert "\n  sum of the shares: epsilon 0.3\n" in text
     for query in ("class counts", "mean          age", "variance      hours", "counts        sex"):
@@ -38,7 +41,7 @@ def test_every_released_number_is_named_beside_the_parameter_made_of_it(
 ) -> None:
     run("train", people_file, "--mechanism", mechanism)
     model = load_model(Path("people.model.json"))
-    text = run("show", "people.model.json").out
+    text = run("show", "people.model.json", "--all").out
     lines = [" ".join(line.split()) for line in text.splitlines()]
     for position, klass in enumerate(("low", "high")):
         assert any(line.startswith(f"{klass} count {model.classes.released[position]} probability ") for line in lines)
@@ -56,7 +59,7 @@ def test_every_released_number_is_named_beside_the_parameter_made_of_it(
 
 def test_attribute_weights_stand_last_with_what_they_mean(folder: Path, run: Run) -> None:
     golden_model().save("model.json")
-    lines = [" ".join(line.split()) for line in run("show", "model.json").out.splitlines()]
+    lines = [" ".join(line.split()) for line in run("show", "model.json", "--all").out.splitlines()]
     assert lines[-10:-3] == [
         "yes intercept -1.5",
         *("age weight 0.5", "wage weight 1", "hours weight 0", 'job "x" weight 1.75', "pension weight -0.25"),
@@ -68,6 +71,41 @@ def test_attribute_weights_stand_last_with_what_they_mean(folder: Path, run: Run
         f"learned from public-use sample (SHA-256 {digest}, declared public by the curator); left out, since they tell "
         "nothing: sex"
     )
+
+
+def test_the_attributes_that_tell_most_come_first_and_the_rest_is_asked_for(folder: Path, run: Run) -> None:
+    """With epsilon 1000, from twelve columns of which only some have to do with the label."""
+    numbers = range(4000)
+    rows = pl.DataFrame(
+        {
+            "WAGE": [wage % 2000 for wage in numbers],
+            "half": ["low" if wage % 2000 < 1000 else "high" for wage in numbers],
+            "third": ["a" if wage % 2000 < 700 else "b" for wage in numbers],
+            "YEARS": [wage % 2000 // 20 if wage % 3 else 50 for wage in numbers],
+        }
+        | {f"coin{place}": ["head" if wage >> place & 1 else "tail" for wage in numbers] for place in range(9)}
+    )
+    rows.write_parquet("town.parquet")
+    texts = [f'[town.attributes.{name}]\nvalues = ["head", "tail"]\n' for name in rows.columns if "coin" in name]
+    Path("datasets.toml").write_text(
+        '[town]\n[town.label]\ncondition = "WAGE >= 1000"\nclasses = ["poor", "rich"]\n'
+        '[town.attributes.half]\nvalues = ["low", "high"]\n[town.attributes.third]\nvalues = ["a", "b"]\n'
+        "[town.attributes.YEARS]\nlower = 0\nupper = 99\nstep = 1\n" + "".join(texts)
+    )
+    options = ("--dataset", "town", "--epsilon", "1000", "--mechanism", "histogram", "--attribute-weights", "none")
+    run("train", "town.parquet", *options)
+    text = run("show", "town.model.json").out
+    assert text.startswith("town: predicts whether WAGE >= 1000: rich, or else poor\n")
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    place = next(number for number, line in enumerate(lines) if line.startswith("attribute bits speaks for poor"))
+    ranked = [line.split() for line in lines[place + 2 : place + 12]]
+    assert ranked[0][:1] + ranked[0][2:] == ["half", "low", "(2", "times)", "high", "(2", "times)"]
+    assert {line[0] for line in ranked[1:3]} == {"YEARS", "third"}
+    assert [float(line[1]) > 0.3 for line in ranked] == [True] * 3 + [False] * 7
+    assert "and 2 more attributes: --all" in text
+    whole = [" ".join(line.split()) for line in run("show", "town.model.json", "--all").out.splitlines()]
+    assert "YEARS poor 98 to 99" in "\n".join(whole) or "YEARS poor 99 count" in "\n".join(whole)
+    assert not any("more attributes" in line for line in whole)
 
 
 def test_json_is_the_document_of_the_model(people_file: Path, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""``dpnb-columnar show``: guarantee, composition and parameters of a model."""
+"""``dpnb-columnar show``: what a model predicts and from what, its guarantee, its composition and its parameters."""
 
 from __future__ import annotations
 
@@ -7,19 +7,27 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_table
+from dpnb_columnar.cli.console import print_line
+from dpnb_columnar.cli.model_tables import MOST_ATTRIBUTES, predicts, print_attributes, print_classes, print_parameters
 from dpnb_columnar.cli.tables import awaits, print_composition, source_text
 
 
 def command(
     model: options.ModelFile,
+    every: Annotated[bool, typer.Option("--all", help="Print every attribute, and every released number.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the model's document as JSON.")] = False,
 ) -> None:
-    """Show a model's guarantee, composition and parameters.
+    """Show what a model predicts and from what, its guarantee and composition.
+
+    The attributes that tell most about the class come first: bits of
+    information times weight, under the released model. Beside each stands, per
+    class, the value that speaks for it most often, and how many times as likely
+    it is there as in all rows.
 
     \b
     Examples:
       dpnb-columnar show census.model.json
+      dpnb-columnar show census.model.json --all
       dpnb-columnar show model.parquet --json
     """
     from dpnb_columnar.model.guarantee import statement
@@ -33,29 +41,19 @@ def command(
         print_line(to_json(document).rstrip())
         return
     guarantee = loaded.guarantee
-    print_line(f"{loaded.domain.name}: {', '.join(loaded.domain.classes)}")
+    print_line(f"{loaded.domain.name}: {predicts(loaded.domain)}")
     print_line(statement(guarantee))
+    print_line()
+    print_classes(loaded)
+    print_line()
+    print_attributes(loaded, None if every else MOST_ATTRIBUTES)
     if guarantee.composition:
         print_line()
         reasons = [[share.composition] for share in guarantee.composition]
         print_composition(guarantee.composition, ["why one share is enough"], reasons)
-    print_line()
-    parameters = list(leaves(document))
-    print_table(
-        ["attribute", "class", "cell", "statistic", "released", "parameter", "value"],
-        [
-            [
-                leaf.attribute or "",
-                leaf.klass or "",
-                leaf.cell or "",
-                leaf.statistic,
-                "" if leaf.drawn is None else f"{leaf.drawn:.10g}",
-                leaf.parameter,
-                f"{leaf.values[leaf.position]:.6g}",
-            ]
-            for leaf in parameters
-        ],
-    )
+    if every:
+        print_line()
+        print_parameters(loaded)
     if loaded.attribute_weights is not None:
         print_line()
         print_line(
@@ -73,6 +71,6 @@ def command(
         print_line()
         print_line(awaits(guarantee.reserved, model))
     square = SPREADS["released_square"]
-    if any(leaf.statistic == square for leaf in parameters):
+    if every and any(leaf.statistic == square for leaf in leaves(document)):
         print_line()
         print_line(f"{square}: of the distances from the lower end of the attribute's scale")

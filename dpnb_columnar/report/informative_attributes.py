@@ -1,0 +1,105 @@
+"""Rank the attributes of a released model by what they tell about the class. Public: from released values alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpnb_columnar.domain import Attribute, Numeric
+from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.mechanisms.log_ratios import LogRatios, model_log_ratios
+from dpnb_columnar.model.likelihood import bin_starts
+from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class InformativeAttribute:
+    """What an attribute tells about the class, in the released model.
+
+    Attributes:
+        name: Attribute name.
+        bits: Mutual information of the class and the attribute: how much of the class's entropy knowing the value
+            takes away, on average.
+        weight: Weight of the attribute in the score.
+        telling: Per class, the value, or range of values, that speaks for it most often, and how many times as likely
+            it is within this class as in all rows. Of an attribute released as mean and deviation, the class's mean.
+    """
+
+    name: str
+    bits: float
+    weight: float
+    telling: tuple[str, ...]
+
+
+def informative_attributes(model: NaiveBayes) -> list[InformativeAttribute]:
+    """List the attributes of a model, those that move its score most first: by bits times size of the weight."""
+    weights = [1.0] * len(model.attributes) if model.attribute_weights is None else model.attribute_weights.weights
+    prior = np.array(model.classes.probability)
+    ranked = [
+        InformativeAttribute(
+            parameters.attribute,
+            mutual_information(prior, np.column_stack([steps.probability, steps.absent])),
+            weight,
+            _telling(model.domain[parameters.attribute], parameters, steps, prior),
+        )
+        for parameters, steps, weight in zip(model.attributes, model_log_ratios(model), weights, strict=True)
+    ]
+    return sorted(ranked, key=lambda each: -each.bits * abs(each.weight))
+
+
+def mutual_information(prior: Floats, probability: Floats) -> float:
+    """Compute the mutual information of a class and a discrete value, in bits.
+
+    Args:
+        prior: Shape (classes,): probability of each class.
+        probability: Shape (classes, values): probability of each value within each class.
+    """
+    joint = prior[:, None] * probability
+    independent = prior[:, None] * joint.sum(axis=0)
+    positive = joint > 0
+    return float((joint[positive] * np.log2(joint[positive] / independent[positive])).sum())
+
+
+def _telling(attribute: Attribute, parameters: AttributeParameters, steps: LogRatios, prior: Floats) -> tuple[str, ...]:
+    """Describe, per class, what speaks for it."""
+    if isinstance(parameters, Normal):
+        return tuple(f"mean {mean:.4g}" for mean in _class_means(attribute, steps))
+    overall = prior @ steps.probability
+    ratios = steps.probability / overall
+    # What a step adds to the class's expected log-ratio: often and clearly, not the rarest value of all.
+    places = (steps.probability * np.log(ratios)).argmax(axis=1)
+    return tuple(
+        f"{_value_text(attribute, steps.starts, int(place))} ({ratios[row, place]:.2g} times)"
+        for row, place in enumerate(places)
+    )
+
+
+def _class_means(attribute: Attribute, steps: LogRatios) -> Sequence[float]:
+    """Compute the mean of a numeric attribute within each class, as the released distributions have it."""
+    assert isinstance(attribute, Numeric)
+    ends = np.array([*steps.starts[1:], attribute.cells + 1])
+    middles = float(attribute.lower) + float(attribute.step) * (np.array(steps.starts) + ends - 1) / 2
+    means: list[float] = (steps.probability @ middles / steps.probability.sum(axis=1)).tolist()
+    return means
+
+
+def bin_texts(attribute: Numeric, edges: Sequence[int]) -> list[str]:
+    """Name the values of every bin of a histogram, whose edges are codes of the attribute's scale."""
+    starts = [0, *bin_starts(attribute, edges)]
+    return [_value_text(attribute, starts, place) for place in range(len(starts))]
+
+
+def _value_text(attribute: Attribute, starts: Sequence[int], place: int) -> str:
+    """Name the values of a step: a category, a number, or the first and the last number."""
+    if not isinstance(attribute, Numeric):
+        return attribute.values[place] if place < len(attribute.values) else "missing"
+    end = starts[place + 1] if place + 1 < len(starts) else attribute.cells + 1
+    # On a logarithmic scale a bin may hold no number of the grid.
+    codes = starts[place], max(end - 1, starts[place])
+    first, last = (number_text(attribute.lower + attribute.step * code) for code in codes)
+    return first if first == last else f"{first} to {last}"

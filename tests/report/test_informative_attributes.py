@@ -1,0 +1,46 @@
+"""What an attribute tells about the class, in bits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.golden_model import golden_model
+
+from dpnb_columnar.report.informative_attributes import informative_attributes, mutual_information
+
+CELLS = st.lists(st.lists(st.floats(0.01, 1), min_size=3, max_size=3), min_size=2, max_size=4)
+
+
+def entropy(probability: np.ndarray) -> float:
+    return -sum(p * math.log2(p) for p in probability.ravel() if p > 0)
+
+
+@given(CELLS)
+def test_information_is_what_the_entropies_leave(cells: list[list[float]]) -> None:
+    """I(X; C) = H(X) + H(C) - H(X, C), at least 0 and at most the entropy of either."""
+    joint = np.array(cells) / np.sum(cells)
+    prior = joint.sum(axis=1)
+    found = mutual_information(prior, joint / prior[:, None])
+    expected = entropy(prior) + entropy(joint.sum(axis=0)) - entropy(joint)
+    assert found == pytest.approx(expected, abs=1e-9)
+    assert -1e-9 < found <= min(entropy(prior), entropy(joint.sum(axis=0))) + 1e-9
+
+
+def test_a_copy_of_the_class_tells_all_and_a_coin_nothing() -> None:
+    prior = np.array([0.5, 0.5])
+    assert mutual_information(prior, np.eye(2)) == pytest.approx(1)
+    assert mutual_information(prior, np.full((2, 2), 0.5)) == pytest.approx(0)
+
+
+def test_every_kind_of_attribute_is_ranked_and_described() -> None:
+    model = golden_model()
+    ranked = informative_attributes(model)
+    assert sorted(each.name for each in ranked) == sorted(each.attribute for each in model.attributes)
+    moves = [each.bits * abs(each.weight) for each in ranked]
+    assert moves == sorted(moves, reverse=True)
+    assert all(len(each.telling) == len(model.domain.classes) for each in ranked)
+    assert all(math.isfinite(each.bits) for each in ranked)
