@@ -16,7 +16,7 @@ from support.aggregation_cases import declared, written
 from support.people import PEOPLE, people, people_domain, write_people
 from support.random_tables import frames
 from support.rows_in_python import Document
-from support.scored_in_python import expected_gradients
+from support.scored_in_python import expected_gradients, listed, queries_of
 
 from dpnb_columnar.counting.engines.polars_gradients import differentiate_files, differentiate_frame
 from dpnb_columnar.counting.gradients import (
@@ -24,7 +24,6 @@ from dpnb_columnar.counting.gradients import (
     LARGEST_CLIP,
     UNITS,
     GradientQuery,
-    GradientSums,
     WeightGroup,
     exponentials,
 )
@@ -32,33 +31,7 @@ from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
 from dpnb_columnar.counting.scores import ScoreTable
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.cell_codes import number_of_codes
 from dpnb_columnar.rows.parquet import open_parquet
-
-NUMBERS = st.integers(-1500, 1500)
-
-
-def listed(sums: GradientSums) -> tuple[list[int], list[int], list[int]]:
-    return sums.weights.tolist(), sums.log_odds.tolist(), sums.rows.tolist()
-
-
-@st.composite
-def queries_of(draw: st.DrawFn, domain: Domain) -> GradientQuery:
-    """Any steps, one weight for each attribute or one for all."""
-    others = range(len(domain.classes) - 1)
-    by_attribute: list[list[ScoreTable]] = []
-    for attribute in domain.attributes:
-        starts = [0, *sorted(draw(st.sets(st.integers(1, number_of_codes(attribute)), max_size=4)))]
-        steps = st.lists(NUMBERS, min_size=len(starts), max_size=len(starts))
-        by_attribute.append(
-            [ScoreTable(attribute.name, tuple(starts), tuple(draw(steps)), draw(NUMBERS)) for _ in others]
-        )
-    parts = draw(st.sampled_from([[by_attribute], [[each] for each in by_attribute]]))
-    groups = tuple(
-        WeightGroup(tuple(zip(*part, strict=True)), draw(st.integers(1, 2000)), draw(st.integers(-128, 512)))
-        for part in parts
-    )
-    return GradientQuery(domain, groups, tuple(draw(st.integers(-(2**19), 2**19)) for _ in others))
 
 
 @pytest.mark.slow

@@ -17,16 +17,19 @@ from support.counted_queries import statistics_of
 from support.engines import DuckDB, Engine, Postgres, Spark, SQLite
 from support.random_tables import frames
 from support.rows_in_python import Document, counts_of, expected_counts
-from support.scored_in_python import expected_score_counts, scores_of
+from support.scored_in_python import expected_gradients, expected_score_counts, listed, queries_of, scores_of
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.engines import spark as spark_engine
 from dpnb_columnar.counting.engines.local import aggregate_frame
+from dpnb_columnar.counting.engines.polars_gradients import differentiate_files
 from dpnb_columnar.counting.engines.polars_scores import score_files
 from dpnb_columnar.counting.engines.spark import open_files
 from dpnb_columnar.counting.engines.spark_files import read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
+from dpnb_columnar.counting.gradients_query import gradients_query, sums_of
 from dpnb_columnar.counting.query_results import SCORE_COLUMNS
 from dpnb_columnar.counting.score_counts_query import score_counts_query
 from dpnb_columnar.counting.score_files import score_counts_of
@@ -64,6 +67,13 @@ def scores_by_spark(source: ParquetSource, scores: Scores) -> ScoreCounts:
         return spark_engine.score(open_files(session, files, scores.domain), scores)
 
 
+def gradients_by_spark(source: ParquetSource, query: GradientQuery) -> GradientSums:
+    """Spark, over the files."""
+    with counting_session(None) as session:
+        files = read_footers(session, [str(file) for file in source.files])
+        return spark_engine.differentiate(open_files(session, files, query.domain), query)
+
+
 def check_scores_of_files(
     frame: Frame, folder: Path, data: st.DataObject, engines: Sequence[Callable[[ParquetSource, Scores], ScoreCounts]]
 ) -> None:
@@ -79,7 +89,7 @@ def check_scores_of_files(
 
 
 def check_score_queries(frame: Frame, folder: Path, data: st.DataObject, engines: Sequence[Engine]) -> None:
-    """Every database counts any scores, over the first table, with the kinds of its columns and without."""
+    """Every database counts any scores, and sums up any gradient, over the first table."""
     tables, document = frame
     source, domain = of_files(tables[:1], document, folder)
     scores = data.draw(scores_of(domain))
@@ -90,6 +100,12 @@ def check_score_queries(frame: Frame, folder: Path, data: st.DataObject, engines
         rows = engine.run(query)
         counted = score_counts_of(pl.DataFrame(rows, schema=list(SCORE_COLUMNS)), scores, engine.dialect)
         assert np.array_equal(counted.counts, expected), f"{engine.dialect}\n{query}"
+    gradient = data.draw(queries_of(domain))
+    sums = expected_gradients(tables[0].to_pylist(), gradient)
+    for engine in engines:
+        query = gradients_query(gradient, source.kinds, "rows", engine.dialect)
+        (row,) = engine.run(query)
+        assert listed(sums_of(row, gradient)) == sums, f"{engine.dialect}\n{query}"
 
 
 def check_files(frame: Frame, folder: Path, engines: dict[str, Callable[[ParquetSource, Domain], Statistics]]) -> None:
@@ -155,6 +171,9 @@ def test_spark_as_well(tmp_path_factory: pytest.TempPathFactory, usual_spark: An
             check_score_queries(frame, folder, data, databases)
         else:
             check_scores_of_files(frame, folder, data, [scores_by_spark, score_files])
+            source, domain = of_files(*frame, folder)
+            gradient = data.draw(queries_of(domain))
+            assert gradients_by_spark(source, gradient) == differentiate_files(source, gradient)
             check_files(frame, folder, {"spark": by_spark, "local": local.aggregate})
 
     check()

@@ -9,13 +9,14 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from dpnb_columnar.counting.gradients import GradientQuery, WeightGroup, exponentials
+from dpnb_columnar.counting.gradients import GradientQuery, GradientSums, WeightGroup, exponentials
 from dpnb_columnar.counting.scores import Integers, Scores, ScoreTable
 from dpnb_columnar.domain import Domain, Missing
 from dpnb_columnar.rows.cell_codes import number_of_codes
 from support.rows_in_python import Row, class_of, code_of
 
 NUMBERS = st.integers(-300, 300)
+WIDE = st.integers(-1500, 1500)
 
 
 @st.composite
@@ -36,6 +37,27 @@ def scores_of(draw: st.DrawFn, domain: Domain) -> Scores:
             steps = [start * factor % 601 - 300 for start in starts]
         tables.append(ScoreTable(attribute.name, tuple(starts), tuple(steps), draw(NUMBERS)))
     return Scores(domain, tuple(tables), tuple(sorted(draw(st.sets(NUMBERS, min_size=1, max_size=7)))))
+
+
+@st.composite
+def queries_of(draw: st.DrawFn, domain: Domain) -> GradientQuery:
+    """Any steps, one weight for each attribute or one for all."""
+    others = range(len(domain.classes) - 1)
+    by_attribute: list[list[ScoreTable]] = []
+    for attribute in domain.attributes:
+        starts = [0, *sorted(draw(st.sets(st.integers(1, number_of_codes(attribute)), max_size=4)))]
+        steps = st.lists(WIDE, min_size=len(starts), max_size=len(starts))
+        by_attribute.append([ScoreTable(attribute.name, tuple(starts), tuple(draw(steps)), draw(WIDE)) for _ in others])
+    parts = draw(st.sampled_from([[by_attribute], [[each] for each in by_attribute]]))
+    groups = tuple(
+        WeightGroup(tuple(zip(*part, strict=True)), draw(st.integers(1, 2000)), draw(st.integers(-128, 512)))
+        for part in parts
+    )
+    return GradientQuery(domain, groups, tuple(draw(st.integers(-(2**19), 2**19)) for _ in others))
+
+
+def listed(sums: GradientSums) -> tuple[list[int], list[int], list[int]]:
+    return sums.weights.tolist(), sums.log_odds.tolist(), sums.rows.tolist()
 
 
 def expected_score_counts(rows: Sequence[Row], scores: Scores, unit: Fraction = Fraction(1, 256)) -> Integers:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from dpnb_columnar.counting.countable import OpenedRows
+from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.query_results import statistics_of
 from dpnb_columnar.counting.score_files import score_counts_of
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
@@ -49,7 +50,8 @@ class DatabaseRows:
 
     def check(self, domain: Domain) -> OpenedRows:
         """Leave every check to the count: before, the database is asked nothing."""
-        return OpenedRows(self, domain, _count, _count_scores if self.can_score else None)
+        differentiate = _differentiate if self.table is not None else None
+        return OpenedRows(self, domain, _count, _count_scores if self.can_score else None, differentiate)
 
 
 def _count(rows: DatabaseRows, domain: Domain) -> Statistics:
@@ -62,6 +64,25 @@ def _count_scores(rows: DatabaseRows, scores: Scores) -> ScoreCounts:
     if rows.table is None:
         return score_query(rows.database, rows.query, scores)
     return score_table(rows.database, rows.table, scores)
+
+
+def _differentiate(rows: DatabaseRows, query: GradientQuery) -> GradientSums:
+    assert rows.table is not None
+    return differentiate_table(rows.database, rows.table, query)
+
+
+@confined()
+def differentiate_table(database: Database, table: str, query: GradientQuery) -> GradientSums:
+    """Sum up a round's gradient over the rows of a table, inside the database.
+
+    Raises:
+        UsageError, MissingInputError, DataError, UnavailableError: as ``count_table``.
+    """
+    from dpnb_columnar.counting.gradients_query import gradients_query, sums_of
+
+    kinds = _kinds(database, table, query.domain)
+    result = _result(database, gradients_query(query, kinds, table, database.dialect))
+    return sums_of(result.row(0, named=True), query)
 
 
 @confined()

@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.counting.engines.spark_files import SparkFile
+from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
+from dpnb_columnar.counting.gradients_query import gradients_query, sums_of
 from dpnb_columnar.counting.score_counts_query import score_counts_query
 from dpnb_columnar.counting.score_files import score_counts_of
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
@@ -166,6 +168,19 @@ def score(source: SparkSource, scores: Scores) -> ScoreCounts:
         table = source.session.sql(query).toArrow()
     counted = score_counts_of(pl.DataFrame(table), scores, source.name)
     return replace(counted, parts=source.parts) if source.parts else counted
+
+
+@confined()
+def differentiate(source: SparkSource, query: GradientQuery) -> GradientSums:
+    """Sum up a round's gradient over the rows of the source, as ``polars_gradients.differentiate_files`` does.
+
+    Raises:
+        DataError, UnavailableError: as ``aggregate``.
+    """
+    with _spark_errors(source.name):
+        source.rows.createOrReplaceTempView(VIEW)
+        rows = source.session.sql(gradients_query(query, source.kinds, VIEW, Dialect.SPARK)).toArrow()
+    return sums_of(rows.to_pylist()[0], query)
 
 
 def _file_schema(types: Mapping[str, pl.DataType], name: str) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.counting.countable import OpenedRows
-from dpnb_columnar.counting.engines.spark import aggregate, open_files, open_table, score
+from dpnb_columnar.counting.engines.spark import aggregate, differentiate, open_files, open_table, score
 from dpnb_columnar.counting.engines.spark_files import SparkFile, is_address, read_beginning, read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import copies_error
@@ -72,7 +72,7 @@ class SparkFiles:
         with_rows = [file for file in self._opened if file.part is not None]
         for first, second, *_ in find_copies(with_rows, lambda file: file.part, partial(read_beginning, session)):
             raise copies_error(first.name, second.name)
-        return OpenedRows(open_files(session, self._opened, domain), domain, aggregate, score)
+        return OpenedRows(open_files(session, self._opened, domain), domain, aggregate, score, differentiate)
 
     @cached_property
     def _opened(self) -> tuple[SparkFile, ...]:
@@ -108,4 +108,4 @@ class SparkTable:
         Raises:
             DataError: if the table lacks a column, or has one of the wrong type.
         """
-        return OpenedRows(open_table(self.session.spark, self.table, domain), domain, aggregate, score)
+        return OpenedRows(open_table(self.session.spark, self.table, domain), domain, aggregate, score, differentiate)

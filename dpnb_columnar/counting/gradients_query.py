@@ -1,0 +1,145 @@
+"""The sums of a round of weights as one query: ``gradients`` by the integer arithmetic of a database.
+
+CONFIDENTIAL: the result of the query is exact sums over rows. Quotients are computed in 64-bit floats and rounded down:
+numerators are below 2^53 and denominators below 2^30, so that no quotient is rounded up to a whole number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+from sqlglot import exp
+
+from dpnb_columnar.counting.gradients import CERTAIN, UNITS, GradientQuery, GradientSums, exponentials
+from dpnb_columnar.counting.score_steps import add_step, added, attribute_score, coded_rows, over_steps
+from dpnb_columnar.counting.scores import Integers
+from dpnb_columnar.dialects.nodes import as_double, case, equal, integer, minus, named, over, own_column, times
+from dpnb_columnar.dialects.number_lists import number_at
+from dpnb_columnar.dialects.rendering import render
+from dpnb_columnar.dialects.rules import Kinds
+from dpnb_columnar.dialects.statistics_query import CLASS
+from dpnb_columnar.rows.database_address import Dialect
+
+TOTAL, LIKELIHOOD, ERROR = "total", "likelihood", "error"
+WEIGHT, LOG_ODDS, ROWS = "weight", "log_odds", "rows"
+"""Columns of the result, each followed by the number of a group or of a class."""
+
+
+def gradients_query(query: GradientQuery, kinds: Kinds, table: str | None, dialect: Dialect) -> str:
+    """Write the query whose one row holds the numbers of ``GradientSums``, as 64-bit integers.
+
+    Args:
+        query: What to sum up.
+        kinds: What the columns hold; see ``rules``.
+        table: Name of the table as ``rendering.parse_table`` reads it; None for the domain's name.
+        dialect: The database.
+
+    Raises:
+        UsageError: if the name is not the name of a table.
+    """
+    classes, groups = range(len(query.domain.classes)), range(len(query.groups))
+    score_names = [_score(group, klass) for group in groups for klass in classes[1:]]
+    kept = [CLASS, *score_names]
+    steps = coded_rows(query.domain, kinds, table, dialect)
+    add_step(steps, "scored", [own_column(CLASS), *_scores(query, dialect)])
+    add_step(steps, "clipped", [own_column(CLASS), *_clipped(query)])
+    add_step(steps, "totalled", [*map(own_column, kept), *_totals(query)])
+    add_step(steps, "likely", [*map(own_column, kept), *_likelihoods(classes, dialect)])
+    add_step(steps, "compared", [*map(own_column, kept), *_errors(classes)])
+    weights = [
+        _sum(added([times(_error(klass), own_column(_score(group, klass))) for klass in classes[1:]]), WEIGHT, group)
+        for group in groups
+    ]
+    log_odds = [_sum(_error(klass), LOG_ODDS, klass) for klass in classes[1:]]
+    rows = [_sum(_is_of(klass, 1), ROWS, klass) for klass in classes]
+    return render(over_steps([*weights, *log_odds, *rows], steps), dialect)
+
+
+def sums_of(row: Mapping[str, int], query: GradientQuery) -> GradientSums:
+    """Return the result of the query, its one row by column, as sums."""
+    classes, groups = range(len(query.domain.classes)), range(len(query.groups))
+
+    def read(name: str, places: range) -> Integers:
+        return np.array([row[f"{name}_{place}"] for place in places], dtype=np.int64)
+
+    return GradientSums(query, read(WEIGHT, groups), read(LOG_ODDS, classes[1:]), read(ROWS, classes))
+
+
+def _scores(query: GradientQuery, dialect: Dialect) -> Iterator[exp.Expr]:
+    """The sum of each group's tables, in each class but the first."""
+    for number, group in enumerate(query.groups):
+        for klass, tables in enumerate(group.tables, 1):
+            score = added([attribute_score(each, query.domain, dialect) for each in tables])
+            yield named(score, _score(number, klass))
+
+
+def _clipped(query: GradientQuery) -> Iterator[exp.Expr]:
+    """Each group's scores, at most its bound below the largest of all classes, relative to the first."""
+    for number, group in enumerate(query.groups):
+        names = [_score(number, klass) for klass in range(1, len(group.tables) + 1)]
+        largest = _largest([integer(0), *map(own_column, names)])
+        first = _largest([minus(integer(0), largest), integer(-group.clip)])
+        for name in names:
+            raised = _largest([minus(own_column(name), largest.copy()), integer(-group.clip)])
+            yield named(minus(raised, first.copy()), name)
+
+
+def _totals(query: GradientQuery) -> Iterator[exp.Expr]:
+    """The score of each class but the first."""
+    for klass, log_odds in enumerate(query.log_odds, 1):
+        parts = [
+            times(integer(group.weight), own_column(_score(number, klass))) for number, group in enumerate(query.groups)
+        ]
+        yield named(added([integer(log_odds), *parts]), f"{TOTAL}_{klass}")
+
+
+def _likelihoods(classes: range, dialect: Dialect) -> Iterator[exp.Expr]:
+    """The likelihood of each class relative to the largest."""
+    values = exponentials()
+    totals: list[exp.Expr] = [integer(0), *(own_column(f"{TOTAL}_{klass}") for klass in classes[1:])]
+    largest = _largest(totals)
+    for klass in classes:
+        steps = _quotient(minus(largest.copy(), totals[klass].copy()), integer(UNITS))
+        last = integer(len(values) - 1)
+        place = case([(exp.GT(this=steps, expression=last), last.copy())], steps.copy())
+        yield named(number_at(values, place, dialect), f"{LIKELIHOOD}_{klass}")
+
+
+def _errors(classes: range) -> Iterator[exp.Expr]:
+    """Whether the row is of each class but the first, less that class's probability."""
+    likelihoods: list[exp.Expr] = [own_column(f"{LIKELIHOOD}_{klass}") for klass in classes]
+    for klass in classes[1:]:
+        whole = exp.Paren(this=added([each.copy() for each in likelihoods]))
+        probability = _quotient(times(likelihoods[klass].copy(), integer(CERTAIN)), whole)
+        yield named(minus(_is_of(klass, CERTAIN), probability), f"{ERROR}_{klass}")
+
+
+def _score(group: int, klass: int) -> str:
+    return f"score_{group}_{klass}"
+
+
+def _error(klass: int) -> exp.Column:
+    return own_column(f"{ERROR}_{klass}")
+
+
+def _is_of(klass: int, number: int) -> exp.Expr:
+    """The number where the row is of the class, else 0."""
+    return exp.cast(case([(equal(own_column(CLASS), integer(klass)), integer(number))], integer(0)), exp.DType.BIGINT)
+
+
+def _largest(numbers: list[exp.Expr]) -> exp.Expr:
+    wide = [exp.cast(number.copy(), exp.DType.BIGINT) for number in numbers]
+    return exp.Greatest(this=wide[0], expressions=wide[1:])
+
+
+def _quotient(number: exp.Expr, by: exp.Expr) -> exp.Expr:
+    """The quotient of two whole numbers from 0 on, rounded down."""
+    divided = over(as_double(number), as_double(by))
+    return exp.cast(exp.Floor(this=divided), exp.DType.BIGINT)
+
+
+def _sum(number: exp.Expr, name: str, place: int) -> exp.Expr:
+    """The sum over all rows as a 64-bit integer; 0 of none."""
+    whole = exp.Coalesce(this=exp.Sum(this=number), expressions=[integer(0)])
+    return named(exp.cast(whole, exp.DType.BIGINT), f"{name}_{place}")

@@ -1,0 +1,129 @@
+"""Steps of the queries of a second pass: a row's codes, and the scores that tables of whole numbers give them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from itertools import groupby
+
+from sqlglot import exp
+
+from dpnb_columnar.counting.scores import ScoreTable
+from dpnb_columnar.dialects.nodes import (
+    as_double,
+    below,
+    case,
+    double,
+    identifier,
+    integer,
+    is_null,
+    minus,
+    named,
+    over,
+    own_column,
+    plus,
+)
+from dpnb_columnar.dialects.number_lists import number_at
+from dpnb_columnar.dialects.rendering import table_or_default
+from dpnb_columnar.dialects.rules import Kinds
+from dpnb_columnar.dialects.statistics_query import CLASS, codes_read, is_there, needed, read_values
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.rows.cell_codes import number_of_codes
+from dpnb_columnar.rows.database_address import Dialect
+
+FEW_STEPS = 8
+"""Steps that are looked for one after the other; more are halved first, so that a row takes few comparisons."""
+
+MOST_BRANCHES = 256
+"""Steps that become branches; of more, regular ones become a list."""
+
+Steps = list[tuple[str, exp.Select]]
+"""Names and queries, each over the one before."""
+
+
+def coded_rows(domain: Domain, kinds: Kinds, table: str | None, dialect: Dialect) -> Steps:
+    """Write the steps that compute every row's class, null where it does not count, and ``code_0``, ``code_1``, ...
+
+    Args:
+        domain: The domain; the codes are of its attributes, in order.
+        kinds: What the columns hold; see ``rules``.
+        table: Name of the table as ``rendering.parse_table`` reads it; None for the domain's name.
+        dialect: The database.
+
+    Raises:
+        UsageError: if the name is not the name of a table.
+    """
+    counts = case([(exp.and_(*map(is_there, needed(domain))), own_column(CLASS))])
+    codes = [named(code, f"code_{place}") for place, code in enumerate(codes_read(domain))]
+    steps: Steps = [("read", read_values(domain, kinds, table_or_default(table, domain.name, dialect)))]
+    add_step(steps, "coded", [named(counts, CLASS), *codes])
+    return steps
+
+
+def add_step(steps: Steps, name: str, columns: Iterable[exp.Expr]) -> None:
+    """Add a step that computes columns, and has no others, from those of the last step."""
+    steps.append((name, exp.select(*columns).from_(exp.Table(this=identifier(steps[-1][0])))))
+
+
+def over_steps(columns: Iterable[exp.Expr], steps: Steps) -> exp.Select:
+    """Write the query of columns over those rows of the last step that count."""
+    query = exp.select(*columns).from_(exp.Table(this=identifier(steps[-1][0]))).where(is_there(CLASS))
+    for name, step in steps:
+        query = query.with_(identifier(name), as_=step, copy=False)
+    return query
+
+
+def added(summands: Sequence[exp.Expr]) -> exp.Expr:
+    """Add up numbers."""
+    return reduce(lambda left, right: exp.Add(this=left, expression=right), summands)
+
+
+def attribute_score(table: ScoreTable, domain: Domain, dialect: Dialect) -> exp.Expr:
+    """Write the score of one attribute, by its code among ``coded_rows``, as a 64-bit integer."""
+    place = next(place for place, each in enumerate(domain.attributes) if each.name == table.attribute)
+    column, codes = f"code_{place}", number_of_codes(domain.attributes[place])
+    missing = (is_null(own_column(column)), integer(table.missing))
+    starts, scores = table.starts, table.scores
+    if len(starts) > MOST_BRANCHES and len(runs := _runs(starts, codes)) <= MOST_BRANCHES:
+        places = [_place(column, run, starts) for run in runs]
+        score = number_at(scores, _by_start(column, [starts[run.start] for run in runs], places), dialect)
+    else:
+        # Neighbouring steps of one score are one step.
+        merged = [next(group) for _, group in groupby(zip(starts, scores, strict=True), lambda step: step[1])]
+        score = _by_start(column, [start for start, _ in merged], [integer(number) for _, number in merged])
+    return exp.cast(case([missing], score), exp.DType.BIGINT)
+
+
+def _runs(starts: Sequence[int], codes: int) -> list[range]:
+    """Divide steps into runs of one width, the last step of a run at most as wide as the others."""
+    runs, first = [], 0
+    ends = [*starts[1:], codes]
+    while first < len(starts):
+        last, width = first, ends[first] - starts[first]
+        while last + 1 < len(starts) and ends[last] - starts[last] == width >= ends[last + 1] - starts[last + 1]:
+            last += 1
+        runs.append(range(first, last + 1))
+        first = last + 1
+    return runs
+
+
+def _place(column: str, run: range, starts: Sequence[int]) -> exp.Expr:
+    """The place of a code's step, by the widths of a run of them."""
+    if len(run) == 1:
+        return integer(run.start)
+    # Exact: codes are below 2^33, so that no quotient is rounded up to a whole number.
+    width = starts[run.start + 1] - starts[run.start]
+    steps = over(as_double(minus(own_column(column), integer(starts[run.start]))), double(width))
+    return plus(integer(run.start), exp.cast(exp.Floor(this=steps), exp.DType.BIGINT))
+
+
+def _by_start(column: str, starts: Sequence[int], values: Sequence[exp.Expr]) -> exp.Expr:
+    """Look up the value of the last start that the code reaches; each start is above the one before, or equal to it."""
+    if len(starts) > FEW_STEPS:
+        half = len(starts) // 2
+        below_half = below(own_column(column), integer(starts[half]))
+        otherwise = _by_start(column, starts[half:], values[half:])
+        return case([(below_half, _by_start(column, starts[:half], values[:half]))], otherwise)
+    pairs = zip(starts[1:], values[:-1], strict=True)
+    branches = [(below(own_column(column), integer(start)), value) for start, value in pairs]
+    return case(branches, values[-1]) if branches else values[-1]
