@@ -135,7 +135,7 @@ def _print_public(released: Evaluation, alone: Evaluation) -> None:
         rows.append([NAMES.get(name, name.replace("_", " ")), *cells])
     print_table(["figure", "released model", "public model alone"], rows)
     if alone.accuracy >= released.accuracy:
-        print_line("the public model alone, which costs no budget, is as accurate on these rows")
+        print_line("the public model alone, which costs no budget, is at least as accurate on these rows")
 
 
 def _print_figure(name: str, value: float | None, interval: Interval | None) -> None:
