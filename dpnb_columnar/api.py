@@ -13,12 +13,15 @@ from typing import TypeAlias
 from dpnb_columnar import training
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_division, parse_epsilon, parse_rows
 from dpnb_columnar.counting.countable import Counted, CountedScores
+from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, opened_input
 from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_domain
+from dpnb_columnar.domain.catalogue import Entry, entry_declaring
 from dpnb_columnar.errors import ConfigurationError, DataError, UsageError
 from dpnb_columnar.ledger.payment import Payment, payment_for
+from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.plan import ReleasePlan, plan, plan_given, without_second_pass
 from dpnb_columnar.mechanisms.public_sample import weights_chosen
 from dpnb_columnar.mechanisms.score_calibration import scores_given
@@ -57,7 +60,7 @@ def aggregate(
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
     with _opened(data, engine) as rows:
-        return rows.check(_declared(rows, domain, dataset, catalogue, label)).count()
+        return rows.check(_declared(rows, domain, dataset, catalogue, label).domain).count()
 
 
 def release(
@@ -68,7 +71,7 @@ def release(
     rows: int | None = None,
     mechanism: str = "smooth",
     noise: str | None = None,
-    attribute_weights: str | PathLike[str] = "none",
+    attribute_weights: str | PathLike[str] = "auto",
     shares: str | None = None,
     neighbours: str = Neighbours.ADD_REMOVE,
     ledger: str | PathLike[str] | None = None,
@@ -81,16 +84,18 @@ def release(
         epsilon: Privacy budget. Text is taken exactly as typed; a float by its shortest text, so 0.1 is one tenth.
         delta: The delta of (epsilon, delta)-differential privacy, for noise families that need one; exact likewise. Or
             a rule for the declared number of rows, ``1/n`` or ``1/n^2``.
-        rows: The n of such a rule, given with one only: the public number of rows, such as the codebook's. It is never
-            counted.
+        rows: The public number of rows, such as the codebook's: the n of such a rule, and for ``attribute_weights``
+            ``auto``; None for what a catalogue entry of this domain declares. It is never counted.
         mechanism: ``smooth``, ``paper``, ``trimmed-mean``, ``global``, ``global-variance``, ``adaptive-histogram``,
             ``histogram``, ``majority``, or ``none`` (not private).
         noise: Noise family for smooth sensitivity, such as ``polyplace``; None for the mechanism's default.
         attribute_weights: Weights of the attributes in the score: ``none``, or ``tempered`` for histograms of two
             classes: d^(-1/4) for each of d attributes, 8 or more, since correlated ones say the same twice. Costs
             nothing. ``calibrated`` releases the tables, and leaves a tenth of the budget for weights that are fitted to
-            the rows given these: ``count_scores`` counts them, ``calibrate`` releases them. Or the path of a Parquet
-            file of public rows in the same domain, which says what each attribute weighs, and which are not released.
+            the rows given these: ``count_scores`` counts them, ``calibrate`` releases them. ``auto`` chooses
+            ``tempered`` or ``none`` here, and in ``train`` ``calibrated`` as well, by mechanism, number of attributes,
+            and epsilon times the declared number of rows. Or the path of a Parquet file of public rows in the same
+            domain, which says what each attribute weighs, and which are not released.
         shares: Division of the budget among a numeric attribute, a categorical attribute and the class counts, such as
             ``2:1:1``; None for the mechanism's own.
         neighbours: ``add-remove`` or ``replace-one``.
@@ -100,10 +105,16 @@ def release(
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
-    budget = budget_of(epsilon, delta, neighbours, rows, shares)
+    counted = Counted(statistics)
+    known = _declared_rows(rows, delta, attribute_weights)
+    budget = budget_of(epsilon, delta, neighbours, known, shares)
+    if attribute_weights == AUTO and known is None:
+        known = _entry_rows(entry_declaring(statistics.domain))
     chosen = weights_chosen(attribute_weights, statistics.domain, mechanism, parts=statistics.parts)
-    planned = without_second_pass(plan(statistics.domain, budget, mechanism, noise, chosen))
-    return training.train(planned, Counted(statistics), _payment(planned, (), ledger, account, None))
+    planned = without_second_pass(
+        plan(statistics.domain, budget, mechanism, noise, chosen, known, can_score=counted.can_score)
+    )
+    return training.train(planned, counted, _payment(planned, (), ledger, account, None))
 
 
 def train(
@@ -118,7 +129,7 @@ def train(
     label: str | None = None,
     mechanism: str = "smooth",
     noise: str | None = None,
-    attribute_weights: str | PathLike[str] = "none",
+    attribute_weights: str | PathLike[str] = "auto",
     shares: str | None = None,
     neighbours: str = Neighbours.ADD_REMOVE,
     ledger: str | PathLike[str] | None = None,
@@ -134,7 +145,7 @@ def train(
         data: Files, folders or patterns; or a Polars DataFrame, LazyFrame or Arrow table, as for ``aggregate``.
         epsilon: Privacy budget, as for ``release``.
         delta: The delta of (epsilon, delta)-differential privacy, or a rule for it, as for ``release``.
-        rows: The declared number of rows, the n of such a rule.
+        rows: The declared number of rows, as for ``release``.
         domain: Domain to count in; None for the one that the files carry, or that a catalogue declares for them.
         dataset: Catalogue entry to take the domain from.
         catalogue: The one catalogue to look for the entry in, which goes before a domain that the files carry; None for
@@ -143,7 +154,8 @@ def train(
         mechanism: Name of the mechanism, as for ``release``.
         noise: Noise family for smooth sensitivity; None for the mechanism's default.
         attribute_weights: Weights of the attributes, as for ``release``; or, for two classes, ``calibrated``: fitted in
-            a second pass over files or a frame, which spends a tenth of the budget.
+            a second pass over files or a frame, which spends a tenth of the budget. ``auto`` chooses one of these by
+            mechanism, number of attributes, and epsilon times the declared number of rows.
         shares: Division of the budget, as for ``release``.
         neighbours: ``add-remove`` or ``replace-one``.
         ledger: File of the ledger that pays for the release; None to account for nothing.
@@ -158,11 +170,14 @@ def train(
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
-    budget = budget_of(epsilon, delta, neighbours, rows, shares)
+    known = _declared_rows(rows, delta, attribute_weights)
+    budget = budget_of(epsilon, delta, neighbours, known, shares)
     with _opened(data, engine) as opened:
-        declared = _declared(opened, domain, dataset, catalogue, label)
-        chosen = weights_chosen(attribute_weights, declared, mechanism, opened.files, label)
-        planned = plan(declared, budget, mechanism, noise, chosen)
+        resolved = _declared(opened, domain, dataset, catalogue, label)
+        if attribute_weights == AUTO and known is None:
+            known = _entry_rows(entry_declaring(resolved.domain) if domain is not None else resolved.entry)
+        chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, opened.files, label)
+        planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, can_score=opened.can_score)
         return training.train(planned, opened, _payment(planned, opened.names, ledger, account, run_id))
 
 
@@ -268,18 +283,18 @@ def _declared(
     dataset: str | None,
     catalogue: str | PathLike[str] | None,
     label: str | None,
-) -> Domain:
+) -> ResolvedDomain:
     """Return the domain given, or find the domain of the rows.
 
     Raises:
         UsageError: if two domains are named.
     """
     if domain is None:
-        return rows.find_domain(dataset, label, None if catalogue is None else Path(catalogue)).domain
+        return rows.find_domain(dataset, label, None if catalogue is None else Path(catalogue))
     if dataset is not None or catalogue is not None:
         other = "catalogue" if dataset is None else "dataset"
         raise UsageError(f"domain and {other} both name a domain; give one of them")
-    return _checked(domain, label)
+    return ResolvedDomain(_checked(domain, label), "domain")
 
 
 def _checked(domain: Declaration, label: str | None) -> Domain:
@@ -306,8 +321,26 @@ def budget_of(
     known = [relation.value for relation in Neighbours]
     if neighbours not in known:
         raise UsageError(f"neighbours: no {neighbours!r}; known relations: {', '.join(known)}")
-    if rows is not None and not is_rule(delta):
-        raise UsageError("rows: only a rule for delta depends on them; give delta 1/n or 1/n^2, or leave rows out")
-    declared = None if rows is None else parse_rows(rows)
     division = None if shares is None else parse_division(shares)
-    return Budget(parse_epsilon(epsilon), Neighbours(neighbours), division, parse_delta(delta, declared))
+    return Budget(parse_epsilon(epsilon), Neighbours(neighbours), division, parse_delta(delta, rows))
+
+
+def _declared_rows(rows: int | None, delta: Epsilon, attribute_weights: str | PathLike[str]) -> int | None:
+    """Check a declared number of rows.
+
+    Raises:
+        UsageError: if it is out of range, or nothing depends on it.
+    """
+    if rows is None:
+        return None
+    if attribute_weights != AUTO and not is_rule(delta):
+        raise UsageError(
+            "rows: only a rule for delta and attribute_weights auto depend on them; give delta 1/n or 1/n^2, or leave "
+            "rows out"
+        )
+    return parse_rows(rows)
+
+
+def _entry_rows(entry: Entry | None) -> int | None:
+    """Return the number of rows that a catalogue entry declares, if any."""
+    return None if entry is None or entry.rows is None else parse_rows(entry.rows)

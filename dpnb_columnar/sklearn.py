@@ -101,7 +101,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         delta: Any = 0,
         mechanism: str = "smooth",
         noise: str | None = None,
-        attribute_weights: Any = "none",
+        attribute_weights: Any = "auto",
         neighbours: str = "add-remove",
         bounds: Any = None,
         categories: Any = None,

@@ -16,6 +16,7 @@ from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError
+from dpnb_columnar.mechanisms.attribute_weights import NONE, UNCALIBRATED
 from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_files import save_model
@@ -75,8 +76,8 @@ class ModelOutput(Output):
         options.print_rule(self.delta, self.rows)
         mechanism, queries = plan.mechanism.name, len(plan.shares)
         facts: dict[str, object] = {"mechanism": mechanism, "queries": queries}
-        if plan.attribute_weights is not None:
-            facts["attribute_weights"] = plan.attribute_weights
+        if plan.automatic or plan.attribute_weights is not None:
+            facts["attribute_weights"] = plan.attribute_weights or NONE
         if plan.mechanism.private:
             budget = plan.budget
             facts |= {
@@ -86,6 +87,8 @@ class ModelOutput(Output):
             }
             noun = "query" if queries == 1 else "queries"
             print_line(f"{options.budget_line(plan)}, {queries} {noun}", "budget", **facts)
+            if plan.uncalibrated:
+                print_line(UNCALIBRATED, "uncalibrated")
         else:
             print_line(f"mechanism {mechanism}: NOT PRIVATE, nothing is protected", "budget", **facts)
         if plan.public is not None:

@@ -103,7 +103,8 @@ Delta = Annotated[
 DeclaredRows = Annotated[
     int | None,
     typer.Option(
-        help="The n of --delta 1/n or 1/n^2: the public number of rows, such as the codebook's. It is never counted.",
+        help="The public number of rows, such as the codebook's: the n of --delta 1/n or 1/n^2, and for "
+        "--attribute-weights auto. It is never counted.",
         metavar="INTEGER",
         show_default="the entry's in datasets.toml",
     ),
@@ -121,9 +122,11 @@ AttributeWeights = Annotated[
     typer.Option(
         "--attribute-weights",
         help="Weights of the attributes in the score, for two classes: none (ordinary naive Bayes); tempered, d^(-1/4) "
-        "for each of d attributes, 8 or more, since correlated ones say the same twice, free, for histograms; or "
-        "calibrated, fitted in a second pass over the rows that spends a tenth of the budget. Or a Parquet file of "
-        "public rows in the same domain, never the confidential ones: weights and shares are learned from it, free.",
+        "for each of d attributes, 8 or more, since correlated ones say the same twice, free, for histograms; "
+        "calibrated, fitted in a second pass over the rows that spends a tenth of the budget; or auto, which chooses "
+        "one of these by mechanism, number of attributes, and epsilon times the declared number of rows. Or a Parquet "
+        "file of public rows in the same domain, never the confidential ones: weights and shares are learned from it, "
+        "free.",
         metavar="NAME|FILE",
     ),
 ]
@@ -261,19 +264,21 @@ def declared_row_count(resolved: ResolvedDomain, typed: int | None) -> DeclaredR
         raise ConfigurationError(f"{resolved.entry}: {error}") from None
 
 
-def row_count_for_rule(resolved: ResolvedDomain, delta: str, typed: int | None) -> DeclaredRowCount | None:
-    """Return the declared number of rows for a verb in which only a rule for delta depends on it.
+def declared_row_count_for(
+    resolved: ResolvedDomain, delta: str, attribute_weights: str, typed: int | None
+) -> DeclaredRowCount | None:
+    """Return the declared number of rows if a rule for delta, or the choice of attribute weights, depends on it.
 
     Raises:
-        UsageError: if a number was typed and delta is no rule, or if the typed number is out of range.
+        UsageError: if a number was typed that nothing depends on, or if it is out of range.
         ConfigurationError: if the declared number is out of range.
     """
-    if is_rule(delta):
+    if is_rule(delta) or attribute_weights == "auto":
         return declared_row_count(resolved, typed)
     if typed is not None:
         raise UsageError(
-            "declared rows: only a rule for delta depends on them; give --delta 1/n or 1/n^2, or leave "
-            "--declared-rows out"
+            "declared rows: only a rule for delta and --attribute-weights auto depend on them; give --delta 1/n or "
+            "1/n^2, or leave --declared-rows out"
         )
     return None
 
@@ -303,4 +308,5 @@ def budget_line(plan: ReleasePlan) -> str:
     weights = "" if plan.attribute_weights is None else f", attribute weights {plan.attribute_weights}"
     if plan.reserved is not None:
         weights += " (left for a second release)"
+    weights += " (auto)" if weights and plan.automatic else ""
     return f"epsilon {number_text(budget.epsilon)}{delta} ({relation} neighbours), mechanism {mechanism}{weights}"

@@ -33,6 +33,10 @@ class CheckedRows(Protocol):
 class Rows(Protocol):
     """Rows that can be counted in a domain."""
 
+    @property
+    def can_score(self) -> bool:
+        """Whether the rows can be read a second time, given what the first pass released."""
+
     def check(self, domain: Domain) -> CheckedRows:
         """Check that the rows have the domain's columns, in types that the domain can be read from. Opens no row."""
 

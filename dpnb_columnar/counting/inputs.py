@@ -55,6 +55,7 @@ class FrameInput:
     frame: Frame
     files: Sequence[Path] = ()
     names: Sequence[str] = ()
+    can_score = True
 
     def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
         """Take the domain of a catalogue entry, since a frame carries none.
@@ -132,6 +133,8 @@ class LocalFiles:
         files: The files.
         checkpoint: Folder of checkpoints, if any.
     """
+
+    can_score = True
 
     def __init__(self, data: Sequence[str], checkpoint: Path | None = None) -> None:
         """Resolve paths and patterns.

@@ -18,22 +18,35 @@ unequal; of more than two classes it helps some at the cost of others.
 
 ``calibrated`` spends a part of the budget on a second pass, which the rows themselves are asked in
 (``mechanisms.score_calibration``).
+
+``auto``, the default, chooses one of these from public facts alone: mechanism, classes, number of attributes, epsilon
+times the declared number of rows, and whether the rows can be read a second time. docs/tuning.md has the measurements.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from fractions import Fraction
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.baselines import Majority
 from dpnb_columnar.mechanisms.mechanism import Mechanism
 from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, Normal
 
+AUTO = "auto"
 NONE = "none"
 TEMPERED = "tempered"
 CALIBRATED = "calibrated"
 METHODS = (NONE, TEMPERED, CALIBRATED)
-"""Names of ``--attribute-weights``; the first is the default."""
+"""Ways to weight attributes; ``AUTO`` names one of them."""
+
+UNCALIBRATED = (
+    "calibrated weights are left out, since they need the rows a second time; train from the rows, or release with "
+    "--attribute-weights calibrated, which leaves a part of the budget for them (docs/batch.md)"
+)
+"""What is told where ``auto`` would have calibrated, had it been given the rows."""
 
 FEWEST_TEMPERED = 8
 """Fewer attributes are taken for independent."""
@@ -42,6 +55,45 @@ POWER = -0.25
 
 LARGEST_LOG_RATIO = 3.0
 """In nats: twenty to one is the most that a normal distribution of two classes, weighted, says of one value."""
+LEAST_CALIBRATED = 1_000
+"""Least number of rows times epsilon for ``auto`` to calibrate: with fewer, the noise in the second pass costs accuracy
+as often as its weights bring it."""
+
+LEAST_CALIBRATED_FEW = 10_000
+"""The same for fewer than ``FEWEST_TEMPERED`` attributes, which ordinary naive Bayes weighs nearly right."""
+
+LEAST_TEMPERED = 3_000
+"""The same for ``auto`` to temper: with fewer, noise in the class counts weighs more than the attributes do."""
+
+
+def resolved_method(
+    method: str, mechanism: Mechanism, domain: Domain, epsilon: Fraction, rows: int | None, *, can_score: bool
+) -> str | None:
+    """Return how attributes are weighted: what was asked for, or what ``auto`` chooses; None for ordinary naive Bayes.
+
+    Where no number of rows is declared, they are taken for enough where attributes are many: the weights that are
+    fitted to few rows stay near the tempered one.
+
+    Args:
+        method: A name of ``METHODS``, or ``AUTO``.
+        mechanism: The mechanism.
+        domain: The declared domain.
+        epsilon: Epsilon of the budget.
+        rows: Declared number of rows; None if there is none. Public: the true number of rows is not.
+        can_score: Whether the rows can be read a second time.
+
+    Raises:
+        UsageError: if ``check_method`` refuses what was asked for.
+    """
+    if method != AUTO:
+        return check_method(method, mechanism, domain)
+    if not mechanism.private or isinstance(mechanism, Majority) or len(domain.classes) != 2:
+        return None
+    many = len(domain.attributes) >= FEWEST_TEMPERED
+    evidence = (math.inf if many else 0) if rows is None else rows * epsilon
+    if can_score and evidence >= (LEAST_CALIBRATED if many else LEAST_CALIBRATED_FEW):
+        return CALIBRATED
+    return TEMPERED if many and mechanism.binned and evidence >= LEAST_TEMPERED else None
 
 
 def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | None:
@@ -52,9 +104,8 @@ def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | Non
             has no histograms.
     """
     if method not in METHODS:
-        raise UsageError(
-            f"attribute weights: no {method!r:.80}; known ways: {', '.join(METHODS)}, or a Parquet file of public rows"
-        )
+        known = ", ".join((AUTO, *METHODS))
+        raise UsageError(f"attribute weights: no {method!r:.80}; known ways: {known}, or a Parquet file of public rows")
     if method == TEMPERED and not mechanism.binned:
         raise UsageError(
             f"attribute weights: tempered is for histograms, and mechanism {mechanism.name} makes none; choose "

@@ -12,7 +12,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.adaptive_histogram import AdaptiveHistogram
-from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, check_method
+from dpnb_columnar.mechanisms.attribute_weights import AUTO, CALIBRATED, NONE, resolved_method
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import BinCounts
@@ -58,6 +58,8 @@ class ReleasePlan:
             leaves out, unless they decide which rows count.
         reserved: Share that is left for a second release, given the model of this one; None where nothing is.
         given: The model whose reserved share this release spends, on weights alone; None for a release of tables.
+        automatic: Whether ``auto`` chose these weights.
+        uncalibrated: Whether it would have chosen ``calibrated`` if the rows could be read a second time.
     """
 
     domain: Domain
@@ -69,6 +71,8 @@ class ReleasePlan:
     public: PublicWeights | None = None
     reserved: Share | None = None
     given: Model | None = None
+    automatic: bool = False
+    uncalibrated: bool = False
 
     @property
     def total(self) -> PrivacyCost:
@@ -92,6 +96,9 @@ def plan(
     mechanism: str = "smooth",
     noise: str | None = None,
     attribute_weights: str | PublicWeights = NONE,
+    rows: int | None = None,
+    *,
+    can_score: bool = True,
 ) -> ReleasePlan:
     """Plan a release: choose the mechanism and its noise, and divide the budget among the queries.
 
@@ -100,9 +107,11 @@ def plan(
         budget: Privacy budget, and the neighbouring relation that it refers to.
         mechanism: Name of the mechanism.
         noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
-        attribute_weights: ``none``, ``tempered`` for histograms of two classes, or ``calibrated`` for two classes; or
-            what a public file says (``mechanisms.public_sample``), which also says which attributes to release, and
-            divides the budget among them.
+        attribute_weights: ``none``, ``tempered`` for histograms of two classes, ``calibrated`` for two classes, or
+            ``auto``; or what a public file says (``mechanisms.public_sample``), which also says which attributes to
+            release, and divides the budget among them.
+        rows: Declared number of rows, on which ``auto`` depends; None if there is none. Public.
+        can_score: Whether the rows can be read a second time.
 
     Raises:
         UsageError: if the mechanism, the noise family or the way to weight attributes is unknown, if they do not go
@@ -111,8 +120,11 @@ def plan(
     """
     chosen = mechanism_named(mechanism)
     public = attribute_weights if isinstance(attribute_weights, PublicWeights) else None
-    weights = (
-        PUBLIC if isinstance(attribute_weights, PublicWeights) else check_method(attribute_weights, chosen, domain)
+    weights, best = (
+        PUBLIC
+        if isinstance(attribute_weights, PublicWeights)
+        else resolved_method(attribute_weights, chosen, domain, budget.epsilon, rows, can_score=scored)
+        for scored in (can_score, True)
     )
     family = noise_named(chosen, noise)
     if public is not None:
@@ -138,7 +150,17 @@ def plan(
     _check_digits(shares)
     if chosen.smooth:
         _check_smoothness(shares)
-    return ReleasePlan(domain, budget, chosen, family if chosen.smooth else None, shares, weights, public)
+    return ReleasePlan(
+        domain,
+        budget,
+        chosen,
+        family if chosen.smooth else None,
+        shares,
+        weights,
+        public,
+        automatic=attribute_weights == AUTO,
+        uncalibrated=best != weights,
+    )
 
 
 def without_second_pass(plan: ReleasePlan) -> ReleasePlan:

@@ -23,6 +23,8 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED
 from dpnb_columnar.mechanisms.log_ratios import UNITS, Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.queries import LAPLACE, noisy_counts
+from dpnb_columnar.mechanisms.slope_fit import fitted
+from dpnb_columnar.mechanisms.tuning import rate
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.noise import Sampler
 
@@ -32,21 +34,14 @@ CALIBRATION = "calibration counts"
 PART = Fraction(1, 10)
 """Part of the budget that calibration spends."""
 
-BINS = 8
-"""Bins of equal width in [-L, L]; what lies beyond is in the outermost ones."""
+EDGES = (-8, -4, -3, -2, -1, 0, 1, 2, 3, 4, 8)
+"""Edges between the bins, in quarters of L. Few rows lie beyond 2 L, in the outermost bins, unless a bad draw gives the
+tails of one attribute to the wrong class; their counts show it."""
+
+BINS = len(EDGES) + 1
 
 TELLING = 3.0
 """Log-ratio, in nats, beyond which one attribute does not widen the bins any further."""
-
-DEVIATION = 0.3
-"""Standard deviation of the prior of the slope's logarithm, and of the intercept."""
-
-SLOPES = (10, 120)
-SHIFTS = (-500, 500)
-"""Least and largest slope, and change of the log-odds, in hundredths: the grid to choose from."""
-
-COARSE = 5
-"""Hundredths between the points that are tried first. Then all those are that lie between the best one's neighbours."""
 
 
 def calibration_request(domain: Domain, others: Sequence[Request]) -> Request:
@@ -70,7 +65,7 @@ def scores_given(model: NaiveBayes) -> Scores:
     tables = tuple(table for ratios in attributes for table in ratios.tables())
     squares = sum(_mean_square(ratios, model.classes.probability) for ratios in attributes)
     width = _width(squares)
-    return Scores(model.domain, tables, tuple(width * edge for edge in range(1 - BINS // 2, BINS // 2)))
+    return Scores(model.domain, tables, tuple(width * edge for edge in EDGES))
 
 
 def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, draw: Sampler) -> AttributeWeights:
@@ -90,53 +85,19 @@ def calibrated_weights(model: NaiveBayes, counts: ScoreCounts, share: Share, dra
     released = [noisy_counts(row, share, draw) for row in counts.counts]
     first, second = map(math.log, model.classes.probability)
     size = len(model.attributes)
-    slope, shift = fitted(released, centres(counts.scores), second - first, size)
+    noise = math.sqrt(2) / rate(share.row_cost)
+    slope, shift = fitted(released, centres(counts.scores), noise, second - first, size)
     # One slope for all attributes. The score is relative to the log-priors, which the model keeps.
     return AttributeWeights(CALIBRATED, (slope,) * size, (0.0, shift))
 
 
 def centres(scores: Scores) -> Floats:
-    """Compute the middle of every bin in nats, the outermost ones as wide as the others."""
-    width = scores.edges[1] - scores.edges[0]
-    return width * (np.arange(scores.bins) - (scores.bins - 1) / 2) / UNITS
+    """Compute the score that stands for each bin's, in nats.
 
-
-def fitted(counts: Sequence[Sequence[int]], centres: Floats, log_odds: float, attributes: int) -> tuple[float, float]:
-    """Fit a slope and a change of the log-odds to noisy counts, by logistic likelihood and a prior.
-
-    The prior of the slope's logarithm has its mean at that of attributes^(-1/4), the change's at 0. Noisy counts below
-    zero stay as they are: the likelihood is linear in the counts, so that noise does not bias it.
-
-    Args:
-        counts: Per bin, the released count of each class.
-        centres: Shape (bins,): the score that stands for a bin's, in nats.
-        log_odds: Released log-odds log P(1) - log P(0).
-        attributes: Number of attributes in the score.
-
-    Returns:
-        The slope of the score, and what is added to the log-odds.
+    That is its middle; beyond L, where rows are fewer the farther out they are, a quarter of L from the inner edge.
     """
-    table, expected = np.array(counts, dtype=np.float64), -math.log(attributes) / 4
-
-    def best(slopes: range, shifts: range) -> tuple[int, int]:
-        """Find the point of a grid of hundredths with the smallest penalised loss."""
-        slope, shift = np.array(slopes)[:, None] / 100, np.array(shifts) / 100
-        loss = ((np.log(slope) - expected) ** 2 + shift**2) / (2 * DEVIATION**2)
-        for centre, (negatives, positives) in zip(centres, table, strict=True):
-            odds = log_odds + shift + slope * centre
-            # -log of the probability of each class, stable for large odds.
-            loss += positives * np.logaddexp(0, -odds) + negatives * np.logaddexp(0, odds)
-        first, second = np.unravel_index(int(loss.argmin()), loss.shape)
-        return slopes[int(first)], shifts[int(second)]
-
-    near = best(*(range(least, largest + 1, COARSE) for least, largest in (SLOPES, SHIFTS)))
-    slope, shift = best(
-        *(
-            range(max(point - COARSE, least), min(point + COARSE, largest) + 1)
-            for point, (least, largest) in zip(near, (SLOPES, SHIFTS), strict=True)
-        )
-    )
-    return slope / 100, shift / 100
+    width = scores.edges[6] - scores.edges[5]
+    return width * np.array([-9, -5, *np.arange(-3.5, 4), 5, 9]) / UNITS
 
 
 def _mean_square(ratios: LogRatios, priors: Sequence[float]) -> float:
@@ -158,4 +119,4 @@ def _width(squares: float) -> int:
     Args:
         squares: Sum over the attributes of the mean squared log-ratio under the released model.
     """
-    return math.ceil(UNITS * 2 * (1 + 2 * math.sqrt(squares)) / BINS)
+    return math.ceil(UNITS * (1 + 2 * math.sqrt(squares)) / 4)

@@ -13,7 +13,7 @@ from pathlib import Path
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain, Numeric
-from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE
+from dpnb_columnar.mechanisms.attribute_weights import NONE
 from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.model.model import Model
@@ -23,7 +23,7 @@ from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
 from dpnb_columnar.study.coded_rows import CodedRows, code_rows
 from dpnb_columnar.study.cross_validation import Folds, TrainingRows, split
 from dpnb_columnar.study.data_sets import widened
-from dpnb_columnar.study.plan import AUTO, Unit, split_seed
+from dpnb_columnar.study.plan import Unit, split_seed
 from dpnb_columnar.training import train
 
 Moments = tuple[float, float]
@@ -147,10 +147,8 @@ def _domain(data: Located, bounds: int) -> Domain:
 
 
 def _planned(unit: Unit, budget: Budget, data: Located) -> ReleasePlan:
-    weights = unit.method.attribute_weights
-    if weights == AUTO:
-        weights = CALIBRATED if len(data.domain.classes) == 2 else NONE
-    return plan(_domain(data, unit.bounds), budget, unit.method.mechanism, unit.method.noise, weights)
+    method = unit.method
+    return plan(_domain(data, unit.bounds), budget, method.mechanism, method.noise, method.attribute_weights, data.rows)
 
 
 def exact_moments(statistics: Statistics) -> Mapping[str, tuple[Moments | None, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.attribute_weights import NONE as UNWEIGHTED
 from dpnb_columnar.report.figures import Axis, Figure, Panel, Point, Series, shared_limits
 from dpnb_columnar.report.styles import NONE, style
@@ -25,7 +26,7 @@ from dpnb_columnar.study.averages import (
     references,
     weighted,
 )
-from dpnb_columnar.study.plan import AUTO, NO_DELTA, WEIGHTED
+from dpnb_columnar.study.plan import NO_DELTA, WEIGHTED
 
 TELLING = 0.1
 """Epsilon that captions on accuracy state; the one nearest to it where it was not run."""

@@ -13,7 +13,7 @@ from itertools import product
 
 from dpnb_columnar.budget import Budget, parse_delta, parse_division, parse_epsilon
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.attribute_weights import NONE
+from dpnb_columnar.mechanisms.attribute_weights import AUTO, NONE
 from dpnb_columnar.mechanisms.plan import mechanism_named, noise_named
 from dpnb_columnar.report.styles import BASELINES
 from dpnb_columnar.study import data_sets
@@ -23,7 +23,6 @@ OWN = "own"
 """Weights: the mechanism's own division of the budget."""
 
 NO_DELTA = "0"
-AUTO = "auto"
 WEIGHTED = (NONE, AUTO)
 """Attribute weights of the evaluation: as in the paper, and the default."""
 

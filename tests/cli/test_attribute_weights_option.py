@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from support.people import PEOPLE, people, people_domain, spoil_rows, write_people
+from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_rows, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.sklearn import SmoothNaiveBayes
@@ -22,6 +23,9 @@ TARGET = Path("wide.model.json")
 FLAGS = [f"flag {number}" for number in range(5)]
 WIDE = {**PEOPLE, "attributes": PEOPLE["attributes"] | {name: {"values": ["f", "m"]} for name in FLAGS}}
 """Eight attributes: five repeat another one, as recodes do."""
+
+FLAG_LINES = "".join(f'"{name}" = {{ values = ["f", "m"] }}\n' for name in FLAGS)
+"""The declaration of these five."""
 
 WEIGHT = 8**-0.25
 TEMPERED = ("--mechanism", "histogram", "--attribute-weights", "tempered")
@@ -53,11 +57,13 @@ def test_train_and_release_weight_alike(wide: Path, run: Run) -> None:
     assert load_model(Path("released.parquet")) == load_model(TARGET)
 
 
-def test_the_default_is_ordinary_naive_bayes(wide: Path, run: Run) -> None:
-    run("train", wide, "--mechanism", "histogram", "--seed", 1, "--output", TARGET)
+def test_where_auto_chooses_none_the_bytes_are_those_of_none(wide: Path, run: Run) -> None:
+    """100 rows at epsilon 1 tell too little."""
+    few = ("train", wide, "--mechanism", "histogram", "--seed", 1)
+    run(*few, "--declared-rows", 100, "--output", TARGET)
     first = TARGET.read_bytes()
     assert b"weights" not in first
-    run("train", wide, *TEMPERED[:3], "none", "--seed", 1, "--output", TARGET, "--overwrite")
+    run(*few, "--attribute-weights", "none", "--output", TARGET, "--overwrite")
     assert TARGET.read_bytes() == first
 
 
@@ -76,8 +82,8 @@ def test_plan_says_what_attributes_will_weigh(wide: Path, people_file: Path, run
     assert "each of 8 attributes weighs 0.595, since correlated ones say the same twice (8^(-1/4)): free\n" in told
     few = run("plan", people_file, *TEMPERED, "--no-advice").out
     assert "each of 3 attributes weighs 1, as in ordinary naive Bayes, since they are fewer than 8: free\n" in few
-    assert "weigh" not in run("plan", wide, "--no-advice").out
-    for options, method in ((TEMPERED, "tempered"), ((), "none")):
+    assert "weigh" not in run("plan", wide, "--no-advice", "--attribute-weights", "none").out
+    for options, method in ((TEMPERED, "tempered"), (("--attribute-weights", "none"), "none"), ((), "calibrated")):
         document = json.loads(run("plan", wide, *options, "--no-advice", "--json").out)
         assert document["attribute_weights"] == method
 
@@ -87,7 +93,7 @@ def test_what_does_not_suit_is_refused_before_a_row_is_read(wide: Path, run: Run
     for verb in ("train", "plan"):
         told = run(verb, wide, "--attribute-weights", "tempered", expected=64).err
         assert "tempered is for histograms, and mechanism smooth makes none; choose histogram or adaptive-h" in told
-        assert "known ways: none, tempered" in run(verb, wide, "--attribute-weights", "much", expected=64).err
+        assert "known ways: auto, none, tempered" in run(verb, wide, "--attribute-weights", "much", expected=64).err
 
 
 def test_python_and_the_estimator_weight_as_the_command_line_does(wide: Path) -> None:
@@ -112,7 +118,7 @@ def test_other_weights_are_another_run(wide: Path, run: Run) -> None:
 
 def test_evaluate_and_sql_use_the_weights(wide: Path, run: Run) -> None:
     """Six columns say the same: without weights their probabilities are too certain."""
-    run("train", wide, "--mechanism", "histogram", "--seed", 1, "--output", "plain.json")
+    run("train", wide, *TEMPERED[:3], "none", "--seed", 1, "--output", "plain.json")
     run("train", wide, *TEMPERED, "--seed", 1, "--output", TARGET)
     losses = [json.loads(run("evaluate", model, wide, "--json").out)["log_loss"] for model in ("plain.json", TARGET)]
     assert losses[0] != losses[1]
@@ -123,3 +129,46 @@ def test_evaluate_and_sql_use_the_weights(wide: Path, run: Run) -> None:
     logits = [np.log(found / (1 - found)) for found in probabilities]
     prior = np.log(plain.classes.probability[1] / plain.classes.probability[0])
     np.testing.assert_allclose(logits[1] - prior, WEIGHT * (logits[0] - prior), rtol=1e-9, atol=1e-9)
+
+
+def test_auto_is_the_default_at_every_door_and_told(wide: Path, run: Run) -> None:
+    """8 attributes and no declared number of rows: calibrated where the rows can be read twice, else tempered."""
+    histogram = ("--mechanism", "histogram")
+    told = run("plan", wide, *histogram, "--no-advice").out
+    assert "mechanism histogram, attribute weights calibrated (auto)\n" in told
+    assert "weights calibrated: chosen by auto for 8 attributes, no declared number of rows, and epsilon 1\n" in told
+    rehearsed = run("train", wide, *histogram, "--dry-run", "--output", TARGET).out
+    trained = run("train", wide, *histogram, "--output", TARGET).out
+    for told in (rehearsed, trained):
+        assert "mechanism histogram, attribute weights calibrated (auto), 10 queries" in told
+    run("aggregate", wide, "--output", "wide.statistics.parquet")
+    once = ("release", "wide.statistics.parquet", *histogram, "--output", "released.json")
+    for told in (run(*once, "--dry-run").out, run(*once).out):
+        assert "mechanism histogram, attribute weights tempered (auto), 9 queries" in told
+        assert told.count("calibrated weights are left out, since they need the rows a second time; train from") == 1
+    rows, chosen = pl.read_parquet(wide), {"epsilon": 1, "mechanism": "histogram"}
+    domain = people_domain(WIDE)
+    fitted = SmoothNaiveBayes(domain=domain, **chosen).fit(rows.drop("income"), rows["income"])
+    methods = {
+        "calibrated": [load_model(TARGET), dpnb.train(wide, **chosen), fitted.model_],
+        "tempered": [load_model(Path("released.json")), dpnb.release(dpnb.aggregate(wide), **chosen)],
+    }
+    for method, models in methods.items():
+        assert [weights_of(model)[0] for model in models] == [method] * len(models)
+    plain = [dpnb.train(wide, rows=900, **chosen), dpnb.release(dpnb.aggregate(wide), rows=2999, **chosen)]
+    assert [model.attribute_weights for model in plain] == [None, None]
+
+
+def test_auto_depends_on_the_declared_rows_and_not_on_those_there_are(wide: Path, run: Run) -> None:
+    Path("datasets.toml").write_text(DECLARATION.replace("[people]\n", "[people]\nrows = 900\n") + FLAG_LINES)
+    told = run("plan", wide, "--no-advice").out
+    assert "weights none: chosen by auto for 8 attributes, 900 rows declared by" in told
+    run("train", wide, "--output", TARGET)
+    assert load_model(TARGET).attribute_weights is None
+    assert dpnb.train(wide, epsilon=1).attribute_weights is None
+    told = run("train", wide, "--declared-rows", 1000, "--output", TARGET, "--overwrite").out
+    assert "attribute weights calibrated (auto)" in told
+    refused = run("train", wide, "--declared-rows", 1000, "--attribute-weights", "none", expected=64).err
+    assert "only a rule for delta and --attribute-weights auto depend on them" in refused
+    with pytest.raises(UsageError, match="only a rule for delta and attribute_weights auto depend on them"):
+        dpnb.train(wide, epsilon=1, rows=1000, attribute_weights="none")

@@ -95,7 +95,7 @@ def test_the_document_of_tables_is_read_back_with_its_share(tables: Path, run: R
     model = load_model(tables)
     share = model.guarantee.reserved
     assert share is not None
-    assert (share.query, share.values, share.cost) == (CALIBRATION, 16, Pure(Fraction(1, 10)))
+    assert (share.query, share.values, share.cost) == (CALIBRATION, 24, Pure(Fraction(1, 10)))
     assert model.guarantee.epsilon == Fraction(9, 10)
     model.save("tables.parquet")
     assert load_model(Path("tables.parquet")) == model

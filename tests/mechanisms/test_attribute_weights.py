@@ -1,4 +1,4 @@
-"""``tempered``: one weight for all attributes, from their number alone."""
+"""``tempered``: one weight for all attributes, from their number; and what ``auto`` chooses, from public facts."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_more_than_two_classes_are_not_tempered() -> None:
 
 
 def test_an_unknown_way_is_refused_with_those_there_are() -> None:
-    with pytest.raises(UsageError, match="attribute weights: no 'temperd'; known ways: none, tempered"):
+    with pytest.raises(UsageError, match="attribute weights: no 'temperd'; known ways: auto, none, tempered"):
         plan(domain_of(9), Budget(Fraction(1)), "histogram", attribute_weights="temperd")
 
 
@@ -91,3 +91,51 @@ def test_weighted_normal_distributions_of_two_classes_are_bounded() -> None:
         assert {each.bound for each in model.attributes if isinstance(each, Normal)} == {bound}
     normal = normal_of("x0", (1.0, 2.0, 3.0), (1.0, 1.0, 2.0))
     assert bounded(normal, 3) == normal
+
+
+CHOICES = [
+    # attributes, rows, epsilon: chosen where the rows can be read twice, where they cannot
+    (8, 1_000_000, "1", "calibrated", "tempered"),
+    (40, 30_000, "1/10", "calibrated", "tempered"),
+    (40, 29_999, "1/10", "calibrated", None),
+    (14, 10_000, "1/10", "calibrated", None),
+    (14, 9_999, "1/10", None, None),
+    (14, None, "1/1000", "calibrated", "tempered"),
+    (7, 10_000, "1", "calibrated", None),
+    (7, 9_999, "1", None, None),
+    (7, None, "1", None, None),
+]
+
+
+@pytest.mark.parametrize(("attributes", "rows", "epsilon", "twice", "once"), CHOICES)
+def test_auto_chooses_by_public_facts(
+    attributes: int, rows: int | None, epsilon: str, twice: str | None, once: str | None
+) -> None:
+    budget = Budget(Fraction(epsilon))
+    for mechanism in MECHANISMS.values():
+        for can_score, expected in ((True, twice), (False, once)):
+            planned = plan(
+                domain_of(attributes), budget, mechanism.name, attribute_weights="auto", rows=rows, can_score=can_score
+            )
+            if mechanism.name in ("majority", "none") or (expected == "tempered" and not mechanism.binned):
+                expected = None
+            assert planned.attribute_weights == expected
+            assert (planned.calibration is not None) == (expected == "calibrated")
+            assert planned.automatic
+            assert planned.uncalibrated == (
+                not can_score and twice is not None and mechanism.name not in ("majority", "none")
+            )
+
+
+def test_auto_gives_no_weights_to_more_than_two_classes() -> None:
+    planned = plan(domain_of(40, classes=3), Budget(Fraction(1)), "histogram", attribute_weights="auto", rows=10**6)
+    assert planned.attribute_weights is None
+
+
+@pytest.mark.parametrize("method", ["none", "tempered", "calibrated"])
+def test_what_is_asked_for_does_not_depend_on_rows(method: str) -> None:
+    for rows in (None, 100, 10**9):
+        planned = plan(domain_of(9), Budget(Fraction(1, 100)), "histogram", attribute_weights=method, rows=rows)
+        assert planned.attribute_weights == (None if method == "none" else method)
+        assert not planned.automatic
+        assert not planned.uncalibrated

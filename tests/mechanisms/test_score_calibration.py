@@ -9,7 +9,6 @@ from random import Random
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from support.mechanisms import PRIVATE
 from support.people import people, people_domain
 from support.releases import plan_and_release
@@ -23,10 +22,10 @@ from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, UNITS, log_ratios
 from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.mechanisms.score_calibration import (
     BINS,
+    EDGES,
     calibrated_weights,
     calibration_request,
     centres,
-    fitted,
     scores_given,
 )
 from dpnb_columnar.model.model import Model, load_model
@@ -49,53 +48,6 @@ class NoNoise:
 
 
 exact = NoNoise()
-
-
-# The fit.
-
-
-def logistic_counts(slope: float, log_odds: float, rows: int, middles: np.ndarray) -> list[list[int]]:
-    """Rows per bin and class as a logistic model has them, most scores near 0."""
-    share = np.exp(-(middles**2) / 8)
-    positive = 1 / (1 + np.exp(-(log_odds + slope * middles)))
-    sizes = rows * share / share.sum()
-    return [[round(size * (1 - p)), round(size * p)] for size, p in zip(sizes, positive, strict=True)]
-
-
-MIDDLES = 2.0 * (np.arange(BINS) - 3.5)
-
-
-@pytest.mark.parametrize("slope", [0.1, 0.25, 0.45, 0.8, 1.2])
-@pytest.mark.parametrize("shift", [-2.0, 0.0, 0.37])
-def test_without_noise_the_fit_is_the_logistic_one(slope: float, shift: float) -> None:
-    found = fitted(logistic_counts(slope, shift - 1.1, 10**9, MIDDLES), MIDDLES, -1.1, 14)
-    assert found == pytest.approx((slope, shift), abs=0.011)
-
-
-def test_the_fit_is_the_best_of_its_grid() -> None:
-    """Compared with a general optimiser of the same penalised likelihood, on few and noisy counts."""
-    generator = np.random.default_rng(5)
-    for _ in range(20):
-        counts = generator.integers(-30, 300, (BINS, 2))
-        counts[:, 1] = counts[:, 1] * (1 / (1 + np.exp(-MIDDLES / 2)))
-        log_odds = float(generator.normal())
-
-        def loss(at: np.ndarray, counts: np.ndarray = counts, log_odds: float = log_odds) -> float:
-            slope, shift = at
-            odds = log_odds + shift + slope * MIDDLES
-            likelihood = counts[:, 1] * np.logaddexp(0, -odds) + counts[:, 0] * np.logaddexp(0, odds)
-            prior = (math.log(slope) + math.log(10) / 4) ** 2 + shift**2
-            return float(likelihood.sum() + prior / 0.18)
-
-        found = fitted(counts.tolist(), MIDDLES, log_odds, 10)
-        best = minimize(loss, found, bounds=[(0.1, 1.2), (-5, 5)], method="L-BFGS-B")
-        assert loss(np.array(found)) <= best.fun + 0.1
-        assert found == pytest.approx(tuple(best.x), abs=0.02)
-
-
-@pytest.mark.parametrize(("attributes", "slope"), [(1, 1.0), (16, 0.5), (81, 0.33), (10**6, 0.1)])
-def test_without_rows_the_prior_decides(attributes: int, slope: float) -> None:
-    assert fitted([[0, 0]] * BINS, MIDDLES, 0.3, attributes) == pytest.approx((slope, 0), abs=0.006)
 
 
 # Scores of correlated attributes.
@@ -136,10 +88,11 @@ def test_copies_of_an_attribute_share_its_weight(copies: int) -> None:
 def test_scores_are_whole_units_of_log_ratios_and_bins_are_even() -> None:
     _, statistics, _ = correlated(3)
     scores = scores_given(plan_and_release(statistics, Budget(Fraction(1)), "histogram", draw=exact))
-    width = scores.edges[1] - scores.edges[0]
-    assert scores.edges == tuple(width * place for place in range(-3, 4))
+    width = scores.edges[5] - scores.edges[4]
+    assert scores.edges == tuple(width * edge for edge in EDGES)
     assert scores.bins == BINS
-    np.testing.assert_allclose(centres(scores), np.arange(-3.5, 4) * width / UNITS)
+    middles = [-9, -5, *np.arange(-3.5, 4), 5, 9]
+    np.testing.assert_allclose(centres(scores), np.array(middles) * width / UNITS)
     (first, *_) = scores.tables
     assert first.starts == (0, 1, 2)
     # Released counts, with a prior that is far below them.
@@ -200,7 +153,7 @@ def test_certainty_has_a_largest_score_and_does_not_stretch_the_bins() -> None:
     model = plan_and_release(assemble(declared, ()), Budget(Fraction(1)), "smooth", draw=exact)
     spiky = scores_given(Model(declared, model.guarantee, model.classes, (spike, table), {}))
     assert max(map(abs, spiky.tables[0].scores)) == LARGEST_SCORE
-    assert spiky.edges[-1] <= UNITS * 2 * (1 + 2 * math.hypot(3, 1)) / BINS * 3 + 3
+    assert spiky.edges[-1] <= UNITS * 2 * (1 + 2 * math.hypot(3, 1)) + 8
 
 
 class Extreme:

@@ -85,11 +85,12 @@ def command(
 
 def _least_rows(resolved: ResolvedDomain, epsilon: str) -> int:
     """Compute the rows that a class needs so that the noise in its count is below a tenth."""
+    from dpnb_columnar.mechanisms.attribute_weights import AUTO
     from dpnb_columnar.mechanisms.expected_error import expected_error
     from dpnb_columnar.mechanisms.plan import plan
 
     budget = options.parse_budget(epsilon, "0", Neighbours.ADD_REMOVE, None, None)
-    counts = plan(resolved.domain, budget).shares[0]
+    counts = plan(resolved.domain, budget, attribute_weights=AUTO).shares[0]
     return math.ceil(USEFUL * expected_error(resolved.domain, counts, 1))
 
 

@@ -156,12 +156,13 @@ def _print_plan(domain: Declaration, output: Path) -> None:
     from dpnb_columnar.cli.tables import print_missing, print_wide_ranges
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.domain.labelling import provisional
+    from dpnb_columnar.mechanisms.attribute_weights import AUTO
     from dpnb_columnar.mechanisms.plan import plan
     from dpnb_columnar.mechanisms.wide_ranges import wide_ranges
 
     labelled = domain if isinstance(domain, Domain) else provisional(domain)
     try:
-        planned = plan(labelled, Budget(Fraction(options.DEFAULT_EPSILON)))
+        planned = plan(labelled, Budget(Fraction(options.DEFAULT_EPSILON)), attribute_weights=AUTO)
     except UsageError:  # more attributes than the budget can be divided among: the file is written all the same
         return
     print_missing(planned)

@@ -51,7 +51,7 @@ def command(
     ] = None,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
-    attribute_weights: options.AttributeWeights = "none",
+    attribute_weights: options.AttributeWeights = "auto",
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
     shares: options.Shares = None,
     weights: options.FormerShares = None,
@@ -119,10 +119,10 @@ def command(
     open_parquet(files, resolved.domain)
     sizes = rows or [options.USUAL_SIZE, 1_000_000]
     chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label)
-    planned = plan(resolved.domain, budget, mechanism, noise, chosen)
+    planned = plan(resolved.domain, budget, mechanism, noise, chosen, None if known is None else known.rows)
     classes = len(resolved.domain.classes)
     assumed = known or options.DeclaredRowCount(sizes[0] * classes, "--rows in each class")
-    outlook = _Outlook(resolved, planned, sizes, assumed, quote(str(files[0])) + _named(dataset))
+    outlook = _Outlook(resolved, planned, sizes, assumed, known, quote(str(files[0])) + _named(dataset))
     if planned.mechanism.private:
         outlook.errors = [[expected_error(resolved.domain, share, size) for size in sizes] for share in planned.shares]
         outlook.wide = wide_ranges(planned, outlook.class_rows)
@@ -144,6 +144,7 @@ class _Outlook:
         plan: The plan of the release.
         sizes: Rows of a class to expect errors for.
         assumed: Declared number of all rows, or the first size in each class.
+        known: Declared number of all rows, if there is one.
         source: Arguments of ``domain edit`` that name the domain.
         errors: Per share, the expected error for each size; none without privacy.
         wide: Attributes whose declared range is too wide.
@@ -154,6 +155,7 @@ class _Outlook:
     plan: ReleasePlan
     sizes: Sequence[int]
     assumed: options.DeclaredRowCount
+    known: options.DeclaredRowCount | None
     source: str
     errors: Sequence[Sequence[float]] = ()
     wide: Sequence[WideRange] = ()
@@ -184,6 +186,8 @@ def _print(outlook: _Outlook, rule: str | None) -> None:
         print_line("mechanism none: NOT PRIVATE, nothing is protected and nothing is spent")
         return
     print_line(options.budget_line(planned))
+    if planned.automatic:
+        print_line(_automatic_line(outlook))
     print_line()
     cells = [[f"{error:.3g}" for error in row] for row in outlook.errors]
     print_composition(planned.shares, [f"error at {size} rows" for size in outlook.sizes], cells)
@@ -206,6 +210,16 @@ def _print(outlook: _Outlook, rule: str | None) -> None:
 
         print_line()
         print_rehearsal(outlook.rehearsal, outlook.assumed.origin)
+
+
+def _automatic_line(outlook: _Outlook) -> str:
+    """Say which attribute weights auto chose, and from what."""
+    planned, known = outlook.plan, outlook.known
+    rows = "no declared number of rows" if known is None else f"{known.rows} rows declared by {known.origin}"
+    return (
+        f"attribute weights {planned.attribute_weights or 'none'}: chosen by auto for {len(planned.domain.attributes)} "
+        f"attributes, {rows}, and epsilon {number_text(planned.budget.epsilon)}"
+    )
 
 
 def _weights_line(plan: ReleasePlan) -> str:

@@ -64,7 +64,7 @@ def command(
     declared_rows: options.DeclaredRows = None,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
-    attribute_weights: options.AttributeWeights = "none",
+    attribute_weights: options.AttributeWeights = "auto",
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
     shares: options.Shares = None,
     weights: options.FormerShares = None,
@@ -121,11 +121,12 @@ def command(
     else:
         resolved, rows = _rows(database, table, query, files, _named(dataset, catalogue, domain, label), catalogue)
         parts = rows.statistics.parts if isinstance(rows, Counted) else ()
-        declared = options.row_count_for_rule(resolved, delta, declared_rows)
+        declared = options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
         spent, division = options.effective_epsilon(resolved, epsilon), options.shares_typed(shares, weights)
         budget = options.parse_budget(spent, delta, neighbours, division, declared)
         chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label, parts)
-        planned = plan(resolved.domain, budget, mechanism, noise, chosen)
+        known = None if declared is None else declared.rows
+        planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, can_score=rows.can_score)
         if not rows.can_score:
             planned = without_second_pass(planned)
     paid = payment(planned, _names(files, database, table, query), seed, ledger, account, run_id)

@@ -26,7 +26,7 @@ def command(
     declared_rows: options.DeclaredRows = None,
     mechanism: options.Mechanism = "smooth",
     noise: options.Noise = None,
-    attribute_weights: options.AttributeWeights = "none",
+    attribute_weights: options.AttributeWeights = "auto",
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
     shares: options.Shares = None,
     weights: options.FormerShares = None,
@@ -71,13 +71,14 @@ def command(
 
     with opened_input(engine, data, table, master) as rows:
         resolved = rows.find_domain(dataset, label, catalogue)
-        declared = options.row_count_for_rule(resolved, delta, declared_rows)
+        declared = options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
         spent, division = options.effective_epsilon(resolved, epsilon), options.shares_typed(shares, weights)
         budget = options.parse_budget(spent, delta, neighbours, division, declared)
         target = output or default_name(data or (), resolved.domain.name, ".model.json")
         check_suffix(target)
+        known = None if declared is None else declared.rows
         chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, rows.files, label)
-        planned = plan(resolved.domain, budget, mechanism, noise, chosen)
+        planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, can_score=rows.can_score)
         paid = payment(planned, rows.names, seed, ledger, account, run_id)
         beside = (catalogue, ledger, config, public_path(attribute_weights))
         inputs = [*rows.files, *(file for file in beside if file is not None)]

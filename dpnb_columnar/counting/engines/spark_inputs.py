@@ -40,6 +40,7 @@ class SparkFiles:
 
     data: Sequence[str]
     session: LazySession
+    can_score = True
 
     @cached_property
     def files(self) -> Sequence[Path]:
@@ -86,6 +87,7 @@ class SparkTable:
     table: str
     session: LazySession
     files: Sequence[Path] = ()
+    can_score = True
 
     @property
     def names(self) -> Sequence[str]:
