@@ -153,9 +153,11 @@ def train(
         label: What to predict: a condition, or a categorical column of the domain; None for the declared label.
         mechanism: Name of the mechanism, as for ``release``.
         noise: Noise family for smooth sensitivity; None for the mechanism's default.
-        attribute_weights: Weights of the attributes, as for ``release``; or, for two classes, ``calibrated``: fitted in
-            a second pass over files or a frame, which spends a tenth of the budget. ``auto`` chooses one of these by
-            mechanism, number of attributes, and epsilon times the declared number of rows.
+        attribute_weights: Weights of the attributes, as for ``release``; or ``calibrated``: one weight of all, fitted
+            in a second pass over files or a frame (in three for more than two classes), which spends a tenth of the
+            budget; or, for two classes, ``learned``: a weight of each, in four further passes that spend 35 % of it.
+            ``auto`` chooses one of these by mechanism, number of attributes, and epsilon times the declared number of
+            rows.
         shares: Division of the budget, as for ``release``.
         neighbours: ``add-remove`` or ``replace-one``.
         ledger: File of the ledger that pays for the release; None to account for nothing.

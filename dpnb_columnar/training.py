@@ -8,12 +8,13 @@ model is kept, which an ``Output`` says.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.counting.scores import ScoreCounts
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.statistics import Integers, Statistics
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.mechanisms.release import release, release_weights
+from dpnb_columnar.mechanisms.release import first_round, release, release_round, release_weights
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 
 if TYPE_CHECKING:
@@ -88,8 +89,8 @@ def train(
         output.announce(plan, payment)
         with output.stage("counting"):
             counted = checked.count() if plan.given is None else checked.count_scores(scores_given(plan.given))
-        # Release, which may count once more. The spend is durable before noise is drawn, and the ledger has the model
-        # before anybody sees it.
+        # Release, which may read the rows again. The spend is durable before noise is drawn, and the ledger has the
+        # model before anybody sees it.
         if payment is None:
             model = _release(plan, checked, counted, draw, output)
         else:
@@ -104,25 +105,28 @@ def checked_rows(plan: ReleasePlan, rows: Rows) -> CheckedRows:
     """Check that rows can be counted as a release plans to. Opens no row.
 
     Raises:
-        UsageError: if the plan has a second pass, and the rows can be counted only once.
+        UsageError: if the plan has further passes, and the rows can be counted only once.
         dpnb_columnar.errors.Error: if the rows do not fit the domain.
     """
     checked = rows.check(plan.domain)
-    if plan.calibration is not None and not checked.can_score:
+    method = f"attribute weights: {plan.attribute_weights} reads the rows again once the tables are released"
+    if plan.rounds and not checked.can_differentiate:
         raise UsageError(
-            "attribute weights: calibrated reads the rows again once the tables are released; give the rows, or "
-            "release the tables first and then the weights given them"
+            f"{method}, in {len(plan.rounds)} rounds; train from Parquet files or a frame, or choose "
+            + ("calibrated" if len(plan.domain.classes) == 2 else "none")
         )
+    if plan.calibration is not None and plan.given is None and not checked.can_score:
+        raise UsageError(f"{method}; give the rows, or release the tables first and then the weights given them")
     return checked
 
 
 def _release(
     plan: ReleasePlan, rows: CheckedRows, counted: Statistics | ScoreCounts, draw: Sampler | None, output: Output
 ) -> Model:
-    """Draw the tables; then, where it is planned, count the rows given these, and draw the weights.
+    """Draw the tables; then, where it is planned, ask the rows again given these, and draw the weights.
 
     Raises:
-        DataError: if the two passes did not read the same rows.
+        DataError: if two passes did not read the same rows.
     """
     if plan.given is not None:
         assert isinstance(counted, ScoreCounts)
@@ -131,11 +135,29 @@ def _release(
     assert isinstance(counted, Statistics)
     with output.stage("releasing"):
         model = release(counted, plan, draw)
-    if plan.calibration is None:
+    if plan.calibration is not None:
+        with output.stage("counting scores"):
+            counts = rows.count_scores(scores_given(model))
+        _check_same_rows(counts.counts.sum(axis=0), counted)
+        with output.stage("releasing weights"):
+            model = release_weights(model, counts, plan, draw)
+    if not plan.rounds:
         return model
-    with output.stage("counting scores"):
-        counts = rows.count_scores(scores_given(model))
-    if counts.counts.sum(axis=0).tolist() != counted.class_counts.tolist():
+    weights = first_round(model, plan)
+    for share in plan.rounds:
+        with output.stage(f"summing up {share.query}"):
+            sums = rows.sum_gradients(weights.query)
+        _check_same_rows(sums.rows, counted)
+        with output.stage(f"releasing {share.query}"):
+            weights = release_round(weights, sums, share, draw)
+    return replace(model, attribute_weights=weights.weights)
+
+
+def _check_same_rows(counted: Integers, statistics: Statistics) -> None:
+    """Check that a further pass has read as many rows of each class as the first.
+
+    Raises:
+        DataError: if it has not.
+    """
+    if counted.tolist() != statistics.class_counts.tolist():
         raise DataError("the rows changed between two passes over them; start again when they are complete")
-    with output.stage("releasing weights"):
-        return release_weights(model, counts, plan, draw)

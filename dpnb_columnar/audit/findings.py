@@ -9,7 +9,7 @@ from fractions import Fraction
 from dpnb_columnar.budget import Budget, Neighbours, Pure
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, NONE
 from dpnb_columnar.mechanisms.plan import MECHANISMS, ReleasePlan, mechanism_named, plan
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 
@@ -24,8 +24,8 @@ other mechanisms that take a family are audited with their default, and ``paper`
 class counts other noise."""
 
 
-WEIGHTS = {"histogram": (NONE, CALIBRATED)}
-"""Attribute weights that a mechanism is audited with. The second pass is the same whatever the first has released."""
+WEIGHTS = {"histogram": (NONE, CALIBRATED, LEARNED)}
+"""Attribute weights that a mechanism is audited with. Further passes are the same whatever the first has released."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,12 +121,13 @@ AttributeWeights = Annotated[
     str,
     typer.Option(
         "--attribute-weights",
-        help="Weights of the attributes in the score, for two classes: none (ordinary naive Bayes); tempered, d^(-1/4) "
-        "for each of d attributes, 8 or more, since correlated ones say the same twice, free, for histograms; "
-        "calibrated, fitted in a second pass over the rows that spends a tenth of the budget; or auto, which chooses "
-        "one of these by mechanism, number of attributes, and epsilon times the declared number of rows. Or a Parquet "
-        "file of public rows in the same domain, never the confidential ones: weights and shares are learned from it, "
-        "free.",
+        help="Weights of the attributes in the score: none (ordinary naive Bayes); tempered, d^(-1/4) for each of d "
+        "attributes, 8 or more, since correlated ones say the same twice, free, for histograms of two classes; "
+        "calibrated, one weight of all, fitted in a second pass over the rows (in three for more than two classes) "
+        "that spends a tenth of the budget; learned, one for each attribute, for two classes, in four further "
+        "passes that spend 35 % of it: for many rows; or auto, which chooses one of these by mechanism, number of "
+        "attributes, and epsilon times the declared number of rows. Or a Parquet file of public rows in the same "
+        "domain, never the confidential ones: weights and shares are learned from it, free.",
         metavar="NAME|FILE",
     ),
 ]

@@ -18,7 +18,11 @@ class CheckedRows(Protocol):
 
     @property
     def can_score(self) -> bool:
-        """Whether the rows can be read again, to count scores and to sum up gradients."""
+        """Whether the rows can be read a second time, to count scores."""
+
+    @property
+    def can_differentiate(self) -> bool:
+        """Whether the rows can be read as often as there are rounds, to sum up gradients."""
 
     def count(self) -> Statistics:
         """Count every cell of the domain. Confidential."""
@@ -64,6 +68,11 @@ class OpenedRows:
         """Whether the engine counts scores."""
         return self.score is not None
 
+    @property
+    def can_differentiate(self) -> bool:
+        """Whether the engine sums up gradients."""
+        return self.differentiate is not None
+
     def count(self) -> Statistics:
         """Count every cell of the domain. Confidential."""
         return self.aggregate(self.source, self.domain)
@@ -85,6 +94,7 @@ class Counted:
 
     statistics: Statistics
     can_score = False
+    can_differentiate = False
 
     def check(self, domain: Domain) -> Counted:
         """Leave out the counts of attributes that the domain has not; whoever counted the rows has checked them."""
@@ -117,6 +127,7 @@ class CountedScores:
 
     counts: ScoreCounts
     can_score = True
+    can_differentiate = False
 
     def check(self, domain: Domain) -> CountedScores:
         """Check nothing: whoever counted the rows has checked them."""

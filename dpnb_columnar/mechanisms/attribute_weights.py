@@ -16,11 +16,12 @@ this weight. Logistic regression of the class on s, without noise, would choose 
 ``FEWEST_TEMPERED`` attributes w is 1. The intercepts are 0, so the priors count more. That helps where classes are
 unequal; of more than two classes it helps some at the cost of others.
 
-``calibrated`` spends a part of the budget on a second pass, which the rows themselves are asked in
-(``mechanisms.score_calibration``).
+``calibrated`` and ``learned`` spend a part of the budget on further passes, in which the rows themselves are asked:
+about one weight of all attributes and an intercept per class (``mechanisms.score_calibration`` for two classes,
+``mechanisms.weight_rounds`` for more), or about a weight of each (``mechanisms.weight_rounds``).
 
 ``auto``, the default, chooses one of these from public facts alone: mechanism, classes, number of attributes, epsilon
-times the declared number of rows, and whether the rows can be read a second time. docs/tuning.md has the measurements.
+times the declared number of rows, and how the rows can be read. docs/tuning.md has the measurements.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ AUTO = "auto"
 NONE = "none"
 TEMPERED = "tempered"
 CALIBRATED = "calibrated"
-METHODS = (NONE, TEMPERED, CALIBRATED)
+LEARNED = "learned"
+METHODS = (NONE, TEMPERED, CALIBRATED, LEARNED)
 """Ways to weight attributes; ``AUTO`` names one of them."""
 
 UNCALIBRATED = (
@@ -100,8 +102,8 @@ def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | Non
     """Return how attributes are weighted, if that suits the release; None for ordinary naive Bayes.
 
     Raises:
-        UsageError: if it is unknown, if there are other than two classes, or if it is ``tempered`` and the mechanism
-            has no histograms.
+        UsageError: if it is unknown, if it is ``tempered`` or ``learned`` and there are other than two classes, or if
+            it is ``tempered`` and the mechanism has no histograms.
     """
     if method not in METHODS:
         known = ", ".join((AUTO, *METHODS))
@@ -111,10 +113,10 @@ def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | Non
             f"attribute weights: tempered is for histograms, and mechanism {mechanism.name} makes none; choose "
             "histogram or adaptive-histogram, or leave --attribute-weights out"
         )
-    if method != NONE and len(domain.classes) != 2:
+    if method in (TEMPERED, LEARNED) and len(domain.classes) != 2:
         raise UsageError(
-            f"attribute weights: {method} is for two classes, and the domain declares {len(domain.classes)}; leave "
-            "--attribute-weights out"
+            f"attribute weights: {method} is for two classes, and the domain declares {len(domain.classes)}; choose "
+            "calibrated, or leave --attribute-weights out"
         )
     return None if method == NONE else method
 

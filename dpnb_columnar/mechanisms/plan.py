@@ -18,10 +18,11 @@ from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import BinCounts
 from dpnb_columnar.mechanisms.mechanism import Mechanism
 from dpnb_columnar.mechanisms.public_weights import PUBLIC, PublicWeights
-from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, calibration_request
+from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.mechanisms.weight_rounds import GRADIENT, further_requests
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.sensitivity.search import SMALLEST_BETA
 
@@ -89,6 +90,11 @@ class ReleasePlan:
         """The share of the second pass over the rows, which counts scores given the released tables; None for none."""
         return next((share for share in self.shares if share.query == CALIBRATION), None)
 
+    @property
+    def rounds(self) -> tuple[Share, ...]:
+        """The shares of the rounds that sum up gradients, each given what the last one released."""
+        return tuple(share for share in self.shares if share.query.startswith(GRADIENT))
+
 
 def plan(
     domain: Domain,
@@ -107,9 +113,9 @@ def plan(
         budget: Privacy budget, and the neighbouring relation that it refers to.
         mechanism: Name of the mechanism.
         noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
-        attribute_weights: ``none``, ``tempered`` for histograms of two classes, ``calibrated`` for two classes, or
-            ``auto``; or what a public file says (``mechanisms.public_sample``), which also says which attributes to
-            release, and divides the budget among them.
+        attribute_weights: ``none``, ``tempered`` for histograms of two classes, ``calibrated``, ``learned`` for two
+            classes, or ``auto``; or what a public file says (``mechanisms.public_sample``), which also says which
+            attributes to release, and divides the budget among them.
         rows: Declared number of rows, on which ``auto`` depends; None if there is none. Public.
         can_score: Whether the rows can be read a second time.
 
@@ -135,8 +141,7 @@ def plan(
     requests = chosen.requests(released, budget.division or chosen.division, family)
     if public is not None:
         requests = public.divided(requests, released)
-    if weights == CALIBRATED:
-        requests.append(calibration_request(domain, requests))
+    requests += further_requests(domain, weights, requests)
     needs_delta = {request.kind for request in requests} != {Pure}
     if needs_delta and not budget.delta:
         raise UsageError(f"noise: {family} spends a delta, and none is given; give --delta, such as 1e-6")
@@ -164,8 +169,11 @@ def plan(
 
 
 def without_second_pass(plan: ReleasePlan) -> ReleasePlan:
-    """Leave the share of a second pass for another release, given the model of this one (``plan_given``)."""
-    if plan.calibration is None:
+    """Leave the share of a second pass for another release, given the model of this one (``plan_given``).
+
+    Rounds have several passes, and are left as they are: only one run can make them.
+    """
+    if plan.calibration is None or plan.rounds:
         return plan
     shares = tuple(share for share in plan.shares if share is not plan.calibration)
     spent, budget = total(shares), plan.budget

@@ -1,7 +1,7 @@
 """``release(Statistics, ReleasePlan) -> Model``: the trust boundary, the only code that sees both of its sides.
 
-Where the plan has a second pass, ``release_weights`` adds what its counts say: at once, or in a release of its own,
-given a model that left a share for it.
+Where the plan has further passes, ``release_weights`` and ``release_round`` add what their counts and sums say: at
+once, or, for one pass, in a release of its own, given a model that left a share for it.
 
 All noise is drawn under it. Claim: under the budget's neighbouring relation the model is (epsilon,
 delta)-differentially private, as the sum of the composition table says. Proof in docs/privacy.md, sections 2 to 6.
@@ -15,6 +15,7 @@ from functools import cache
 from importlib.metadata import version
 
 from dpnb_columnar.budget import Concentrated, Share, total
+from dpnb_columnar.counting.gradients import GradientSums
 from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
@@ -23,6 +24,7 @@ from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
 from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.queries import COUNTS, noisy_presence
 from dpnb_columnar.mechanisms.score_calibration import calibrated_weights
+from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, start_rounds
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
@@ -94,6 +96,32 @@ def _with_second_release(guarantee: Guarantee, share: Share, *, seeded: bool) ->
     if isinstance(spent, Concentrated):  # the epsilon and delta that were stated follow from both rhos together
         return replace(guarantee, rho=spent.rho, composition=composition, seeded=seeded, reserved=None)
     return replace(guarantee, epsilon=spent.epsilon, composition=composition, seeded=seeded, reserved=None)
+
+
+def first_round(model: Model, plan: ReleasePlan) -> WeightRounds:
+    """Start the rounds that a plan has, from what was released before. Public.
+
+    Raises:
+        ValueError: if the release was planned without rounds.
+    """
+    if not plan.rounds or plan.attribute_weights is None:
+        raise ValueError("the release was planned without rounds")
+    return start_rounds(model, plan.attribute_weights)
+
+
+def release_round(weights: WeightRounds, sums: GradientSums, share: Share, draw: Sampler | None = None) -> WeightRounds:
+    """Release the gradient of a round, and step.
+
+    Args:
+        weights: What was released before. Public.
+        sums: Exact sums of its query. Confidential.
+        share: The round's share of the budget.
+        draw: Sampler of all noise, as for ``release``.
+
+    Raises:
+        ValueError: if another query was summed up than the one that was released.
+    """
+    return weights.after(sums, share, ExactSampler(SystemBits()) if draw is None else draw)
 
 
 def _guarantee(plan: ReleasePlan, attributes: Sequence[AttributeParameters], *, seeded: bool) -> Guarantee:

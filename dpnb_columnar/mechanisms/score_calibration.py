@@ -19,7 +19,6 @@ from dpnb_columnar.budget import Request, Share
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED
 from dpnb_columnar.mechanisms.log_ratios import UNITS, Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.queries import LAPLACE, noisy_counts
@@ -44,18 +43,8 @@ TELLING = 3.0
 """Log-ratio, in nats, beyond which one attribute does not widen the bins any further."""
 
 
-def calibration_request(domain: Domain, others: Sequence[Request]) -> Request:
-    """Make the query, with a weight that gives it its part of the budget beside the other queries.
-
-    Raises:
-        UsageError: if none of these is about an attribute, so that there are no log-ratios with noise.
-    """
-    if all(request.attribute is None for request in others):
-        raise UsageError(
-            "attribute weights: calibrated is for mechanisms that release attributes with noise; choose another one, "
-            "such as --mechanism histogram, or leave --attribute-weights out"
-        )
-    weight = sum((request.weight for request in others), Fraction(0)) * PART / (1 - PART)
+def calibration_request(domain: Domain, weight: Fraction) -> Request:
+    """Make the query, with its relative share of the budget."""
     return Request(CALIBRATION, None, BINS * len(domain.classes), PARALLEL_CELLS, LAPLACE, weight)
 
 

@@ -190,10 +190,8 @@ class TrainingRows:
     statistics: Statistics
     parts: tuple[HeldOut, ...]
 
-    @property
-    def can_score(self) -> bool:
-        """Whether scores can be counted: always."""
-        return True
+    can_score = True
+    can_differentiate = True
 
     def check(self, domain: Domain) -> TrainingRows:
         """Leave out the counts of attributes that the domain has not; the rows were read in theirs."""

@@ -174,10 +174,3 @@ def test_what_cannot_be_calibrated_is_refused_before_anything_is_paid(
     assert message in told
     assert spent(ledger) == 0
     assert not TARGET.exists()
-
-
-def test_more_than_two_classes_are_refused(folder: Path, run: Run) -> None:
-    document = {**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}}
-    file = write_people(folder / "three.parquet", document=document)
-    told = run("train", file, *CALIBRATED, expected=64).err
-    assert "calibrated is for two classes, and the domain declares 3" in told

@@ -13,7 +13,7 @@ from support.mechanisms import PRIVATE
 from support.people import people, people_domain
 from support.releases import plan_and_release
 
-from dpnb_columnar.budget import Budget, Neighbours, Pure, Request
+from dpnb_columnar.budget import Budget, Neighbours, Pure
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
@@ -24,7 +24,6 @@ from dpnb_columnar.mechanisms.score_calibration import (
     BINS,
     EDGES,
     calibrated_weights,
-    calibration_request,
     centres,
     scores_given,
 )
@@ -203,9 +202,3 @@ def test_a_tenth_where_losses_are_concentrated() -> None:
     planned = plan(declared, Budget(Fraction(1), delta=Fraction(1, 10**6)), "smooth", "arsinh-normal", "calibrated")
     assert planned.calibration is not None
     assert 10 * planned.calibration.cost.rho == planned.total.rho  # type: ignore[union-attr]
-
-
-def test_the_weight_of_the_query_is_a_ninth_of_the_others() -> None:
-    declared, _, _ = correlated(1)
-    others = [Request("counts", "x0", 6, "", "laplace", Fraction(weight)) for weight in (2, 7)]
-    assert calibration_request(declared, others).weight == 1

@@ -224,11 +224,19 @@ def _automatic_line(outlook: _Outlook) -> str:
 
 def _weights_line(plan: ReleasePlan) -> str:
     """Say what the attributes will weigh, and why."""
-    from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, tempered_weight
+    from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, LEARNED, tempered_weight
 
     if plan.public is not None:
         return public_line(plan.public)
     count = len(plan.domain.attributes)
+    if plan.rounds:
+        spent = sum(budget_part(share.cost, plan.total) for share in (plan.calibration, *plan.rounds) if share)
+        each = plan.attribute_weights == LEARNED
+        return (
+            f"{'a weight of each' if each else 'one weight'} of {count} attributes and an intercept for each class are "
+            f"fitted in {len(plan.rounds)} further passes over the rows{', after a calibration' * each}: {spent:.1%} "
+            "of the budget"
+        )
     if plan.calibration is not None:
         return (
             f"one weight of all {count} attributes and an intercept are fitted in a second pass over the rows, given "

@@ -1,0 +1,172 @@
+"""Weights by rounds: what is asked, what is spent, and that the weights are those of a logistic regression."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import polars as pl
+import pytest
+from support.mechanisms import PRIVATE
+from support.people import PEOPLE, people, people_domain
+
+from dpnb_columnar.budget import Budget, Neighbours, Pure
+from dpnb_columnar.counting.gradients import LARGEST_CLIP, UNITS
+from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
+from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.release import first_round, release_round
+from dpnb_columnar.mechanisms.weight_rounds import BOUNDED, CLIP, GRADIENT, start_rounds
+from dpnb_columnar.model.model import Model, load_model
+from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
+from dpnb_columnar.training import train
+
+THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
+
+
+def dependent(rows: int, classes: int) -> tuple[pl.DataFrame, Domain]:
+    """Attributes a and its copy, and b, which is independent of a within a class."""
+    generator = np.random.default_rng(3)
+    klass = generator.choice(classes, rows, p={2: [0.6, 0.4], 3: [0.6, 0.3, 0.1]}[classes])
+    a = (generator.random(rows) < 0.2 + 0.25 * klass).astype(int)
+    b = (generator.random(rows) < 0.7 - 0.25 * klass).astype(int)
+    frame = pl.DataFrame({"y": klass, "a": a, "copy": a, "b": b}).cast(pl.String)
+    document = {
+        "label": {"column": "y", "classes": [str(each) for each in range(classes)]},
+        "attributes": {name: {"values": ["0", "1"]} for name in ("a", "copy", "b")},
+    }
+    return frame, read_domain("dependent", document, "test")
+
+
+def trained(frame: pl.DataFrame, domain: Domain, method: str, epsilon: int = 50) -> Model:
+    planned = plan(domain, Budget(Fraction(epsilon)), "histogram", attribute_weights=method)
+    return train(planned, FrameInput(frame), draw=ExactSampler(SeededBits(1)))
+
+
+def test_copies_share_a_weight_and_others_keep_theirs() -> None:
+    weights = trained(*dependent(20_000, 2), LEARNED).attribute_weights
+    assert weights is not None
+    assert weights.method == "learned"
+    one, two, other = weights.weights
+    assert one + two == pytest.approx(1, abs=0.1)
+    assert other == pytest.approx(1, abs=0.2)
+    assert weights.intercepts == (0, pytest.approx(0, abs=0.1))
+
+
+def test_one_weight_of_three_classes_is_that_of_a_logistic_regression() -> None:
+    frame, domain = dependent(20_000, 3)
+    model = trained(frame, domain, CALIBRATED)
+    assert model.attribute_weights is not None
+    assert len(set(model.weights)) == 1
+    assert model.intercepts[0] == 0
+
+    def loss(weight: float) -> float:
+        logs = {each.attribute: np.log(np.array(each.probability)) for each in model.attributes}  # type: ignore[union-attr]
+        scores = np.log(np.array(model.classes.probability)) + np.array(model.intercepts)
+        scores = scores + weight * sum(logs[name][:, frame[name].cast(pl.Int64).to_numpy()].T for name in logs)
+        true = frame["y"].cast(pl.Int64).to_numpy()
+        return float(np.mean(np.logaddexp.reduce(scores, axis=1) - scores[np.arange(len(true)), true]))
+
+    assert 0.5 < model.weights[0] < 0.95
+    assert loss(model.weights[0]) < min(loss(model.weights[0] + 0.1), loss(model.weights[0] - 0.1), loss(1.0))
+
+
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_every_round_has_its_row_in_the_table(neighbours: Neighbours) -> None:
+    budget = Budget(Fraction(1), neighbours)
+    learned = plan(people_domain(), budget, "histogram", attribute_weights=LEARNED)
+    assert learned.total == Pure(Fraction(1))
+    assert [share.query for share in learned.rounds] == [f"{GRADIENT} {number}" for number in (1, 2, 3)]
+    assert {(share.values, share.composition) for share in learned.rounds} == {(4, BOUNDED)}
+    costs = [Fraction(3, 10) * part / 7 for part in (1, 2, 4)]
+    assert [share.cost for share in learned.rounds] == [Pure(cost) for cost in costs]
+    assert [share.row_cost for share in learned.rounds] == [Pure(cost / neighbours.rows) for cost in costs]
+    assert learned.calibration is not None
+    assert learned.calibration.cost == Pure(Fraction(1, 20))
+    three = plan(THREE, budget, "histogram", attribute_weights=CALIBRATED)
+    assert three.calibration is None
+    assert [share.cost for share in three.rounds] == [Pure(cost / 3) for cost in costs]
+    assert {share.values for share in three.rounds} == {3}
+
+
+def test_a_round_is_drawn_with_its_bound_and_share() -> None:
+    frame, domain = dependent(500, 2)
+    calls: list[tuple[Fraction, NoiseFamily, int]] = []
+
+    class Recorder:
+        private = False
+
+        def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+            calls.append((scale, noise, grid_bits))
+            return location
+
+    planned = plan(domain, Budget(Fraction(2)), "histogram", attribute_weights=LEARNED)
+    model = train(planned, FrameInput(frame), draw=Recorder())
+    rounds = first_round(model, planned)
+    bound = sum(Fraction(group.clip, UNITS) for group in rounds.groups) + 1
+    drawn = calls[-12:]
+    assert {scale for scale, _, _ in drawn} == {bound}
+    assert [noise.cost for _, noise, _ in drawn] == [share.row_cost for share in planned.rounds for _ in range(4)]
+    sums = FrameInput(frame).check(domain).sum_gradients(rounds.query)
+    after = release_round(rounds, sums, planned.rounds[0], Recorder())
+    with pytest.raises(ValueError, match="not at the weights of this round"):
+        release_round(after, sums, planned.rounds[1], Recorder())
+    with pytest.raises(ValueError, match="without rounds"):
+        first_round(model, plan(domain, Budget(Fraction(2)), "histogram"))
+
+
+def test_clips_are_public_and_bounded() -> None:
+    frame, domain = dependent(3000, 2)
+    model = trained(frame, domain, LEARNED)
+    rounds = start_rounds(model, LEARNED)
+    assert rounds.query == start_rounds(model, LEARNED).query
+    for group in rounds.groups:
+        (table,) = group.tables[0]
+        assert UNITS <= group.clip <= max(UNITS, math.ceil(CLIP * max(map(abs, table.scores))), 1) <= LARGEST_CLIP
+    together = start_rounds(model, CALIBRATED)
+    assert len(together.groups) == 1
+    assert [table.attribute for table in together.groups[0].tables[0]] == ["a", "copy", "b"]
+
+
+class Extreme:
+    """Answers far beyond anything that is ever drawn."""
+
+    private = False
+
+    def __init__(self, seed: int, size: int) -> None:
+        self.random, self.size = Random(seed), size
+
+    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        return Fraction(self.random.choice([-self.size, -1, 0, 1, self.size]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [10**3, 10**15, 10**30])
+@pytest.mark.parametrize("mechanism", [name for name in PRIVATE if name != "majority"])
+def test_any_answers_make_weights(mechanism: str, size: int, tmp_path: Path) -> None:
+    """A run that failed because of what it drew would tell what that was (docs/privacy.md, section 8)."""
+    for domain, method in ((people_domain(), LEARNED), (THREE, CALIBRATED)):
+        planned = plan(domain, Budget(Fraction(1)), mechanism, attribute_weights=method)
+        for seed in range(2):
+            model = train(planned, FrameInput(people(50)), draw=Extreme(seed, size))
+            assert model.attribute_weights is not None
+            model.save(tmp_path / "m.json", overwrite=True)
+            assert load_model(tmp_path / "m.json") == model
+
+
+def test_what_cannot_be_learned_is_refused() -> None:
+    budget = Budget(Fraction(1))
+    for method in (LEARNED, "tempered"):
+        with pytest.raises(UsageError, match=f"{method} is for two classes, and the domain declares 3; choose calibr"):
+            plan(THREE, budget, "histogram", attribute_weights=method)
+    for mechanism in ("majority", "none"):
+        with pytest.raises(UsageError, match="learned is for mechanisms that release attributes with noise"):
+            plan(people_domain(), budget, mechanism, attribute_weights=LEARNED)
+    many = {"label": PEOPLE["label"], "attributes": {f"x{n}": {"values": ["a"]} for n in range(1001)}}
+    with pytest.raises(UsageError, match="at most 1000 attributes, and the domain declares 1001; choose calibrated"):
+        plan(people_domain(many), budget, "histogram", attribute_weights=LEARNED)
