@@ -101,3 +101,34 @@ def test_a_planted_fault_is_found(
     plant(monkeypatch)
     found = compared(calibrated("histogram", relation), universe)
     assert check in {finding.check for finding in found.findings}, found.findings
+
+
+def learned(relation: Neighbours) -> Configuration:
+    return Configuration("histogram", None, Budget(Fraction(1), relation), "learned")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", Neighbours)
+def test_no_pair_costs_more_than_the_claim_in_rounds(relation: Neighbours, universe: Universe) -> None:
+    found = compared(learned(relation), universe)
+    assert found.findings == ()
+    assert 0.5 < found.loss <= 1 + 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("plant", "check"),
+    [
+        (faults.gradient_spends_nothing, exhaustive.QUERIES),
+        (faults.bound_too_small, exhaustive.LOSS),
+        (faults.score_not_clipped, exhaustive.LOSS),
+        (faults.rows_in_the_information, exhaustive.POST_PROCESSING),
+        (faults.rounds_of_one_share, exhaustive.LOSS),
+    ],
+)
+def test_a_fault_planted_into_rounds_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None], check: str, universe: Universe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    found = compared(learned(ADD), universe)
+    assert check in {finding.check for finding in found.findings}, found.findings

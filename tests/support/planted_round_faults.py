@@ -11,13 +11,15 @@ import pytest
 
 from dpnb_columnar import training
 from dpnb_columnar.audit import universe as audit_universe
-from dpnb_columnar.budget import Budget, Request, Share, compose
-from dpnb_columnar.counting.engines import polars_scores
+from dpnb_columnar.budget import Budget, Pure, Request, Share, compose
+from dpnb_columnar.counting.engines import polars_gradients, polars_scores
+from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms import plan as planning
 from dpnb_columnar.mechanisms import score_calibration
 from dpnb_columnar.mechanisms.queries import noisy_counts
+from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
 from dpnb_columnar.model.model import Model
 
 Patch = pytest.MonkeyPatch
@@ -85,3 +87,54 @@ def counted_in_two_bins(patch: Patch) -> None:
     patch.setattr(polars_scores, "count_scores", twice)
     patch.setattr(audit_universe, "_scored", audit_universe._scored.__wrapped__)  # remembers nothing
     patch.setattr(training, "_release", unchecked)
+
+
+def gradient_spends_nothing(patch: Patch) -> None:
+    """Steps follow exact gradients."""
+
+    def after(rounds: WeightRounds, sums: GradientSums, share: Share, draw: Any) -> WeightRounds:
+        return stepping(rounds, sums, share, lambda location, *more: location)
+
+    stepping = WeightRounds.after
+    patch.setattr(WeightRounds, "after", after)
+
+
+def bound_too_small(patch: Patch) -> None:
+    """The bound leaves out that log-odds are summed up beside the weights, and halves the rest."""
+    right = GradientQuery.sensitivity.fget
+    assert right is not None
+    patch.setattr(GradientQuery, "sensitivity", property(lambda query: right(query) // 3))
+
+
+def score_not_clipped(patch: Patch) -> None:
+    """Log-ratios are summed up as they are, however large."""
+    patch.setattr(polars_gradients, "_clipped", lambda number, group: [])
+    forget(patch)
+
+
+def rows_in_the_information(patch: Patch) -> None:
+    """The Fisher information is that of the exact number of rows."""
+
+    def after(rounds: WeightRounds, sums: GradientSums, share: Share, draw: Any) -> WeightRounds:
+        likely = rounds.likely / rounds.likely.sum() * (1 + int(sums.rows.sum()))
+        return stepping(replace(rounds, likely=likely), sums, share, draw)
+
+    stepping = WeightRounds.after
+    patch.setattr(WeightRounds, "after", after)
+
+
+def rounds_of_one_share(patch: Patch) -> None:
+    """Every round draws with the share of the last, the largest."""
+
+    def after(rounds: WeightRounds, sums: GradientSums, share: Share, draw: Any) -> WeightRounds:
+        assert isinstance(share.row_cost, Pure)
+        largest = replace(share, row_cost=Pure(share.row_cost.epsilon * 4))
+        return stepping(rounds, sums, largest, draw)
+
+    stepping = WeightRounds.after
+    patch.setattr(WeightRounds, "after", after)
+
+
+def forget(patch: Patch) -> None:
+    """Let the audit's rows remember no sums."""
+    patch.setattr(audit_universe, "_differentiated", audit_universe._differentiated.__wrapped__)

@@ -1,0 +1,111 @@
+"""``--attribute-weights learned``, and ``calibrated`` for more than two classes: rounds, one release, paid for once."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.people import PEOPLE, people, spoil_rows, write_people
+from support.running import Run
+
+from dpnb_columnar import training
+from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.ledger import Ledger
+from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
+from dpnb_columnar.model.model import load_model
+
+TARGET = Path("m.json")
+LEARNED = ("--mechanism", "histogram", "--attribute-weights", "learned")
+CLASSES = {**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}}
+
+
+@pytest.fixture
+def ledger(folder: Path) -> Path:
+    path = folder / "people.ledger"
+    with Ledger.create(path) as opened:
+        opened.open_account("people", Approximate(Fraction(2), Fraction(0)), Neighbours.ADD_REMOVE)
+    return path
+
+
+def spent(ledger: Path) -> Fraction:
+    with Ledger(ledger) as opened:
+        return opened.account("people").spent.epsilon
+
+
+def test_seeded_bytes_do_not_depend_on_the_files(folder: Path, run: Run) -> None:
+    rows = people(3000)
+    some = pl.when(pl.col("age") > 70).then(pl.lit("none")).otherwise("income").alias("income")
+    for document, frame, weights in ((PEOPLE, rows, "learned"), (CLASSES, rows.with_columns(some), "calibrated")):
+        whole = write_people(folder / "whole.parquet", frame, document)
+        parts = [write_people(folder / f"part-{part}.parquet", frame[part::3], document) for part in range(3)]
+        models = []
+        for number, files in enumerate(([whole], parts, parts[::-1])):
+            target = Path(f"{weights}-{number}.json")
+            run("train", *files, *LEARNED[:3], weights, "--seed", 7, "--output", target)
+            models.append(target.read_bytes())
+        assert len(set(models)) == 1
+        model = load_model(target)
+        assert model.attribute_weights is not None
+        assert model.attribute_weights.method == weights
+        assert (len(set(model.weights)) == 1) is (weights == "calibrated")
+        assert model.guarantee.epsilon == 1
+        assert "weight gradient 3" in run("show", target).out
+        assert "wrote p.parquet" in run("predict", target, whole, "--output", "p.parquet", "--overwrite").out
+
+
+def test_plan_prints_every_round(folder: Path, run: Run) -> None:
+    told = run("plan", write_people(folder / "people.parquet"), *LEARNED, "--no-advice").out
+    assert "a weight of each of 3 attributes and an intercept for each class are fitted in 3 further passes" in told
+    assert "after a calibration: 35.0% of the budget" in told
+    assert [f"weight gradient {number}" in told for number in (1, 2, 3)] == [True] * 3
+
+
+def test_a_run_cut_short_in_a_round_is_finished_for_nothing(
+    folder: Path, ledger: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write_people(folder / "people.parquet")
+    command = ("train", file, *LEARNED, "--ledger", ledger, "--run-id", "night", "--output", TARGET)
+
+    def fails(*rounds: object) -> WeightRounds:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(training, "release_round", fails)
+        with pytest.raises(BaseException):  # noqa: B017, PT011
+            run(*command)
+    assert not TARGET.exists()
+    run(*command)
+    first = TARGET.read_bytes()
+    TARGET.unlink()
+    assert "nothing is spent again" in run(*command).out
+    assert TARGET.read_bytes() == first
+    assert spent(ledger) == 1
+
+
+def test_rows_that_change_between_rounds_are_refused(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write_people(folder / "people.parquet")
+    first = training.first_round
+
+    def changed(*plan: object) -> WeightRounds:
+        write_people(file, people(100))
+        return first(*plan)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(training, "first_round", changed)
+    told = run("train", file, *LEARNED, "--output", TARGET, expected=65).err
+    assert "the rows changed between two passes over them" in told
+
+
+def test_statistics_cannot_be_asked_in_rounds(folder: Path, ledger: Path, run: Run) -> None:
+    run("aggregate", write_people(folder / "people.parquet"), "--output", "s.parquet")
+    refused = run("release", "s.parquet", *LEARNED, "--ledger", ledger, "--output", TARGET, expected=64).err
+    assert "learned reads the rows again once the tables are released, in 3 rounds; train from Parquet files" in refused
+    assert "or choose calibrated" in refused
+    assert spent(ledger) == 0
+
+
+def test_more_than_two_classes_are_refused(folder: Path, run: Run) -> None:
+    file = spoil_rows(write_people(folder / "three.parquet", document=CLASSES))
+    told = run("train", file, *LEARNED, expected=64).err
+    assert "learned is for two classes, and the domain declares 3; choose calibrated" in told
