@@ -155,7 +155,7 @@ class ModelOutput(Output):
 def rehearse(plan: ReleasePlan, rows: Rows, payment: Payment | None, output: ModelOutput) -> None:
     """Say what a run would do, and refuse what it would be refused. Opens no row."""
     checked_rows(plan, rows)
-    output.announce(plan, payment)
+    output.announce(plan, None)  # whoever adds up the charges of a log must not find one here
     print_composition(plan.shares, [], [() for _ in plan.shares])
     if payment is not None and (released := payment.admit()) is not None:
         check_no_input(output.path, output.inputs)

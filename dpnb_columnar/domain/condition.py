@@ -8,11 +8,11 @@ Grammar (keywords in any case, ``"quoted names"`` for columns that are not plain
     test       = column ( = | <> | != | < | <= | > | >= ) constant
                | column [NOT] IN '(' constant { ',' constant } ')'
                | column [NOT] BETWEEN number AND number
-    constant   = number | 'text'
+    constant   = number | 'text' | TRUE | FALSE
 
-Numbers compare with the column as a 64-bit float, text compares with the column as text (equality only). Nulls follow
-SQL's three-valued logic. Nothing else parses, so a condition in a file from elsewhere can call no function and read no
-table, and every engine is given the tree below, never the text.
+Numbers compare with the column as a 64-bit float, text compares with the column as text (equality only); TRUE and
+FALSE are the texts of boolean columns. Nulls follow SQL's three-valued logic. Nothing else parses, so a condition in a
+file from elsewhere can call no function and read no table, and every engine is given the tree below, never the text.
 
 The parser is our own because a library's would read too much: sqlglot reads all of SQL, nearly all of which would have
 to be refused, and its import takes 0.3 seconds in every command that reads a domain (this module's takes 0.06).
@@ -106,6 +106,9 @@ TOKEN = re.compile(
       |(?P<symbol><=|>=|<>|!=|[=<>(),])""",
     re.VERBOSE,
 )
+BOOLEANS = [spelled for word in ("true", "false") for spelled in (word, word.upper(), word.title())]
+"""Words that stand for the texts of boolean columns, where a constant is expected."""
+
 KEYWORDS = {"AND", "OR", "NOT", "IN", "BETWEEN"}
 LONGEST_CONDITION = 4096
 """Characters; bounds the depth of recursion on text from elsewhere."""
@@ -222,6 +225,8 @@ class _Parser:
 
     def constant(self) -> Decimal | str:
         text = self.take("text")
+        if text is None and (boolean := self.take("column", *BOOLEANS)):
+            return boolean.lower()
         return text if text is not None else self.number()
 
     def number(self) -> Decimal:

@@ -328,3 +328,9 @@ def test_the_lock_of_a_killed_attempt_goes_with_the_next(ledger: Path, people_fi
     left.touch()
     run(*command)
     assert not left.exists()
+
+
+def test_a_dry_run_logs_no_charge(ledger: Path, people_file: Path, run: Run) -> None:
+    command = ("train", people_file, "--ledger", ledger, "--log-format", "json")
+    assert '"event": "charge"' not in run(*command, "--dry-run").out
+    assert '"event": "charge"' in run(*command).out
