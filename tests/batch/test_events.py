@@ -19,7 +19,7 @@ import pytest
 from support.codebook_cases import variable
 from support.extracts import PEOPLE, SEX, TOWNSPEOPLE, write_extract
 from support.odd_rows import ROWS
-from support.people import write_people
+from support.people import people, write_people
 from support.running import Ended, Run
 
 from dpnb_columnar.budget import Approximate, Neighbours
@@ -39,7 +39,7 @@ def table() -> dict[str, set[str]]:
     rows = DOCUMENT.read_text().split("| event | when | fields |\n|---|---|---|\n")[1].split("\n\n")[0].splitlines()
     listed = {}
     for names, _, fields in (row.strip().strip("|").split("|") for row in rows):
-        listed |= {name: set(re.findall(r"`([a-z_]+)`", fields)) for name in re.findall(r"`([a-z ]+)`", names)}
+        listed |= {name: set(re.findall(r"`([a-z_0-9]+)`", fields)) for name in re.findall(r"`([a-z ]+)`", names)}
     return listed
 
 
@@ -69,6 +69,8 @@ def test_events_and_their_fields_are_those_of_the_table(people_file: Path, run: 
     rents = variable("RENTS", start=5, width=9, measure=Measure.CONTINUOUS)  # too wide for any use
     write_extract(Path("town.dat"), replace(TOWNSPEOPLE, variables=(SEX, rents)), ["    1000000800"])
     train = ("train", people_file, *PAID)
+    write_people(Path("sample.parquet"), people(900, seed=9))
+    public = ("--attribute-weights", "sample.parquet", "--output", "public.json")
     commands: list[tuple[int, tuple[object, ...]]] = [
         (0, ("ingest", "town.dat", "--output", "town.parquet")),
         (0, ("aggregate", people_file)),
@@ -77,6 +79,7 @@ def test_events_and_their_fields_are_those_of_the_table(people_file: Path, run: 
         (0, train),
         (77, (*train[:-1], "another", "--overwrite")),
         (0, ("release", "people.statistics.parquet", "--seed", 1, "--output", "seeded.json")),
+        (0, ("train", people_file, *public)),
         (0, ("predict", "people.model.json", people_file, "--output", "scored.parquet")),
     ]
     seen: dict[str, set[str]] = defaultdict(set)
