@@ -20,6 +20,7 @@ class Reader:
 
 PREDICT = "predict {} people.parquet --output out.parquet"
 RELEASE = "release {} --output out.json"
+SECOND = "release {} --given tables.json --output out.json"
 INGEST = "ingest {} --output out.parquet"
 
 READERS = (
@@ -36,6 +37,9 @@ READERS = (
     Reader("gaussian.json", ("show gaussian.json", PREDICT)),
     Reader("model.parquet", ("show model.parquet", PREDICT)),
     Reader("people.statistics.parquet", (RELEASE, RELEASE + " --mechanism histogram", RELEASE + " --dataset people")),
+    Reader("second.parquet", (SECOND,)),
+    Reader("second.csv", (SECOND,)),
+    Reader("tables.json", ("show tables.json", "aggregate people.parquet --given {} --output out.parquet")),
     Reader("counts.csv", (RELEASE + " --dataset people", RELEASE + " --domain people.parquet")),
     Reader("counts.csv.gz", (RELEASE + " --dataset people",)),
     Reader("counts.parquet", (RELEASE + " --dataset people",)),

@@ -14,6 +14,8 @@ from support.people import DECLARATION, people, people_domain, write_people
 
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.domain import digest
+from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.model.model import load_model
 
 DICTIONARY = """NAME,SERIALNO,C,13,"Housing unit/GQ person serial number"
 NAME,AGEP,N,2,"Age"
@@ -35,6 +37,8 @@ def write_seed_files(folder: Path) -> None:
     )
     _command("train people.parquet --seed 7 --output model.json")
     _command("release people.statistics.parquet --output model.parquet", "aggregate people.parquet")
+    _command("release people.statistics.parquet --attribute-weights calibrated --seed 7 --output tables.json")
+    _command("aggregate people.parquet --given tables.json --output second.parquet")
     _command("train people.parquet --mechanism histogram --output histogram.json")
     write_people(folder / "sample.parquet", people(500, seed=2))
     _command("train people.parquet --mechanism histogram --attribute-weights sample.parquet --output public.json")
@@ -48,6 +52,10 @@ def write_seed_files(folder: Path) -> None:
     )
     counted.write_csv(folder / "counts.csv")
     counted.write_parquet(folder / "counts.parquet")
+    scores = scores_given(load_model(folder / "tables.json"))
+    pl.read_parquet(folder / "second.parquet").with_columns(
+        domain=pl.lit(digest(people_domain())), scores=pl.lit(scores.digest)
+    ).write_csv(folder / "second.csv")
     (folder / "counts.csv.gz").write_bytes(gzip.compress((folder / "counts.csv").read_bytes(), mtime=0))
     _write_extracts(folder)
     with duckdb.connect(folder / "rows.duckdb") as connection:
