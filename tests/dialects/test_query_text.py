@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from dataclasses import replace
 
@@ -11,6 +12,10 @@ from sqlglot import exp
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 from support.scored_rows import AGE, MIXED
 
+from dpnb_columnar.counting.gradients import GradientQuery, WeightGroup
+from dpnb_columnar.counting.gradients_query import gradients_query
+from dpnb_columnar.counting.score_counts_query import score_counts_query
+from dpnb_columnar.counting.scores import Scores, ScoreTable
 from dpnb_columnar.dialects.rendering import parse_table, select_columns
 from dpnb_columnar.dialects.spelled_numbers import NUMBER_TYPES, OTHER_CHARACTERS, SHORT, SPARK_PATTERN
 from dpnb_columnar.dialects.statistics_query import statistics_query
@@ -19,6 +24,7 @@ from dpnb_columnar.domain.numbers import SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring_query import scoring_query
+from dpnb_columnar.rows.cell_codes import number_of_codes
 from dpnb_columnar.rows.database_address import Dialect
 
 HOSTILE = [
@@ -84,6 +90,38 @@ def test_names_and_values_stay_names_and_values(name: str, dialect: Dialect) -> 
         return  # written as a sum of two texts, which Spark puts no variable into
     assert {name, "x", name + "0", "other"} <= texts_in(scoring) | texts_in(counting)
     assert {text for text in texts_in(counting) if len(text) > 3} <= _expected(name, model.domain)
+
+
+def scores_of(domain: Domain) -> Scores:
+    """A score of every attribute, as many steps as there can be."""
+    tables = []
+    for attribute in domain.attributes:
+        codes = number_of_codes(attribute)
+        starts = tuple(range(0, codes, -(-codes // 4096)))
+        tables.append(ScoreTable(attribute.name, starts, tuple(start * 7919 % 4001 - 2000 for start in starts)))
+    return Scores(domain, tuple(tables), (-3000, 0, 3000))
+
+
+def gradient_of(domain: Domain) -> GradientQuery:
+    """The gradient of a weight for each of these scores."""
+    groups = [WeightGroup(((table,),), 4096, 256) for table in scores_of(domain).tables]
+    return GradientQuery(domain, tuple(groups), (-500,))
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+@pytest.mark.parametrize("name", ["it's", "x; DROP TABLE rows; --", "class", 'a"b`c'])
+def test_second_passes_name_what_the_first_one_names(name: str, dialect: Dialect) -> None:
+    domain = hostile_model(name).domain
+    for query in (
+        score_counts_query(scores_of(domain), {}, None, dialect),
+        gradients_query(gradient_of(domain), {}, None, dialect),
+    ):
+        tree = read_back(query, dialect)
+        assert name in names_in(tree)
+        assert all(identifier.quoted for identifier in tree.find_all(exp.Identifier))
+        known = _expected(name, domain) | {scores_of(domain).digest}
+        others = {text for text in texts_in(tree) - known if len(text) > 3}
+        assert all(re.fullmatch(r"[-0-9.,{}\[\] ]+", text) for text in others), others
 
 
 def _expected(name: str, domain: Domain) -> set[str]:
@@ -192,6 +230,16 @@ def test_thirteen_attributes_take_less_than_a_second(dialect: Dialect) -> None:
     scoring_query(model, dialect, "t", ["k"])
     statistics_query(domain, {}, "t", dialect)
     assert time.process_time() - started < 1
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+def test_lists_of_thousands_of_steps_take_less_than_a_second(dialect: Dialect) -> None:
+    wide = {f"n{k}": {"lower": 0, "upper": 10**6, "step": 1} for k in range(6)}
+    domain = declared(wide)
+    started = time.process_time()
+    query = score_counts_query(scores_of(domain), {}, "t", dialect)
+    assert time.process_time() - started < 1
+    assert len(query) < 200_000
 
 
 def test_the_model_writes_its_query() -> None:
