@@ -29,6 +29,7 @@ from dpnb_columnar.mechanisms import (
     histogram,
     postprocessing,
     score_calibration,
+    slope_fit,
     smooth_noise,
     tuning,
 )
@@ -92,9 +93,9 @@ CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
         ["histogram", "smooth"],
         [
             *each(score_calibration, "PART", Fraction(1, 20), Fraction(1, 5)),
-            *each(score_calibration, "BINS", 4, 16),
-            *each(score_calibration, "TELLING", 1.5, 6.0, math.inf),
-            *each(score_calibration, "DEVIATION", 0.1, 1.0),
+            *each(score_calibration, "TELLING", 1.5, math.inf),
+            *each(slope_fit, "DEVIATION", 0.1, 1.0),
+            *each(slope_fit, "CERTAINTY", 0.0, 1e6),
         ],
     ),
     BOUND: (["smooth", "global-variance"], each(attribute_weights, "LARGEST_LOG_RATIO", 1.5, 2.0, 6.0, math.inf)),
