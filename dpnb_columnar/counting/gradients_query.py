@@ -43,7 +43,7 @@ def gradients_query(query: GradientQuery, kinds: Kinds, table: str | None, diale
     kept = [CLASS, *score_names]
     steps = coded_rows(query.domain, kinds, table, dialect)
     add_step(steps, "scored", [own_column(CLASS), *_scores(query, dialect)])
-    add_step(steps, "clipped", [own_column(CLASS), *_clipped(query)])
+    add_step(steps, "clipped", [own_column(CLASS), *_clipped(query, dialect)])
     add_step(steps, "totalled", [*map(own_column, kept), *_totals(query)])
     add_step(steps, "likely", [*map(own_column, kept), *_likelihoods(classes, dialect)])
     add_step(steps, "compared", [*map(own_column, kept), *_errors(classes)])
@@ -74,14 +74,14 @@ def _scores(query: GradientQuery, dialect: Dialect) -> Iterator[exp.Expr]:
             yield named(score, _score(number, klass))
 
 
-def _clipped(query: GradientQuery) -> Iterator[exp.Expr]:
+def _clipped(query: GradientQuery, dialect: Dialect) -> Iterator[exp.Expr]:
     """Each group's scores, at most its bound below the largest of all classes, relative to the first."""
     for number, group in enumerate(query.groups):
         names = [_score(number, klass) for klass in range(1, len(group.tables) + 1)]
-        largest = _largest([integer(0), *map(own_column, names)])
-        first = _largest([minus(integer(0), largest), integer(-group.clip)])
+        largest = _largest([integer(0), *map(own_column, names)], dialect)
+        first = _largest([minus(integer(0), largest), integer(-group.clip)], dialect)
         for name in names:
-            raised = _largest([minus(own_column(name), largest.copy()), integer(-group.clip)])
+            raised = _largest([minus(own_column(name), largest.copy()), integer(-group.clip)], dialect)
             yield named(minus(raised, first.copy()), name)
 
 
@@ -98,7 +98,7 @@ def _likelihoods(classes: range, dialect: Dialect) -> Iterator[exp.Expr]:
     """The likelihood of each class relative to the largest."""
     values = exponentials()
     totals: list[exp.Expr] = [integer(0), *(own_column(f"{TOTAL}_{klass}") for klass in classes[1:])]
-    largest = _largest(totals)
+    largest = _largest(totals, dialect)
     for klass in classes:
         steps = _quotient(minus(largest.copy(), totals[klass].copy()), integer(UNITS))
         last = integer(len(values) - 1)
@@ -128,9 +128,10 @@ def _is_of(klass: int, number: int) -> exp.Expr:
     return exp.cast(case([(equal(own_column(CLASS), integer(klass)), integer(number))], integer(0)), exp.DType.BIGINT)
 
 
-def _largest(numbers: list[exp.Expr]) -> exp.Expr:
+def _largest(numbers: list[exp.Expr], dialect: Dialect) -> exp.Expr:
+    """The largest of numbers that are never null: DuckDB's function would be guarded by tests for null otherwise."""
     wide = [exp.cast(number.copy(), exp.DType.BIGINT) for number in numbers]
-    return exp.Greatest(this=wide[0], expressions=wide[1:])
+    return exp.Greatest(this=wide[0], expressions=wide[1:], ignore_nulls=dialect is Dialect.DUCKDB)
 
 
 def _quotient(number: exp.Expr, by: exp.Expr) -> exp.Expr:
