@@ -61,7 +61,7 @@ def main() -> None:
     measured = [each for each in read_cache(options.cache) if each.contender not in again]
     write_cache(options.cache, measured)
     pythons = interpreters([PYTHON, *options.python])
-    for name in [name for name in chosen if name not in pythons]:
+    for name in [name for name in chosen if options.data and name not in pythons]:
         print(f"{name}: left out, {CONTENDERS[name].package} is in no interpreter named", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="peers-") as folder:
         for path in options.data:

@@ -8,6 +8,7 @@ look at the rows for a bound.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -93,15 +94,11 @@ class Rows:
         return [0.0] * len(self.columns), [1.0 if each.numeric else max(each.codes - 1, 1) for each in self.columns]
 
     def one_hot(self) -> Matrix:
-        """Numeric attributes on [0, 1], a column of 0 and 1 per category."""
-        blocks = [
-            each.scaled(codes)[:, None] if each.numeric else np.eye(each.codes)[codes]
-            for each, codes in zip(self.columns, self.codes.T, strict=True)
-        ]
-        return np.hstack(blocks)
+        """A column of 0 and 1 per bin and category."""
+        return indicators(self.columns, self.binned())
 
     def norm(self) -> float:
-        """The largest Euclidean norm of a row of ``one_hot``: each attribute adds at most 1 to its square."""
+        """The Euclidean norm of every row of ``one_hot``: each attribute adds 1 to its square."""
         return float(np.sqrt(len(self.columns)))
 
     def binned(self) -> Codes:
@@ -114,6 +111,11 @@ class Rows:
         """Write the rows to a file of NumPy arrays."""
         declared = json.dumps([[asdict(each) for each in self.columns], self.class_names, self.domain])
         np.savez(path, declared=declared, codes=self.codes, classes=self.classes, folds=self.folds)
+
+
+def indicators(columns: Sequence[Column], binned: Codes) -> Matrix:
+    """Make a column of 0 and 1 per bin and category, from the numbers of bins and categories."""
+    return np.hstack([np.eye(each.bins)[codes] for each, codes in zip(columns, binned.T, strict=True)])
 
 
 def read_rows(path: Path) -> Rows:
