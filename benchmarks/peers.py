@@ -145,8 +145,9 @@ def run(python: str, file: Path, point: tuple[str, int, str, str], folds: Sequen
             yield one
         if process.wait():
             errors.seek(0)
-            last = errors.read().decode(errors="replace").strip().splitlines()[-1:]
-            print(f"{name} on {data} at {epsilon} failed: {''.join(last)}", file=sys.stderr, flush=True)
+            lines = errors.read().decode(errors="replace").strip().splitlines()
+            reason = lines[-1] if lines else f"exit code {process.returncode}"
+            print(f"{name} on {data} at {epsilon} failed: {reason}", file=sys.stderr, flush=True)
 
 
 def child(python: str, *arguments: str) -> str:

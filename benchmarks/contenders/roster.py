@@ -70,7 +70,7 @@ CONTENDERS = {
             ("synthetic_rows", "MST"),
             DELTA,
             SYNTHETIC,
-            folds=3,
+            folds=2,
         ),
         Contender(
             "DP-EBM",
@@ -99,6 +99,7 @@ CONTENDERS = {
             ("classifiers", "PrivateForest"),
             0.0,
             (SIZE, FLOATS),
+            folds=2,
         ),
         Contender("logistic regression", "sklearn", ("classifiers", "LogisticRegression"), None),
         Contender("gradient boosting", "sklearn", ("classifiers", "GradientBoosting"), None),
