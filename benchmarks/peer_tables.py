@@ -71,10 +71,11 @@ def accuracy_table(measured: Sequence[Measured], data: str, rows: int) -> str:
         of = [each for each in measured if each.contender == name]
         if not of:
             continue
-        cells = [cell([each for each in of if each.epsilon in (epsilon, "none")]) for epsilon in epsilons]
+        by_epsilon = [[each for each in of if each.epsilon in (epsilon, "none")] for epsilon in epsilons]
+        folds = sorted({len(each) for each in by_epsilon if each})
         seconds = _seconds(of)
         times = f"{seconds / reference:.1f}" if reference else ""
-        lines.append([name, *cells, str(len({each.fold for each in of})), f"{seconds:.2f}", times])
+        lines.append([name, *map(cell, by_epsilon), " or ".join(map(str, folds)), f"{seconds:.2f}", times])
     return f"{data}, {rows:,} rows\n\n{markdown(lines)}"
 
 

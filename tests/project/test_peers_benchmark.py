@@ -133,6 +133,8 @@ MADE = [
     *measured("dpnb-columnar histogram", "0.1", [0.8] * 9 + [0.7], 0.5),
     *measured("dpnb-columnar histogram", "1", [0.9] * 10, 0.5),
     *measured("AIM + logistic regression", "1", [0.8, 0.9], 50.0),
+    *measured("MST + logistic regression", "0.1", [0.7], 50.0),
+    *measured("MST + logistic regression", "1", [0.8, 0.9], 50.0),
     *measured("gradient boosting", "none", [0.95] * 10, 1.0),
 ]
 
@@ -143,7 +145,8 @@ def test_the_tables_of_made_up_measurements() -> None:
     assert lines[2] == "|  | ε = 0.1 | ε = 1 | folds | s per fit | times |"
     assert lines[4] == "| dpnb-columnar histogram | 0.790 (0.745), 0.500 | 0.900 (0.900), 0.500 | 10 | 0.50 | 1.0 |"
     assert lines[5] == "| AIM + logistic regression |  | 0.850, 0.500 | 2 | 50.00 | 100.0 |"
-    assert lines[6] == "| gradient boosting | 0.950 (0.950), 0.500 | 0.950 (0.950), 0.500 | 10 | 1.00 | 2.0 |"
+    assert lines[6] == "| MST + logistic regression | 0.700, 0.500 | 0.850, 0.500 | 1 or 2 | 50.00 | 100.0 |"
+    assert lines[7] == "| gradient boosting | 0.950 (0.950), 0.500 | 0.950 (0.950), 0.500 | 10 | 1.00 | 2.0 |"
     assert "| gradient boosting | no guarantee |  |" in lines
     assert any(line.startswith("| AIM + logistic regression | 1e-06 | ") for line in lines)
     assert not any(line.startswith("| DP-EBM") for line in lines)  # not measured
