@@ -50,6 +50,9 @@ UNCALIBRATED = (
 )
 """What is told where ``auto`` would have calibrated, had it been given the rows."""
 
+MOST_LEARNED = 1000
+"""Attributes that may each have a weight: the time of a step grows with the cube of their number."""
+
 FEWEST_TEMPERED = 8
 """Fewer attributes are taken for independent."""
 
@@ -57,12 +60,21 @@ POWER = -0.25
 
 LARGEST_LOG_RATIO = 3.0
 """In nats: twenty to one is the most that a normal distribution of two classes, weighted, says of one value."""
+
 LEAST_CALIBRATED = 1_000
 """Least number of rows times epsilon for ``auto`` to calibrate: with fewer, the noise in the second pass costs accuracy
 as often as its weights bring it."""
 
 LEAST_CALIBRATED_FEW = 10_000
 """The same for fewer than ``FEWEST_TEMPERED`` attributes, which ordinary naive Bayes weighs nearly right."""
+
+LEAST_LEARNED = 1_000
+"""The same for ``auto`` to learn weights, for each attribute, since so many numbers share the noise. Twice as many
+without histograms: log-ratios of normal distributions are larger."""
+
+LEAST_CALIBRATED_CLASSES = 750
+"""The same for ``auto`` to calibrate more than two classes, times the square of their number: the tables of rare
+classes are mostly noise, and one weight that suits them is too small for the others."""
 
 LEAST_TEMPERED = 3_000
 """The same for ``auto`` to temper: with fewer, noise in the class counts weighs more than the attributes do."""
@@ -89,9 +101,15 @@ def resolved_method(
     """
     if method != AUTO:
         return check_method(method, mechanism, domain)
-    if not mechanism.private or isinstance(mechanism, Majority) or len(domain.classes) != 2:
+    if not mechanism.private or isinstance(mechanism, Majority):
         return None
-    many = len(domain.attributes) >= FEWEST_TEMPERED
+    many, classes = len(domain.attributes) >= FEWEST_TEMPERED, len(domain.classes)
+    if classes != 2:
+        enough = rows is not None and rows * epsilon >= LEAST_CALIBRATED_CLASSES * classes**2
+        return CALIBRATED if can_score and many and enough else None
+    least = LEAST_LEARNED * len(domain.attributes) * (1 if mechanism.binned else 2)
+    if can_score and many and rows is not None and rows * epsilon >= least:
+        return LEARNED if len(domain.attributes) <= MOST_LEARNED else CALIBRATED
     evidence = (math.inf if many else 0) if rows is None else rows * epsilon
     if can_score and evidence >= (LEAST_CALIBRATED if many else LEAST_CALIBRATED_FEW):
         return CALIBRATED

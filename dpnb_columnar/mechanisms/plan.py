@@ -164,7 +164,8 @@ def plan(
         weights,
         public,
         automatic=attribute_weights == AUTO,
-        uncalibrated=best != weights,
+        # More than two classes are asked in rounds, which cannot be left for another release.
+        uncalibrated=best != weights and len(domain.classes) == 2,
     )
 
 

@@ -37,7 +37,7 @@ from dpnb_columnar.budget import Pure, Request, Share
 from dpnb_columnar.counting.gradients import CERTAIN, LARGEST_CLIP, UNITS, GradientQuery, GradientSums, WeightGroup
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
 from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.queries import LAPLACE, constant_noise
 from dpnb_columnar.mechanisms.score_calibration import PART, TELLING, calibration_request
@@ -74,9 +74,6 @@ LARGEST_NUMBER_OF_ROWS = 2.0**45
 START = Fraction(1, 20)
 LEARNING = Fraction(3, 10)
 """Parts of the budget that ``learned`` spends on the calibration that it starts from, and on its rounds."""
-
-MOST_LEARNED = 1000
-"""Attributes that may each have a weight: the time of a step grows with the cube of their number."""
 
 FEWEST_MADE_UP = 8
 MOST_MADE_UP = 2**24

@@ -69,7 +69,7 @@ def test_mechanisms_without_histograms_are_not_tempered(mechanism: str) -> None:
 
 
 def test_more_than_two_classes_are_not_tempered() -> None:
-    with pytest.raises(UsageError, match="tempered is for two classes, and the domain declares 3; leave --attribute-"):
+    with pytest.raises(UsageError, match="tempered is for two classes, and the domain declares 3; choose calibr"):
         plan(domain_of(9, classes=3), Budget(Fraction(1)), "histogram", attribute_weights="tempered")
 
 
@@ -95,7 +95,10 @@ def test_weighted_normal_distributions_of_two_classes_are_bounded() -> None:
 
 CHOICES = [
     # attributes, rows, epsilon: chosen where the rows can be read twice, where they cannot
-    (8, 1_000_000, "1", "calibrated", "tempered"),
+    (8, 1_000_000, "1", "learned", "tempered"),
+    (14, 14_000, "1", "learned", "tempered"),
+    (14, 13_999, "1", "calibrated", "tempered"),
+    (1001, 10**9, "1", "calibrated", "tempered"),
     (40, 30_000, "1/10", "calibrated", "tempered"),
     (40, 29_999, "1/10", "calibrated", None),
     (14, 10_000, "1/10", "calibrated", None),
@@ -117,19 +120,30 @@ def test_auto_chooses_by_public_facts(
             planned = plan(
                 domain_of(attributes), budget, mechanism.name, attribute_weights="auto", rows=rows, can_score=can_score
             )
+            if expected == "learned" and not mechanism.binned and rows is not None and rows < 2000 * attributes:
+                expected = "calibrated"
             if mechanism.name in ("majority", "none") or (expected == "tempered" and not mechanism.binned):
                 expected = None
             assert planned.attribute_weights == expected
-            assert (planned.calibration is not None) == (expected == "calibrated")
+            assert (planned.calibration is not None) == (expected in ("calibrated", "learned"))
             assert planned.automatic
             assert planned.uncalibrated == (
                 not can_score and twice is not None and mechanism.name not in ("majority", "none")
             )
 
 
-def test_auto_gives_no_weights_to_more_than_two_classes() -> None:
-    planned = plan(domain_of(40, classes=3), Budget(Fraction(1)), "histogram", attribute_weights="auto", rows=10**6)
-    assert planned.attribute_weights is None
+def test_auto_calibrates_more_than_two_classes_by_the_square_of_their_number() -> None:
+    for attributes, rows, can_score, expected in (
+        (40, 6750, True, "calibrated"),
+        (40, 6749, True, None),
+        (40, None, True, None),
+        (40, 6750, False, None),
+        (7, 10**9, True, None),
+    ):
+        domain = domain_of(attributes, classes=3)
+        planned = plan(domain, Budget(Fraction(1)), "histogram", None, "auto", rows, can_score=can_score)
+        assert planned.attribute_weights == expected
+        assert not planned.uncalibrated
 
 
 @pytest.mark.parametrize("method", ["none", "tempered", "calibrated"])
