@@ -33,11 +33,12 @@ cannot be created; 75 busy, try again; 77 budget refused; 78 bad configuration;
 
 VERBS: Mapping[str, str] = MappingProxyType(
     {
-        "demo": "Simulate a census, train on it, score it, show the model.",
+        "demo": "Simulate a census, train on it, score the rest, show the model.",
         "simulate": "Write a synthetic extract in the shape of the 1940 census.",
         "ingest": "Turn census extracts into a Parquet file with its domain.",
         "suggest-domain": "CONFIDENTIAL: draft a domain from the rows, to correct.",
         "check": "CONFIDENTIAL: compare the rows with the declared domain.",
+        "split": "CONFIDENTIAL: hold rows out, to evaluate a model on.",
         "plan": "Show what would be released, at which cost and error.",
         "train": "Train a classifier, and write it with its guarantee.",
         "aggregate": "CONFIDENTIAL: count every cell of the domain into a file.",

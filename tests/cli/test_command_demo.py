@@ -10,7 +10,7 @@ from support.running import Run
 
 from dpnb_columnar.model.model import load_model
 
-FILES = ["census.model.json", "census.parquet", "scored.parquet"]
+FILES = ["census.model.json", "census.parquet", "census.test.parquet", "census.train.parquet", "scored.parquet"]
 
 
 def test_demo_goes_the_whole_way_and_prints_every_command(folder: Path, run: Run) -> None:
@@ -18,12 +18,12 @@ def test_demo_goes_the_whole_way_and_prints_every_command(folder: Path, run: Run
     assert sorted(path.name for path in (folder / "dpnb-demo").iterdir()) == FILES
     assert load_model(folder / "dpnb-demo" / "census.model.json").guarantee.epsilon == 2
     commands = [shlex.split(line[2:]) for line in ended.out.splitlines() if line.startswith("$ ")]
-    assert [command[1] for command in commands] == ["simulate", "train", "predict", "evaluate", "show"]
+    assert [command[1] for command in commands] == ["simulate", "split", "train", "predict", "evaluate", "show"]
     assert "accuracy" in ended.out
     assert "differentially private" in ended.out
     assert "CONFIDENTIAL" in ended.err
     for _, *arguments in commands:
-        run(*arguments, *(["--overwrite"] if arguments[0] in ("simulate", "train", "predict") else []))
+        run(*arguments, *(["--overwrite"] if arguments[0] in ("simulate", "split", "train", "predict") else []))
 
 
 def test_demo_does_not_replace_files_unasked(folder: Path, run: Run) -> None:

@@ -22,7 +22,7 @@ from dpnb_columnar.model.model import load_model
 
 VERBS = (
     *("demo", "simulate", "check", "plan", "train", "aggregate", "release", "predict", "evaluate", "show", "audit"),
-    "reproduce",
+    *("split", "reproduce"),
 )
 LEDGER_VERBS = ("init", "show", "verify", "export")
 PATHS = [

@@ -58,7 +58,7 @@ def test_show_completion_prints_a_script() -> None:
     ("line", "offered"),
     [
         ("dpnb-columnar tra", {"train"}),
-        ("dpnb-columnar s", {"simulate", "suggest-domain", "show", "sql"}),
+        ("dpnb-columnar s", {"simulate", "split", "suggest-domain", "show", "sql"}),
         ("dpnb-columnar ledger ", {"init", "show", "verify", "export"}),
         ("dpnb-columnar train --epsi", {"--epsilon"}),
         ("dpnb-columnar train census.parquet --neighbours ", {"add-remove", "replace-one"}),

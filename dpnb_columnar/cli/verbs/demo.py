@@ -1,4 +1,4 @@
-"""``dpnb-columnar demo``: simulate, train, predict, evaluate and show, with every command printed."""
+"""``dpnb-columnar demo``: simulate, split, train, predict, evaluate and show, with every command printed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def command(
     epsilon: options.Epsilon = options.DEFAULT_EPSILON,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Simulate a census, train on it, score it, show the model.
+    """Simulate a census, train on most of it, score the rest, show the model.
 
     \b
     Examples:
@@ -34,13 +34,15 @@ def command(
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be created: {error.strerror}; name another with --folder") from None
-    census, model, scored = (str(folder / name) for name in ("census.parquet", "census.model.json", "scored.parquet"))
+    census, training, held_out = (str(folder / f"census{name}.parquet") for name in ("", ".train", ".test"))
+    model, scored = str(folder / "census.model.json"), str(folder / "scored.parquet")
     replace = ["--overwrite"] if overwrite else []
     for arguments in (
         ["simulate", census, "--rows", str(rows), *replace],
-        ["train", census, "--epsilon", epsilon, "--output", model, *replace],
-        ["predict", model, census, "--output", scored, *replace],
-        ["evaluate", model, census],
+        ["split", census, "--train-output", training, "--test-output", held_out, *replace],
+        ["train", training, "--epsilon", epsilon, "--output", model, *replace],
+        ["predict", model, held_out, "--output", scored, *replace],
+        ["evaluate", model, held_out],
         ["show", model],
     ):
         print_line(f"$ {NAME} {shlex.join(arguments)}")

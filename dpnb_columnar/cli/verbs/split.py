@@ -1,0 +1,68 @@
+"""``dpnb-columnar split``: rows to train on, and rows that are held out to evaluate on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import print_line, stage
+from dpnb_columnar.cli.output_checks import check_target
+from dpnb_columnar.errors import UsageError
+
+
+def command(
+    data: options.Data,
+    test: Annotated[str, typer.Option(help="Part that is held out, above 0 and below 1.")] = "0.2",
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column that names a unit, such as a household, whose rows stay together; repeat for several.",
+            metavar="COLUMN",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same files.", metavar="INTEGER")] = 1,
+    train_output: Annotated[
+        Path | None, typer.Option(help="Rows to train on.", show_default="NAME.train.parquet")
+    ] = None,
+    test_output: Annotated[
+        Path | None, typer.Option(help="Rows that are held out.", show_default="NAME.test.parquet")
+    ] = None,
+    overwrite: options.Overwrite = False,
+) -> None:
+    """CONFIDENTIAL: hold rows out, to evaluate a model on rows it has not seen.
+
+    Rows are drawn one by one, or, with --by, unit by unit: the persons of a
+    household are alike, and a model that has seen one of them looks better on
+    the others than it is. Both files keep the domain.
+
+    \b
+    Examples:
+      dpnb-columnar split census.parquet
+      dpnb-columnar split census.parquet --test 0.1 --by SERIAL --by SAMPLE
+    """
+    from dpnb_columnar.domain.numbers import exact_number
+    from dpnb_columnar.rows.holdout import Split, split_files
+    from dpnb_columnar.rows.parquet import resolve_files
+
+    try:
+        part = exact_number(test)
+    except ValueError as error:
+        raise UsageError(f"--test: {error}") from None
+    if not 0 < part < 1:
+        raise UsageError(f"--test: {test} is no part of the rows; give a number above 0 and below 1, such as 0.2")
+    files = resolve_files(data)
+    name = Path(str(data[0])).stem or files[0].stem
+    outputs = [
+        output or Path(f"{name}.{side}.parquet") for side, output in (("train", train_output), ("test", test_output))
+    ]
+    if outputs[0].resolve() == outputs[1].resolve():
+        raise UsageError("--train-output and --test-output are one file; name two")
+    for output in outputs:
+        check_target(output, overwrite, files)
+    with stage("splitting"):
+        split_files(files, Split(part, tuple(by or ()), seed), *outputs, overwrite=overwrite)
+    print_line(f"wrote {outputs[0]} to train on, and {outputs[1]} to evaluate on")

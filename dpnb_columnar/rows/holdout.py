@@ -1,0 +1,165 @@
+"""Split the rows of Parquet files into rows to train on and rows held out to test on. CONFIDENTIAL, as the rows are.
+
+Which side a row goes to depends on the seed and its place, or on the seed and its unit, and on no other row's values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from fractions import Fraction
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpnb_columnar.domain.metadata import DOMAIN_KEY
+from dpnb_columnar.domain.names import listed
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.other_formats import not_parquet
+from dpnb_columnar.rows.untyped_values import text_of
+from dpnb_columnar.runtime.confinement import confined
+from dpnb_columnar.runtime.outputs import atomic_output
+from dpnb_columnar.runtime.parquet_output import parquet_writer
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 2**16
+"""Rows that are read at a time, and the most of a row group that is written."""
+
+WORDS = 2**64
+
+ARROW_SCHEMA = b"ARROW:schema"
+"""Key of what pyarrow writes anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """How rows are divided.
+
+    Attributes:
+        test: Part of the rows, or of the units, that is held out: above 0 and below 1.
+        by: Columns that name a unit, such as a household, whose rows stay together; none for rows by themselves.
+        seed: The same seed divides the same rows in the same way.
+    """
+
+    test: Fraction
+    by: tuple[str, ...] = ()
+    seed: int = 0
+
+
+@confined()
+def split_files(files: Sequence[Path], split: Split, train: Path, test: Path, *, overwrite: bool = False) -> None:
+    """Write the rows to train on and the rows to test on, in their order; batches are streamed.
+
+    Rows without a unit (a null in one of its columns) are divided by themselves. Both files keep the domain and all
+    columns, and are readable by their owner alone.
+
+    Args:
+        files: Parquet files of equal columns.
+        split: How to divide them.
+        train: File for the rows to train on.
+        test: File for the rows that are held out.
+        overwrite: Whether to replace existing files.
+
+    Raises:
+        DataError: if a file is damaged, lacks a column of the unit, or has other columns, or another domain, than the
+            first.
+        OutputError: if an output exists, or cannot be written.
+    """
+    import pyarrow as pa
+
+    schema = _schema(files, split)
+    draws = np.random.PCG64(split.seed)
+    with ExitStack() as stack:
+        # Both are complete before either stands under its name.
+        writers = [
+            stack.enter_context(
+                parquet_writer(stack.enter_context(atomic_output(path, overwrite=overwrite, confidential=True)), schema)
+            )
+            for path in (train, test)
+        ]
+        for batch in _batches(files):
+            held_out = _held_out(batch, split, draws.random_raw(len(batch)))
+            for writer, chosen in zip(writers, (~held_out, held_out), strict=True):
+                if chosen.any():
+                    kept = batch.filter(pa.array(chosen))
+                    writer.write_batch(pa.RecordBatch.from_arrays(kept.columns, schema=schema))
+
+
+def _schema(files: Sequence[Path], split: Split) -> pa.Schema:
+    """Return the columns and the metadata that all files have.
+
+    Raises:
+        DataError: if they differ, or a column of the unit is missing.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    first: pa.Schema | None = None
+    for file in files:
+        try:
+            with pq.ParquetFile(file) as opened:
+                metadata = {
+                    key: value for key, value in (opened.metadata.metadata or {}).items() if key != ARROW_SCHEMA
+                }
+                schema = opened.schema_arrow.with_metadata(metadata)
+        except (pa.ArrowException, OSError):
+            raise not_parquet(file) from None
+        if absent := [name for name in split.by if schema.names.count(name) != 1]:
+            raise DataError(
+                f"{file}: has no column {listed(absent)} to split by; its columns are {listed(schema.names)}"
+            )
+        if first is None:
+            first = schema
+        elif schema.remove_metadata() != first.remove_metadata():
+            raise DataError(f"{files[0]} and {file}: their columns differ in names, types or order; split them apart")
+        elif (schema.metadata or {}).get(DOMAIN_KEY.encode()) != (first.metadata or {}).get(DOMAIN_KEY.encode()):
+            raise DataError(f"{files[0]} and {file}: carry different domains; split them apart")
+    assert first is not None
+    return first
+
+
+def _batches(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for file in files:
+        try:
+            with pq.ParquetFile(file) as opened:
+                yield from opened.iter_batches(BATCH_ROWS)
+        except (pa.ArrowException, OSError):
+            raise DataError(f"{file}: cannot be read to the end (damaged or cut short); copy it again") from None
+
+
+def _held_out(batch: pa.RecordBatch, split: Split, draws: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Choose the rows of a batch that are held out; shape (rows,).
+
+    Args:
+        batch: The rows.
+        split: How to divide them.
+        draws: Shape (rows,): a random word for each row.
+    """
+    limit = int(split.test * WORDS)
+    rows = draws < limit
+    if not split.by:
+        return rows
+    units = zip(*(map(text_of, batch.column(name).to_pylist()) for name in split.by), strict=True)
+    known: dict[tuple[str | None, ...], bool] = {}
+    for place, unit in enumerate(units):
+        if None in unit:
+            continue
+        if unit not in known:
+            known[unit] = _word(split.seed, unit) < limit
+        rows[place] = known[unit]
+    return rows
+
+
+def _word(seed: int, unit: tuple[str | None, ...]) -> int:
+    """Compute the word of a unit: uniform from 0 to 2^64 - 1, and the same wherever its rows stand."""
+    digest = blake2b(repr((seed, unit)).encode(), digest_size=8)
+    return int.from_bytes(digest.digest(), "big")

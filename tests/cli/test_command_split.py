@@ -1,0 +1,130 @@
+"""``dpnb-columnar split``: rows held out, whole units, the same by the same seed."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.people import people, write_people
+from support.running import Run
+
+from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.rows import holdout
+
+TRAIN, TEST = Path("people.train.parquet"), Path("people.test.parquet")
+
+
+def households(rows: int) -> pl.DataFrame:
+    """People in households of one to five, some without one."""
+    serial = [place // (1 + place % 5) if place % 11 else None for place in range(rows)]
+    return people(rows).with_columns(SERIAL=pl.Series(serial, dtype=pl.Int64), row=pl.int_range(rows))
+
+
+def divided(run: Run, *options: object) -> tuple[pl.DataFrame, pl.DataFrame]:
+    run("split", "people.parquet", "--overwrite", *options)
+    return pl.read_parquet(TRAIN), pl.read_parquet(TEST)
+
+
+def test_every_row_is_in_one_of_two_files_that_keep_the_domain(folder: Path, run: Run) -> None:
+    write_people(Path("people.parquet"), households(5000))
+    assert run("split", "people.parquet").out == f"wrote {TRAIN} to train on, and {TEST} to evaluate on\n"
+    parts = [pl.read_parquet(TRAIN), pl.read_parquet(TEST)]
+    assert pl.concat(parts).sort("row").equals(pl.read_parquet("people.parquet"))
+    assert all(part["row"].is_sorted() for part in parts)
+    assert 0.17 < len(parts[1]) / 5000 < 0.23
+    whole = find_domain([Path("people.parquet")], None, None).domain
+    for path in (TRAIN, TEST):
+        assert find_domain([path], None, None).domain == whole
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    run("train", TRAIN, "--output", "model.json")
+    run("evaluate", "model.json", TEST)
+
+
+@pytest.mark.parametrize("by", [(), ("--by", "SERIAL"), ("--by", "SERIAL", "--by", "sex")])
+def test_the_seed_alone_decides(by: tuple[str, ...], folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_people(Path("people.parquet"), households(900))
+    first = divided(run, *by, "--seed", 7)
+    monkeypatch.setattr(holdout, "BATCH_ROWS", 13)
+    again, other = divided(run, *by, "--seed", 7), divided(run, *by, "--seed", 8)
+    assert all(one.equals(two) for one, two in zip(first, again, strict=True))
+    assert not other[1].equals(first[1])
+
+
+def test_a_unit_goes_to_one_side_wherever_its_rows_stand(folder: Path, run: Run) -> None:
+    rows = households(3000)
+    write_people(Path("people.parquet"), rows)
+    train, test = divided(run, "--by", "SERIAL", "--test", "0.3")
+    units = [set(part["SERIAL"].drop_nulls()) for part in (train, test)]
+    assert not units[0] & units[1]
+    assert 0.25 < len(units[1]) / len(units[0] | units[1]) < 0.35
+    lost = [part["SERIAL"].null_count() for part in (train, test)]  # rows without a unit are drawn one by one
+    assert 0.2 < lost[1] / sum(lost) < 0.4
+    write_people(Path("people.parquet"), rows.reverse().cast({"SERIAL": pl.String}))
+    _, turned = divided(run, "--by", "SERIAL", "--test", "0.3")
+    assert set(turned["SERIAL"].drop_nulls()) == set(map(str, units[1]))
+
+
+def test_another_row_moves_no_unit(folder: Path, run: Run) -> None:
+    rows = households(200)
+    sides = []
+    for frame in (rows, rows.slice(1), pl.concat([rows.head(1).with_columns(SERIAL=pl.lit(9**9, pl.Int64)), rows])):
+        write_people(Path("people.parquet"), frame.select(rows.columns))
+        sides.append(set(divided(run, "--by", "SERIAL")[1]["SERIAL"].drop_nulls()) - {9**9})
+    assert sides[0] - {rows["SERIAL"][0]} == sides[1] - {rows["SERIAL"][0]}
+    assert sides[0] == sides[2]
+
+
+def test_files_and_their_odd_columns_stay_as_they_are(folder: Path, run: Run) -> None:
+    table = pa.table(
+        {
+            "kind": pa.array(["a", "b"] * 50).dictionary_encode(),
+            "odd": pa.array([[1], None] * 50),
+            "text": pa.Array.from_buffers(pa.string(), 100, pa.array([b"\xff"] * 100).buffers()),
+        }
+    )
+    Path("parts").mkdir()
+    for name in ("a", "b"):
+        pq.write_table(table, f"parts/{name}.parquet")
+    run("split", "parts", "--test", "1/4")
+    parts = [pq.read_table(f"parts.{side}.parquet") for side in ("train", "test")]
+    assert sum(map(len, parts)) == 200
+    assert all(part.schema.remove_metadata() == table.schema for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("code", "told", "arguments"),
+    [
+        (64, "--test: 1 is no part of the rows", ("people.parquet", "--test", "1")),
+        (64, "--test: 0 is no part of the rows", ("people.parquet", "--test", "0")),
+        (64, "--test: ", ("people.parquet", "--test", "half")),
+        (64, "are one file", ("people.parquet", "--test-output", TRAIN)),
+        (65, "has no column 'SERIALNO' to split by; its columns are 'age'", ("people.parquet", "--by", "SERIALNO")),
+        (65, "their columns differ in names, types or order", ("people.parquet", "other.parquet")),
+        (65, "carry different domains", ("people.parquet", "plain.parquet")),
+        (65, "text, such as CSV", ("people.csv",)),
+        (66, "no such file", ("absent.parquet",)),
+        (73, "exists already", ("people.parquet", "--train-output", "other.parquet")),
+        (73, "is an input", ("people.parquet", "--train-output", "people.parquet", "--overwrite")),
+    ],
+)
+def test_what_is_refused(code: int, told: str, arguments: tuple[object, ...], folder: Path, run: Run) -> None:
+    write_people(Path("people.parquet"))
+    write_people(Path("plain.parquet"), document=None)
+    pl.DataFrame({"age": [1]}).write_parquet("other.parquet")
+    people(9).write_csv("people.csv")
+    before = sorted(Path().iterdir())
+    assert told in run("split", *arguments, expected=code).err
+    assert sorted(Path().iterdir()) == before
+
+
+def test_a_damaged_file_leaves_nothing(folder: Path, run: Run) -> None:
+    write_people(Path("people.parquet"), people(20_000))
+    content = bytearray(Path("people.parquet").read_bytes())
+    content[200:-4000] = bytes(len(content) - 4200)
+    Path("people.parquet").write_bytes(content)
+    assert "cannot be read to the end" in run("split", "people.parquet", expected=65).err
+    assert sorted(Path().iterdir()) == [Path("people.parquet")]
