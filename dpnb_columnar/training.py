@@ -112,7 +112,7 @@ def checked_rows(plan: ReleasePlan, rows: Rows) -> CheckedRows:
     method = f"attribute weights: {plan.attribute_weights} reads the rows again once the tables are released"
     if plan.rounds and not checked.can_differentiate:
         raise UsageError(
-            f"{method}, in {len(plan.rounds)} rounds; train from Parquet files or a frame, or choose "
+            f"{method}, in {len(plan.rounds)} rounds; give the rows, or choose "
             + ("calibrated" if len(plan.domain.classes) == 2 else "none")
         )
     if plan.calibration is not None and plan.given is None and not checked.can_score:

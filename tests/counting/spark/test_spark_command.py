@@ -29,7 +29,7 @@ def table(session: Any, folder: Path) -> str:
     return "people_table"
 
 
-@pytest.mark.parametrize("weights", ["none", "calibrated"])
+@pytest.mark.parametrize("weights", ["none", "calibrated", "learned"])
 def test_the_model_is_that_of_the_local_engine(session: Any, people_file: Path, run: Run, weights: str) -> None:
     chosen = ("--attribute-weights", weights, "--seed", 7)
     here = run("train", people_file, *chosen, "--output", "here.json")
