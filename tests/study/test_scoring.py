@@ -17,11 +17,14 @@ from support.releases import plan_and_release
 from test_folds import fitting, tiny_domain
 
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.engines.polars_gradients import differentiate_frame
 from dpnb_columnar.counting.engines.polars_scores import score_frame
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
 from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
 from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.weight_rounds import start_rounds
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.study.coded_rows import code_rows
@@ -136,6 +139,9 @@ def test_second_passes_and_log_losses_of_folds(census: Path) -> None:
         model = released(folds, domain, mechanism, "1")
         scores = scores_given(model)
         assert fold.training.check(domain).count_scores(scores) == score_frame(rows[training], scores)
+        for method in (LEARNED, CALIBRATED):
+            query = start_rounds(model, method).query
+            assert fold.training.sum_gradients(query) == differentiate_frame(rows[training], query)
         scored = model.predict(rows[np.sort(held_out)])
         probability = scored.select(pl.col("^probability_.*$")).to_numpy()
         truth = fold.held_out.classes[:, None]

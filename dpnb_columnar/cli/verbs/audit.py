@@ -35,8 +35,8 @@ def command(
     """Try to break the guarantee; lower bounds on epsilon.
 
     Releases models of small synthetic databases that differ in one row, with
-    every mechanism and noise family, and with calibrated attribute weights,
-    under both neighbouring relations. All pairs of a small domain are compared
+    every mechanism and noise family, and with calibrated and with learned
+    attribute weights, under both neighbouring relations. All pairs of a small domain are compared
     exactly; lower bounds on epsilon come from counting releases, and hold all
     together with probability 99.9 %. No user's data is read, so what is printed
     and written is not confidential. The full audit takes about half an hour.
