@@ -26,7 +26,8 @@ from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.mechanisms.public_sample import learned, without_noise
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.study.cross_validation import Fold, HeldOut, models
+from dpnb_columnar.study.cross_validation import Fold, models
+from dpnb_columnar.study.held_out import HeldOut
 
 
 def main() -> None:
