@@ -100,7 +100,7 @@ def test_rows_that_change_between_rounds_are_refused(folder: Path, run: Run, mon
 def test_statistics_cannot_be_asked_in_rounds(folder: Path, ledger: Path, run: Run) -> None:
     run("aggregate", write_people(folder / "people.parquet"), "--output", "s.parquet")
     refused = run("release", "s.parquet", *LEARNED, "--ledger", ledger, "--output", TARGET, expected=64).err
-    assert "learned reads the rows again once the tables are released, in 3 rounds; train from Parquet files" in refused
+    assert "learned reads the rows again once the tables are released, in 3 rounds; give the rows" in refused
     assert "or choose calibrated" in refused
     assert spent(ledger) == 0
 
