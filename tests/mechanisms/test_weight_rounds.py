@@ -94,6 +94,16 @@ def test_every_round_has_its_row_in_the_table(neighbours: Neighbours) -> None:
     assert {share.values for share in three.rounds} == {3}
 
 
+@pytest.mark.parametrize("noise", ["gaussian", "arsinh-normal"])
+def test_rounds_are_pure_whatever_the_tables_spend(noise: str) -> None:
+    budget = Budget(Fraction(1), delta=Fraction(1, 10**6))
+    planned = plan(people_domain(), budget, "smooth", noise, LEARNED)
+    assert {type(share.row_cost) for share in planned.rounds} == {Pure}
+    model = train(planned, FrameInput(people(200)), draw=ExactSampler(SeededBits(2)))
+    assert model.attribute_weights is not None
+    assert (model.guarantee.epsilon, model.guarantee.delta) == (1, Fraction(1, 10**6))
+
+
 def test_a_round_is_drawn_with_its_bound_and_share() -> None:
     frame, domain = dependent(500, 2)
     calls: list[tuple[Fraction, NoiseFamily, int]] = []
