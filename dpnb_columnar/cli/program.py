@@ -33,19 +33,19 @@ cannot be created; 75 busy, try again; 77 budget refused; 78 bad configuration;
 
 VERBS: Mapping[str, str] = MappingProxyType(
     {
-        "demo": "Simulate a census, train on it, score the rest, show the model.",
+        "demo": "Simulate a census, train on most of it, score the rest.",
         "simulate": "Write a synthetic extract in the shape of the 1940 census.",
         "ingest": "Turn census extracts into a Parquet file with its domain.",
         "suggest-domain": "CONFIDENTIAL: draft a domain from the rows, to correct.",
         "check": "CONFIDENTIAL: compare the rows with the declared domain.",
-        "split": "CONFIDENTIAL: hold rows out, to evaluate a model on.",
+        "split": "CONFIDENTIAL: hold rows out, to evaluate a model on them.",
         "plan": "Show what would be released, at which cost and error.",
         "train": "Train a classifier, and write it with its guarantee.",
         "aggregate": "CONFIDENTIAL: count every cell of the domain into a file.",
         "release": "Release a model from statistics, the other half of train.",
         "predict": "Write every row's class, and the probability of each.",
         "evaluate": "CONFIDENTIAL: how well a model does on labelled rows.",
-        "show": "Show a model's guarantee, composition and parameters.",
+        "show": "Show what a model predicts and from what, its guarantee.",
         "audit": "Try to break the guarantee; lower bounds on epsilon.",
         "reproduce": "Run the evaluation of the paper again, and report it.",
         "datasets": "List the data sets of datasets.toml, prepare raw files.",

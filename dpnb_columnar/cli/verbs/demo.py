@@ -22,7 +22,7 @@ def command(
     epsilon: options.Epsilon = options.DEFAULT_EPSILON,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """Simulate a census, train on most of it, score the rest, show the model.
+    """Simulate a census, train on most of it, score the rest.
 
     \b
     Examples:

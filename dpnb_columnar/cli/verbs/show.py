@@ -17,7 +17,7 @@ def command(
     every: Annotated[bool, typer.Option("--all", help="Print every attribute, and every released number.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the model's document as JSON.")] = False,
 ) -> None:
-    """Show what a model predicts and from what, its guarantee and composition.
+    """Show what a model predicts and from what, its guarantee.
 
     The attributes that tell most about the class come first: bits of
     information times weight, under the released model. Beside each stands, per

@@ -33,7 +33,7 @@ def command(
     ] = None,
     overwrite: options.Overwrite = False,
 ) -> None:
-    """CONFIDENTIAL: hold rows out, to evaluate a model on rows it has not seen.
+    """CONFIDENTIAL: hold rows out, to evaluate a model on them.
 
     Rows are drawn one by one, or, with --by, unit by unit: the persons of a
     household are alike, and a model that has seen one of them looks better on
