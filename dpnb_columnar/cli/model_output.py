@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.cli import options
+from dpnb_columnar.cli import budget_options
 from dpnb_columnar.cli.console import add_log_fields, print_line, print_warning, stage
 from dpnb_columnar.cli.output_checks import check_no_input, check_target
 from dpnb_columnar.cli.tables import awaits, print_composition, public_facts, public_line
@@ -47,7 +47,7 @@ class ModelOutput(Output):
     inputs: Sequence[Path]
     resolved: ResolvedDomain
     delta: str
-    rows: options.DeclaredRowCount | None
+    rows: budget_options.DeclaredRowCount | None
 
     @contextmanager
     def reserved(self, run: str | None) -> Iterator[None]:
@@ -72,8 +72,8 @@ class ModelOutput(Output):
 
     def announce(self, plan: ReleasePlan, payment: Payment | None) -> None:
         """Say in which domain rows are counted, what the release spends, and who pays."""
-        options.print_domain(self.resolved)
-        options.print_rule(self.delta, self.rows)
+        budget_options.print_domain(self.resolved)
+        budget_options.print_rule(self.delta, self.rows)
         mechanism, queries = plan.mechanism.name, len(plan.shares)
         facts: dict[str, object] = {"mechanism": mechanism, "queries": queries}
         if plan.automatic or plan.attribute_weights is not None:
@@ -86,7 +86,7 @@ class ModelOutput(Output):
                 "neighbours": str(budget.neighbours),
             }
             noun = "query" if queries == 1 else "queries"
-            print_line(f"{options.budget_line(plan)}, {queries} {noun}", "budget", **facts)
+            print_line(f"{budget_options.budget_line(plan)}, {queries} {noun}", "budget", **facts)
             if plan.uncalibrated:
                 print_line(UNCALIBRATED, "uncalibrated")
         else:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.cli import batch, options
+from dpnb_columnar.cli import batch, budget_options, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning, stage
 from dpnb_columnar.cli.given import domain_of, refuse_fixed, scores_of
@@ -83,7 +83,7 @@ def command(
         check_target(target, overwrite, [*rows.files, *(file for file in (catalogue, config) if file is not None)])
         with output_lock(target):
             checked = rows.check(resolved.domain)
-            options.print_domain(resolved)
+            budget_options.print_domain(resolved)
             with stage("counting"):
                 statistics = checked.count()
             save_statistics(statistics, target, overwrite=overwrite)
@@ -103,7 +103,7 @@ def _count_scores(rows: Input, given: Path, target: Path, overwrite: bool, confi
     scores = scores_of(given)
     with output_lock(target):
         checked = rows.check(scores.domain)
-        options.print_domain(domain_of(scores, given))
+        budget_options.print_domain(domain_of(scores, given))
         with stage("counting scores"):
             counts = checked.count_scores(scores)
         save_score_counts(counts, target, overwrite=overwrite)

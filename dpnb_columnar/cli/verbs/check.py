@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.cli import options
+from dpnb_columnar.cli import budget_options, options
 from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_table, print_warning, stage
 from dpnb_columnar.errors import DataError, excerpt
 
@@ -55,7 +55,7 @@ def command(
 
     files = resolve_files(data)
     resolved = find_domain(files, dataset, label, catalogue=catalogue)
-    typed = options.effective_epsilon(resolved, epsilon)
+    typed = budget_options.effective_epsilon(resolved, epsilon)
     least_rows = _least_rows(resolved, typed)
     source = open_parquet(files, resolved.domain)
     refuse_copies(files)
@@ -89,7 +89,7 @@ def _least_rows(resolved: ResolvedDomain, epsilon: str) -> int:
     from dpnb_columnar.mechanisms.expected_error import expected_error
     from dpnb_columnar.mechanisms.plan import plan
 
-    budget = options.parse_budget(epsilon, "0", Neighbours.ADD_REMOVE, None, None)
+    budget = budget_options.parse_budget(epsilon, "0", Neighbours.ADD_REMOVE, None, None)
     counts = plan(resolved.domain, budget, attribute_weights=AUTO).shares[0]
     return math.ceil(USEFUL * expected_error(resolved.domain, counts, 1))
 

@@ -11,7 +11,7 @@ import typer
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.budget.costs import numbers
-from dpnb_columnar.cli import options
+from dpnb_columnar.cli import budget_options, options
 from dpnb_columnar.cli.console import print_line, stage
 from dpnb_columnar.cli.tables import (
     budget_part,
@@ -113,15 +113,15 @@ def command(
 
     files = resolve_files(data)
     resolved = find_domain_to_plan(files, dataset, label, catalogue)
-    known = options.declared_row_count(resolved, declared_rows)
-    spent, division = options.effective_epsilon(resolved, epsilon), options.shares_typed(shares, weights)
-    budget = options.parse_budget(spent, delta, neighbours, division, known)
+    known = budget_options.declared_row_count(resolved, declared_rows)
+    spent, division = budget_options.effective_epsilon(resolved, epsilon), budget_options.shares_typed(shares, weights)
+    budget = budget_options.parse_budget(spent, delta, neighbours, division, known)
     open_parquet(files, resolved.domain)
     sizes = rows or [options.USUAL_SIZE, 1_000_000]
     chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label)
     planned = plan(resolved.domain, budget, mechanism, noise, chosen, None if known is None else known.rows)
     classes = len(resolved.domain.classes)
-    assumed = known or options.DeclaredRowCount(sizes[0] * classes, "--rows in each class")
+    assumed = known or budget_options.DeclaredRowCount(sizes[0] * classes, "--rows in each class")
     outlook = _Outlook(resolved, planned, sizes, assumed, known, quote(str(files[0])) + _named(dataset))
     if planned.mechanism.private:
         outlook.errors = [[expected_error(resolved.domain, share, size) for size in sizes] for share in planned.shares]
@@ -132,7 +132,7 @@ def command(
     if json:
         print_line(_as_json(outlook))
     else:
-        _print(outlook, options.rule_line(delta, known))
+        _print(outlook, budget_options.rule_line(delta, known))
 
 
 @dataclass
@@ -154,8 +154,8 @@ class _Outlook:
     resolved: ResolvedDomain
     plan: ReleasePlan
     sizes: Sequence[int]
-    assumed: options.DeclaredRowCount
-    known: options.DeclaredRowCount | None
+    assumed: budget_options.DeclaredRowCount
+    known: budget_options.DeclaredRowCount | None
     source: str
     errors: Sequence[Sequence[float]] = ()
     wide: Sequence[WideRange] = ()
@@ -185,7 +185,7 @@ def _print(outlook: _Outlook, rule: str | None) -> None:
     if not planned.mechanism.private:
         print_line("mechanism none: NOT PRIVATE, nothing is protected and nothing is spent")
         return
-    print_line(options.budget_line(planned))
+    print_line(budget_options.budget_line(planned))
     if planned.automatic:
         print_line(_automatic_line(outlook))
     print_line()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.cli import batch, database_options, options
+from dpnb_columnar.cli import batch, budget_options, database_options, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.cli.given import domain_of, plan_of, refuse_fixed, scores_of
@@ -112,7 +112,7 @@ def command(
     check_suffix(output)
     database = database_options.database_in(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
-    declared: options.DeclaredRowCount | None = None
+    declared: budget_options.DeclaredRowCount | None = None
     rows: Counted | CountedScores | DatabaseRows
     if given is not None:
         refuse_fixed(context, FIXED)
@@ -121,9 +121,12 @@ def command(
     else:
         resolved, rows = _rows(database, table, query, files, _named(dataset, catalogue, domain, label), catalogue)
         parts = rows.statistics.parts if isinstance(rows, Counted) else ()
-        declared = options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
-        spent, division = options.effective_epsilon(resolved, epsilon), options.shares_typed(shares, weights)
-        budget = options.parse_budget(spent, delta, neighbours, division, declared)
+        declared = budget_options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
+        spent, division = (
+            budget_options.effective_epsilon(resolved, epsilon),
+            budget_options.shares_typed(shares, weights),
+        )
+        budget = budget_options.parse_budget(spent, delta, neighbours, division, declared)
         chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label, parts)
         known = None if declared is None else declared.rows
         planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, can_score=rows.can_score)
@@ -134,7 +137,7 @@ def command(
     inputs = [*files, *(file for file in beside if file is not None)]
     model_output = ModelOutput(output, overwrite, inputs, resolved, delta, declared)
     if dry_run:
-        settled = options.entry_defaults(resolved, declared)
+        settled = budget_options.entry_defaults(resolved, declared)
         if given is not None:
             origin, terms = resolved.origin, planned.budget
             settled["--epsilon"] = (number_text(terms.epsilon), origin)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.cli import batch, options
+from dpnb_columnar.cli import batch, budget_options, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.cli.output_checks import default_name
@@ -71,9 +71,12 @@ def command(
 
     with opened_input(engine, data, table, master) as rows:
         resolved = rows.find_domain(dataset, label, catalogue)
-        declared = options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
-        spent, division = options.effective_epsilon(resolved, epsilon), options.shares_typed(shares, weights)
-        budget = options.parse_budget(spent, delta, neighbours, division, declared)
+        declared = budget_options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
+        spent, division = (
+            budget_options.effective_epsilon(resolved, epsilon),
+            budget_options.shares_typed(shares, weights),
+        )
+        budget = budget_options.parse_budget(spent, delta, neighbours, division, declared)
         target = output or default_name(data or (), resolved.domain.name, ".model.json")
         check_suffix(target)
         known = None if declared is None else declared.rows
@@ -84,7 +87,7 @@ def command(
         inputs = [*rows.files, *(file for file in beside if file is not None)]
         model_output = ModelOutput(target, overwrite, inputs, resolved, delta, declared)
         if dry_run:
-            settled = options.entry_defaults(resolved, declared) | {"--output": (target, "the data's name")}
+            settled = budget_options.entry_defaults(resolved, declared) | {"--output": (target, "the data's name")}
             batch.print_settings(context, settled)
             rehearse(planned, rows, paid, model_output)
         else:
