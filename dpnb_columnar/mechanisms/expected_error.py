@@ -37,7 +37,8 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
         size: Rows of a class, declared by the user. Only moments depend on it.
 
     Returns:
-        The bound, in rows for counts, in the attribute's unit for means and deviations, in its square for variances.
+        The bound, in rows for counts, in the attribute's unit for means and deviations, in its square for variances; of
+        a gradient in units of its sensitivity, which the released tables decide.
     """
     attribute = None if share.attribute is None else domain[share.attribute]
     if not isinstance(attribute, Numeric) or share.query not in {*MOMENTS, *CONSTANT_MOMENTS}:

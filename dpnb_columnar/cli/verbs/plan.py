@@ -193,6 +193,8 @@ def _print(outlook: _Outlook, rule: str | None) -> None:
     print_composition(planned.shares, [f"error at {size} rows" for size in outlook.sizes], cells)
     print_line()
     print_line("a count's error is in rows, a variance's in squared units")
+    if planned.rounds:
+        print_line("a weight gradient's error is in units of its bound, which the released tables decide")
     if planned.mechanism.name in {"histogram", "adaptive-histogram"}:
         print_line(
             "a histogram has as many bins as its released rows are good for: its values are the most there may be"
