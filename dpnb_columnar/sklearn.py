@@ -22,7 +22,7 @@ except ModuleNotFoundError as error:
         "dpnb_columnar.sklearn needs scikit-learn, which is not installed: pip install 'dpnb-columnar[sklearn]'"
     ) from error
 
-from dpnb_columnar.api import budget_of
+from dpnb_columnar.api.arguments import budget_of
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text

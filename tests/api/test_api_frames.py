@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.aggregation_cases import BOTH, MIXED, declared
-from support.people import DECLARATION, TYPES, people, people_domain
+from support.people import DECLARATION, PEOPLE, TYPES, people, people_domain
 from support.random_tables import frames as random_frames
 from support.rows_in_python import Document, counts_of, expected_counts
 
@@ -192,6 +192,17 @@ def test_a_frame_that_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(errors.DataError, match=told):
         dpnb.train(form(spoilt), epsilon=1, domain=people_domain())
+
+
+def test_a_domain_may_be_a_mapping() -> None:
+    frame, expected = people(200), dpnb.aggregate(people(200), domain=people_domain())
+    assert dpnb.aggregate(frame, domain={"name": "people", **PEOPLE}) == expected
+    unlabelled = {"attributes": PEOPLE["attributes"] | {"income": {"values": ["low", "high"]}}}
+    assert dpnb.aggregate(frame, domain=unlabelled, label="income").class_counts.tolist() == [
+        expected.class_counts.tolist()[code] for code in (0, 1)
+    ]
+    with pytest.raises(errors.DomainError, match=r"data.attributes.age.uper: unknown key; did you mean upper\?"):
+        dpnb.aggregate(frame, domain={**PEOPLE, "attributes": {"age": {"lower": 0, "uper": 9}}})
 
 
 def test_a_frame_needs_a_domain(form: Callable[[pl.DataFrame], Any]) -> None:

@@ -1,0 +1,148 @@
+"""What the arguments of the Python interface stand for: rows, a domain, a budget, a payment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_division, parse_epsilon, parse_rows
+from dpnb_columnar.counting.find_domain import ResolvedDomain
+from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, opened_input
+from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_declaration, read_domain
+from dpnb_columnar.domain.catalogue import Entry
+from dpnb_columnar.errors import ConfigurationError, UsageError
+from dpnb_columnar.ledger.payment import Payment, payment_for
+from dpnb_columnar.mechanisms.attribute_weights import AUTO
+from dpnb_columnar.mechanisms.plan import ReleasePlan
+from dpnb_columnar.rows.frames import Frame, is_frame
+
+Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
+Data: TypeAlias = "Paths | Frame"
+Epsilon = str | int | float | Decimal | Fraction
+
+MAPPED = "data"
+"""Name of a domain that is given as a mapping without one."""
+
+
+def payment_of(
+    plan: ReleasePlan,
+    data: Sequence[str],
+    ledger: str | PathLike[str] | None,
+    account: str | None,
+    run_id: str | None,
+) -> Payment | None:
+    """Make the payment of a release; None where nobody accounts.
+
+    Raises:
+        UsageError: if arguments do not go together, or as ``payment_for``.
+    """
+    if ledger is None:
+        if account is not None or run_id is not None:
+            raise UsageError("account and run_id are for a ledger; name its file with ledger")
+        return None
+    if run_id is not None and not data:
+        raise UsageError(
+            "run_id: what is held in memory has no name by which a ledger could tell it from other data; leave run_id "
+            "out, or give files"
+        )
+    return payment_for(plan, Path(ledger), data, account, run_id)
+
+
+@contextmanager
+def opened_data(data: Data, engine: str) -> Iterator[Input]:
+    """Open the frame, or the files that paths stand for.
+
+    Raises:
+        UsageError: if the engine is unknown, or counts files and is given a frame.
+    """
+    if engine not in list(Engine):
+        raise UsageError(f"engine: no {engine!r:.80}; known engines: {', '.join(Engine)}")
+    if is_frame(data):
+        if engine != Engine.LOCAL:
+            raise UsageError(f"engine: {engine} counts files; a frame is counted here, so leave engine out")
+        yield FrameInput(data)
+        return
+    paths = [data] if isinstance(data, str | PathLike) else data
+    if not isinstance(paths, Sequence) or not all(isinstance(path, str | PathLike) for path in paths):
+        raise UsageError(
+            "data: neither names of files nor a frame of a known library (Polars, Arrow, pandas, DuckDB and the like)"
+        )
+    with opened_input(Engine(engine), [str(path) for path in paths], None, None) as rows:
+        yield rows
+
+
+def declared_domain(
+    rows: Input,
+    domain: Declaration | Mapping[str, Any] | None,
+    dataset: str | None,
+    catalogue: str | PathLike[str] | None,
+    label: str | None,
+) -> ResolvedDomain:
+    """Return the domain given, as a declaration or a mapping of its tables, or find the domain of the rows.
+
+    Raises:
+        UsageError: if two domains are named.
+    """
+    if domain is None:
+        return rows.find_domain(dataset, label, None if catalogue is None else Path(catalogue))
+    if dataset is not None or catalogue is not None:
+        other = "catalogue" if dataset is None else "dataset"
+        raise UsageError(f"domain and {other} both name a domain; give one of them")
+    if isinstance(domain, Mapping):
+        tables = {key: value for key, value in domain.items() if key != "name"}
+        domain = read_declaration(str(domain.get("name", MAPPED)), tables, "domain")
+    return ResolvedDomain(_checked(domain, label), "domain")
+
+
+def _checked(domain: Declaration, label: str | None) -> Domain:
+    """Check a domain that was made by hand by the rules of a declared one.
+
+    Raises:
+        ConfigurationError: if the domain breaks them.
+    """
+    try:
+        document = document_of(domain if label is None else labelled(domain, label))
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise ConfigurationError(f"domain: cannot be written as a declaration ({error}); use read_domain") from None
+    return read_domain(domain.name, document, "domain")
+
+
+def budget_of(
+    epsilon: Epsilon, delta: Epsilon, neighbours: str, rows: int | None = None, shares: str | None = None
+) -> Budget:
+    """Make the budget that arguments of ``release`` stand for.
+
+    Raises:
+        UsageError: if an argument is faulty.
+    """
+    known = [relation.value for relation in Neighbours]
+    if neighbours not in known:
+        raise UsageError(f"neighbours: no {neighbours!r}; known relations: {', '.join(known)}")
+    division = None if shares is None else parse_division(shares)
+    return Budget(parse_epsilon(epsilon), Neighbours(neighbours), division, parse_delta(delta, rows))
+
+
+def declared_rows(rows: int | None, delta: Epsilon, attribute_weights: str | PathLike[str]) -> int | None:
+    """Check a declared number of rows.
+
+    Raises:
+        UsageError: if it is out of range, or nothing depends on it.
+    """
+    if rows is None:
+        return None
+    if attribute_weights != AUTO and not is_rule(delta):
+        raise UsageError(
+            "rows: only a rule for delta and attribute_weights auto depend on them; give delta 1/n or 1/n^2, or leave "
+            "rows out"
+        )
+    return parse_rows(rows)
+
+
+def entry_rows(entry: Entry | None) -> int | None:
+    """Return the number of rows that a catalogue entry declares, if any."""
+    return None if entry is None or entry.rows is None else parse_rows(entry.rows)
