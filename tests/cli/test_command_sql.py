@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import duckdb
+import jinja2
 import polars as pl
 import pytest
 from support.people import DECLARATION, people, write_people
@@ -115,7 +116,7 @@ def test_what_columns_hold_is_read_from_the_file_alike(model_file: Path, people_
         (["statistics", "--dataset", "adult", "--table", "a b", "--dialect", "duckdb"], 64, "name of a table"),
         (["people.model.json", "--dialect", "duckdb", "--like", "nothing.parquet"], 66, "nothing.parquet"),
         (["people.model.json", "--dialect", "duckdb", "--like", "other.parquet"], 65, "other.parquet: missing column"),
-        (["people.model.json", "--dialect", "duckdb", "--like", "people.model.json"], 65, "people.model.json: not"),
+        (["people.model.json", "--dialect", "duckdb", "--like", "people.model.json"], 65, "people.model.json: text"),
         (["people.model.json", "--dialect", "duckdb", "--output", "people.model.json"], 73, "--overwrite"),
         (
             ["people.model.json", "--dialect", "duckdb", "--output", "people.model.json", "--overwrite"],
@@ -138,3 +139,22 @@ def test_help_shows_both_shapes(run: Run) -> None:
     assert "sql statistics" in run("sql", expected=64).err
     assert "--view" in run("sql", "model.json", "--help").out
     assert "CONFIDENTIAL" in run("sql", "statistics", "--help").out
+
+
+@pytest.mark.parametrize("verb", [(), ("statistics",)])
+def test_a_template_runs_nothing_that_a_name_holds(verb: tuple[str, ...], folder: Path, run: Run) -> None:
+    """As dbt reads it: whatever classes, categories and columns are called, what is rendered is the query."""
+    names = ["{{ 7*6 }}", "{% set a = 1 %}", "{# gone #}", "{", "}}", "{{ '{' }}", "{% raw %}", "{% endraw %}"]
+    document = {
+        "label": {"column": "income", "classes": ["{{ 1/0 }}", "{% endif %}"]},
+        "attributes": {"sex": {"values": names}, "{{ age }}": {"lower": 0, "upper": 9}},
+    }
+    rows = pl.DataFrame({"sex": names, "{{ age }}": range(8), "income": ["{{ 1/0 }}", "{% endif %}"] * 4})
+    write_people(Path("odd.parquet"), rows, document)
+    run("train", "odd.parquet", "--mechanism", "histogram", "--attribute-weights", "none", "--output", "odd.json")
+    source = (*verb, "odd.parquet" if verb else "odd.json", "--dialect", "duckdb")
+    plain = run("sql", *source).out
+    template = run("sql", *source, "--template", "jinja").out
+    assert jinja2.Template(template, keep_trailing_newline=True).render() == plain.replace(";\n", "\n")
+    run("sql", *source, "--template", "jinja", "--output", "query.sql")
+    assert Path("query.sql").read_text() == template

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +34,22 @@ TableName = Annotated[
 ]
 QueryFile = Annotated[
     Path | None, typer.Option(help="File to write.", metavar="FILE.sql", show_default="standard output")
+]
+
+
+class Template(StrEnum):
+    """A language of templates that the query is to be a text of."""
+
+    JINJA = "jinja"
+
+
+ForTemplate = Annotated[
+    Template | None,
+    typer.Option(
+        "--template",
+        help="Write the query as a template, such as a model of dbt: braces are escaped, and no semicolon ends it.",
+        show_default=False,
+    ),
 ]
 
 
@@ -87,6 +104,7 @@ def score_command(
     view: Annotated[
         str | None, typer.Option(help="Create a view of this name.", metavar="NAME", show_default=False)
     ] = None,
+    template: ForTemplate = None,
     output: QueryFile = None,
     overwrite: options.Overwrite = False,
 ) -> None:
@@ -115,7 +133,7 @@ def score_command(
         check_target(output, overwrite, [model] if like is None else [model, like])
     loaded = load_model(model)
     kinds = None if like is None else _kinds_like(loaded, like, key or [])
-    _write(scoring_query(loaded, dialect, table, key or [], kinds, view), output, overwrite)
+    _write(scoring_query(loaded, dialect, table, key or [], kinds, view), template, output, overwrite)
 
 
 @app.command("statistics", short_help="CONFIDENTIAL result: count every cell of a domain.")
@@ -134,6 +152,7 @@ def statistics_command(
     label: options.Label = None,
     given: options.Given = None,
     table: TableName = None,
+    template: ForTemplate = None,
     output: QueryFile = None,
     overwrite: options.Overwrite = False,
 ) -> None:
@@ -168,7 +187,7 @@ def statistics_command(
             check_target(output, overwrite, [*files, given])
         scores = scores_of(given)
         kinds = open_parquet(files, scores.domain).kinds if files else {}
-        _write(score_counts_query(scores, kinds, table, dialect), output, overwrite)
+        _write(score_counts_query(scores, kinds, table, dialect), template, output, overwrite)
         return
     if not data and dataset is None:
         raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")
@@ -176,7 +195,7 @@ def statistics_command(
         check_target(output, overwrite, [*files, *([] if catalogue is None else [catalogue])])
     domain = find_domain(files, dataset, label, catalogue=catalogue).domain
     kinds = open_parquet(files, domain).kinds if files else {}
-    _write(statistics_query(domain, kinds, table, dialect), output, overwrite)
+    _write(statistics_query(domain, kinds, table, dialect), template, output, overwrite)
 
 
 def _kinds_like(model: Model, file: Path, keys: Sequence[str]) -> Mapping[str, Kind | None]:
@@ -196,12 +215,15 @@ def _kinds_like(model: Model, file: Path, keys: Sequence[str]) -> Mapping[str, K
     return {name: kind_of(type_) for name, type_ in frame.collect_schema().items()}
 
 
-def _write(query: str, output: Path | None, overwrite: bool) -> None:
+def _write(query: str, template: Template | None, output: Path | None, overwrite: bool) -> None:
+    """Print the query, or write it to a file."""
     from dpnb_columnar.runtime.outputs import atomic_output
 
+    # Jinja would run what a class or a category is called: {{ 7*6 }}. No brace of the query begins anything there.
+    text = f"{query};" if template is None else query.replace("{", "{{ '{' }}")
     if output is None:
-        print_line(f"{query};")
+        print_line(text)
         return
     with atomic_output(output, overwrite=overwrite) as partial:
-        partial.write_text(f"{query};\n", encoding="utf-8")
+        partial.write_text(f"{text}\n", encoding="utf-8")
     print_line(f"wrote {output}")
