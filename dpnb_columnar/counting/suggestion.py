@@ -21,7 +21,7 @@ from dpnb_columnar.domain.declaration import attribute_document
 from dpnb_columnar.domain.numbers import identity
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.column_kinds import Kind, kind_of, type_name
-from dpnb_columnar.rows.parquet import read_metadata
+from dpnb_columnar.rows.parquet import read_schema
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.runtime.confinement import confined
 
@@ -96,7 +96,7 @@ def profile(files: Sequence[Path], most_values: int) -> tuple[ColumnProfile, ...
         DataError: if a file is damaged, or the files do not have the same columns.
     """
     for file in files:
-        read_metadata(file)
+        read_schema(file)
     try:
         rows = pl.concat([pl.scan_parquet(file, glob=False) for file in files], how="vertical_relaxed")
         schema = rows.collect_schema()
@@ -162,7 +162,7 @@ def _few_values(rows: pl.LazyFrame, name: str, kind: Kind, approximate: int, mos
         return None
     value = _value(name, kind)
     values = rows.select(value.alias("value")).drop_nulls().unique().collect(engine="streaming")["value"].sort()
-    if len(values) > most or (kind in MEASURED and any(number != int(number) for number in values)):
+    if len(values) > most or (kind in MEASURED and not all(float(number).is_integer() for number in values)):
         return None
     if kind in MEASURED:
         return tuple(str(int(number)) for number in values)

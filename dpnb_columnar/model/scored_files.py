@@ -13,7 +13,7 @@ from dpnb_columnar.model.predict import SKIPPED, score
 from dpnb_columnar.rows.column_kinds import type_name
 from dpnb_columnar.rows.database_address import Database
 from dpnb_columnar.rows.database_query import read_query
-from dpnb_columnar.rows.parquet import read_metadata
+from dpnb_columnar.rows.parquet import read_schema
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
@@ -60,7 +60,7 @@ def write_scores(
 
 def _scored(model: NaiveBayes, file: Path, keep: Sequence[str]) -> pl.LazyFrame:
     """The scores of one file, which is first checked to be Parquet."""
-    read_metadata(file)
+    read_schema(file)
     try:
         return score(model, pl.scan_parquet(file, glob=False), keep)
     except DataError as error:

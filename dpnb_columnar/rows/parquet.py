@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import polars as pl
 
 from dpnb_columnar.domain import Declaration, Domain
 from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.rows.column_kinds import Kind, common_type, kinds_of
@@ -122,6 +124,17 @@ def read_metadata(file: Path) -> dict[str, str]:
         return pl.read_parquet_metadata(file)
 
 
+def read_schema(file: Path) -> Mapping[str, pl.DataType]:
+    """Read the names and the types of a Parquet file's columns.
+
+    Raises:
+        MissingInputError: if the file cannot be opened.
+        DataError: if it is not a complete Parquet file, or has two columns of one name.
+    """
+    with _footer_errors(file):
+        return pl.scan_parquet(file, glob=False).collect_schema()
+
+
 def open_parquet(files: Sequence[Path], domain: Domain) -> ParquetSource:
     """Check that every file has the domain's columns, of types that the domain can be read from.
 
@@ -143,9 +156,7 @@ def open_parquet(files: Sequence[Path], domain: Domain) -> ParquetSource:
 
 
 def _schema(file: Path, domain: Domain) -> dict[str, pl.DataType]:
-    with _footer_errors(file):
-        schema = pl.scan_parquet(file, glob=False).collect_schema()
-    return check_columns(schema, domain, str(file))
+    return check_columns(read_schema(file), domain, str(file))
 
 
 def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwrite: bool = False) -> None:
@@ -220,8 +231,18 @@ def _footer_errors(file: Path) -> Iterator[None]:
             yield
     except OSError as error:
         raise _cannot_be_opened(file, error) from None
+    except pl.exceptions.DuplicateError:
+        raise _columns_twice(file) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise not_parquet(file) from None
+
+
+def _columns_twice(file: Path) -> DataError:
+    """Return the error to raise for a file in which several columns have one name."""
+    import pyarrow.parquet as pq
+
+    twice = [name for name, times in Counter(pq.read_schema(file).names).items() if times > 1]
+    return DataError(f"{file}: has more than one column named {listed(twice)}; rename or drop all but one of a name")
 
 
 def _cannot_be_opened(file: Path, error: OSError) -> MissingInputError:

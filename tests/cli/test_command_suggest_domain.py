@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import stat
 import tomllib
 from decimal import Decimal
@@ -211,3 +212,10 @@ def test_numbers_in_text_columns(folder: Path, run: Run) -> None:
     assert {key: found["wage"][key] for key in ("lower", "upper")} == {"lower": 0, "upper": 5000}
     assert found["mixed"] == {"values": ["01", "1E2", "AB"]}
     assert found["share"]["upper"] == 1
+
+
+def test_a_column_of_infinities_is_left_out(folder: Path, run: Run) -> None:
+    pl.DataFrame({"x": [math.inf] * 10 + [-math.inf] * 5, "y": range(15)}).write_parquet("odd.parquet")
+    text = run("suggest-domain", "odd.parquet").out
+    assert "left out: x: numbers beyond every sensible range" in text
+    assert list(attributes(text)) == ["y"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from support.people import TYPES, people, write_people
-from support.refusal_cases import DATA, DECLARATIONS, FILE, OPTIONS, REFUSALS
+from support.refusal_cases import DATA, DECLARATIONS, FILE, OPTIONS, REFUSALS, write_twice
 from support.running import Run
 
 
@@ -109,3 +109,19 @@ def test_no_rows_at_all_are_refused_by_check_alone(folder: Path, run: Run) -> No
 
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() if path.is_file() else b"" for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("predict", "people.model.json", FILE, "--output", "scored.parquet"),
+        ("evaluate", "people.model.json", FILE),
+        ("sql", "people.model.json", "--dialect", "duckdb", "--like", FILE),
+        ("suggest-domain", FILE),
+    ],
+    ids=lambda command: command[0],
+)
+def test_columns_of_one_name_are_told_by_every_verb(command: tuple[object, ...], model_file: Path, run: Run) -> None:
+    write_twice(FILE)
+    ended = run(*command, expected=65)
+    assert "people.parquet: has more than one column named 'age'; rename or drop" in ended.err

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 
-from dpnb_columnar.domain.metadata import DOMAIN_KEY
-from support.people import DECLARATION, PEOPLE, people, spoil_rows, write_people
+from dpnb_columnar.domain.metadata import DOMAIN_KEY, domain_metadata
+from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_rows, write_people
 
 FILE = Path("people.parquet")
 
@@ -59,6 +61,13 @@ def two_domains() -> None:
     write_people(FILE)
     other = {**PEOPLE, "attributes": {"age": PEOPLE["attributes"]["age"]}}
     write_people(Path("people-2.parquet"), document=other)
+
+
+def write_twice(path: Path) -> None:
+    """Write a Parquet file with two columns of one name."""
+    table = people(50).to_arrow()
+    twice = pa.table([*table.columns, table["age"]], names=[*table.column_names, "age"])
+    pq.write_table(twice.replace_schema_metadata(domain_metadata(people_domain())), path)
 
 
 def output_exists() -> None:
@@ -120,6 +129,9 @@ DATA = {
     ),
     "columns that differ in case": Refusal(
         changed(AGE=pl.col("age")), 65, ("people.parquet", "'age', 'AGE'", "rename or drop")
+    ),
+    "columns of one name": Refusal(
+        lambda: write_twice(FILE), 65, ("people.parquet: has more than one column named 'age'; rename or drop",)
     ),
     "files of different types": Refusal(
         two_kinds, 65, ("people-2.parquet", "'age'", "cast"), data=("people.parquet", "people-2.parquet")

@@ -204,15 +204,15 @@ def _kinds_like(model: Model, file: Path, keys: Sequence[str]) -> Mapping[str, K
 
     from dpnb_columnar.model.predict import score
     from dpnb_columnar.rows.column_kinds import kind_of
-    from dpnb_columnar.rows.parquet import read_metadata
+    from dpnb_columnar.rows.parquet import read_schema
 
-    read_metadata(file)
+    schema = read_schema(file)
     frame = pl.scan_parquet(file, glob=False)
     try:
         score(model, frame, keys)
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
-    return {name: kind_of(type_) for name, type_ in frame.collect_schema().items()}
+    return {name: kind_of(type_) for name, type_ in schema.items()}
 
 
 def _write(query: str, template: Template | None, output: Path | None, overwrite: bool) -> None:
