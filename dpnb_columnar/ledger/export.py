@@ -59,7 +59,7 @@ def write_releases(ledger: Ledger, output: Path, *, overwrite: bool = False) -> 
     """
     check_suffix(output)
     rows = (release_row(spend, model) for spend, model in ledger.releases())
-    with atomic_output(output, overwrite=overwrite) as partial:
+    with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
         WRITERS[output.suffix.lower()](rows, partial)
 
 

@@ -31,7 +31,7 @@ def write_scores(
     Args:
         model: A released model.
         files: Parquet files with a column for each attribute.
-        output: File to write.
+        output: File to write, readable by its owner alone.
         keep: Columns to carry over, placed first.
         overwrite: Whether an existing file is replaced.
 
@@ -46,7 +46,7 @@ def write_scores(
     frames = [_scored(model, file, keep) for file in files]
     _check_kept(frames, files, keep)
     try:
-        with atomic_output(output, overwrite=overwrite) as partial:
+        with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
             pl.concat(frames).sink_parquet(partial, compression="zstd", compression_level=COMPRESSION)
             written = pl.scan_parquet(partial, glob=False)
             totals = written.select(pl.len(), pl.col(SKIPPED).cast(pl.Int64).sum()).collect(engine="streaming")
@@ -93,7 +93,7 @@ def write_result_scores(
         model: A released model.
         database: The database.
         query: A query whose result has a column for each attribute.
-        output: File to write.
+        output: File to write, readable by its owner alone.
         keep: Columns to carry over, placed first.
         overwrite: Whether an existing file is replaced.
 
@@ -112,7 +112,7 @@ def write_result_scores(
             raise DataError(f"{database}: {error}") from None
         schema = empty.to_arrow().schema
         with (
-            atomic_output(output, overwrite=overwrite) as partial,
+            atomic_output(output, overwrite=overwrite, confidential=True) as partial,
             parquet_writer(partial, schema) as writer,
         ):
             for part in result.parts:

@@ -210,6 +210,7 @@ def test_exports_hold_the_same_releases(folder: Path, run: Run) -> None:
     full_ledger(FILE)
     for suffix in ("csv", "json", "parquet"):
         run("ledger", "export", FILE, "--output", f"x.{suffix}")
+        assert stat.S_IMODE(Path(f"x.{suffix}").stat().st_mode) == 0o600
     with Path("x.csv").open(newline="") as stream:
         lines = [{name: value or None for name, value in line.items()} for line in csv.DictReader(stream)]
     rows = json.loads(Path("x.json").read_text())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +32,7 @@ def test_several_files_are_scored_one_after_the_other(rows_file: Path, tmp_path:
     assert found[3:].drop("id").equals(found[:3].drop("id"))
     expected = scored(MIXED, pl.read_parquet(rows_file), ["id"])
     assert found[:3].equals(expected)
+    assert stat.S_IMODE(output.stat().st_mode) == 0o600  # it holds rows
 
 
 def test_kept_columns_of_two_types_are_refused(rows_file: Path, tmp_path: Path) -> None:

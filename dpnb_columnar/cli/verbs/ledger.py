@@ -172,6 +172,8 @@ def export(
 ) -> None:
     """Write one row per release, for reports. Models and digests of data are left out.
 
+    The file names data, so it is readable by its owner alone.
+
     \b
     Examples:
       dpnb-columnar ledger export census.ledger --output releases.csv

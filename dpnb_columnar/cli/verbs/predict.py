@@ -40,6 +40,7 @@ def command(
 
     Rows keep their order. A null attribute and a category the model does not
     know are left out of that row's likelihood; the column skipped counts them.
+    The output, which copies rows, is readable by its owner alone.
 
     \b
     Examples:
