@@ -187,7 +187,7 @@ def plan_given(model: Model) -> ReleasePlan:
     """Plan the second release of a model whose tables were released: its weights, for the share that was left.
 
     Raises:
-        UsageError: if the model left no share.
+        UsageError: if the model left no share, or has no score of two classes.
     """
     guarantee = model.guarantee
     share, relation = guarantee.reserved, guarantee.neighbours
@@ -196,6 +196,8 @@ def plan_given(model: Model) -> ReleasePlan:
             "given: this model left no part of its budget for calibration, or has spent it; release one from "
             "statistics with --attribute-weights calibrated"
         )
+    if len(model.domain.classes) != 2 or not model.attributes:
+        raise UsageError("given: only a model of two classes, with attributes, has a score to calibrate")
     # The noise is pure whatever it is accounted as.
     budget = Budget(share.row_cost.epsilon * relation.rows, relation)
     mechanism = mechanism_named(guarantee.mechanism)

@@ -77,7 +77,10 @@ LEARNING = Fraction(3, 10)
 
 FEWEST_MADE_UP = 8
 MOST_MADE_UP = 2**24
-"""Rows of each class at least, and numbers of all rows at most."""
+"""Rows of each class at least, and scores of all groups in all rows at most."""
+
+SEED = 0
+"""Of the rows that are made up: its bits are those of every version of numpy, so they are a function of the model."""
 
 GRID_BITS = 8
 """Gradients are drawn to 1/256."""
@@ -235,40 +238,41 @@ def start_rounds(model: NaiveBayes, method: str) -> WeightRounds:
     attributes, priors = model_log_ratios(model), model.classes.probability
     size, others = len(attributes), len(priors) - 1
     starts = (size**-0.25,) * size if model.attribute_weights is None else model.weights
-    scores, likely = _made_up(attributes, priors)
     groups, made_up = [], []
     parts = [slice(place, place + 1) for place in range(size)] if method == LEARNED else [slice(0, size)]
+    by_class = max(min(MADE_UP, MOST_MADE_UP // (len(parts) * others)) // len(priors), FEWEST_MADE_UP)
+    likely, bits = np.repeat(np.array(priors) / by_class, by_class), np.random.PCG64(SEED)
     for part in parts:
-        by_class = tuple(zip(*(ratios.tables() for ratios in attributes[part]), strict=True))
-        clip = _clip(np.clip(scores[part], -TELLING, TELLING).sum(axis=0), likely)
-        groups.append(WeightGroup(by_class, clip, *_units(starts[part][:1])))
-        made_up.append(_clipped(scores[part].sum(axis=0), clip / UNITS))
+        # Added up attribute by attribute: the scores of each in every class would not fit into memory.
+        scores, telling = np.zeros((2, len(likely), others))
+        for ratios in attributes[part]:
+            made = _made_up(ratios, by_class, bits)
+            scores += made
+            telling += np.clip(made, -TELLING, TELLING)
+        tables = tuple(zip(*(ratios.tables() for ratios in attributes[part]), strict=True))
+        clip = _clip(telling, likely)
+        groups.append(WeightGroup(tables, clip, *_units(starts[part][:1])))
+        made_up.append(_clipped(scores, clip / UNITS))
     changes = tuple(_units(np.array(model.intercepts[1:]) - model.intercepts[0]))
     rows = min(max(float(sum(model.classes.released)), SMALLEST_SAMPLE), LARGEST_NUMBER_OF_ROWS)
     precision = np.eye(len(groups) + others) / DEVIATION**2
     return WeightRounds(model, method, tuple(groups), changes, precision, np.array(made_up), likely * rows)
 
 
-def _made_up(attributes: Sequence[LogRatios], priors: Sequence[float]) -> tuple[Floats, Floats]:
-    """Make up rows under a released model, as many of each class.
-
-    Their bits are those of a fixed seed, which no version of numpy changes: the rows are a function of the model.
+def _made_up(ratios: LogRatios, by_class: int, bits: np.random.PCG64) -> Floats:
+    """Make up an attribute's values under a released model, for as many rows of each class.
 
     Returns:
-        Shape (attributes, rows, classes - 1): the log-ratios; shape (rows,): the probability that each row stands for.
+        Shape (rows, classes - 1): the log-ratios, class by class.
     """
-    classes = len(priors)
-    by_class = max(min(MADE_UP, MOST_MADE_UP // (len(attributes) * (classes - 1))) // classes, FEWEST_MADE_UP)
-    bits = np.random.PCG64(0)
-    scores = np.empty((len(attributes), classes * by_class, classes - 1))
-    for ratios, made_up in zip(attributes, scores, strict=True):
-        nats = np.column_stack([ratios.ratios, ratios.missing]).T
-        uniform = (bits.random_raw(len(made_up)) >> np.uint64(11)) * 2.0**-53
-        for klass, (present, absent) in enumerate(zip(ratios.probability, ratios.absent, strict=True)):
-            rows, reached = slice(klass * by_class, (klass + 1) * by_class), np.cumsum([*present, absent])
-            places = np.searchsorted(reached / reached[-1], uniform[rows], side="right")
-            made_up[rows] = nats[np.minimum(places, len(nats) - 1)]
-    return scores, np.repeat(np.array(priors) / by_class, by_class)
+    nats = np.column_stack([ratios.ratios, ratios.missing]).T
+    made_up = np.empty((len(ratios.probability) * by_class, nats.shape[1]))
+    uniform = (bits.random_raw(len(made_up)) >> np.uint64(11)) * 2.0**-53
+    for klass, (present, absent) in enumerate(zip(ratios.probability, ratios.absent, strict=True)):
+        rows, reached = slice(klass * by_class, (klass + 1) * by_class), np.cumsum([*present, absent])
+        places = np.searchsorted(reached / reached[-1], uniform[rows], side="right")
+        made_up[rows] = nats[np.minimum(places, len(nats) - 1)]
+    return made_up
 
 
 def _clip(scores: Floats, likely: Floats) -> int:

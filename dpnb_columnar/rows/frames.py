@@ -45,12 +45,19 @@ def is_frame(data: object) -> TypeIs[Frame]:
 
 
 def _wrapped(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
-    """Return a frame as narwhals sees it; None for what is no frame."""
+    """Return a frame as narwhals sees it; None for what is no frame.
+
+    Raises:
+        DataError: if the frame has two columns of one name.
+    """
     if isinstance(data, str | PathLike | Sequence):
         return None
     import narwhals.stable.v2 as nw
 
-    wrapped = nw.from_native(data, pass_through=True)
+    try:
+        wrapped = nw.from_native(data, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        raise _unreadable() from None
     return wrapped if isinstance(wrapped, nw.DataFrame | nw.LazyFrame) else None
 
 
@@ -85,10 +92,14 @@ def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFram
     try:
         return pl.DataFrame(frame) if isinstance(frame, pa.Table) else _read(frame, names)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException):
-        raise DataError(
-            f"{NAME}: it holds two columns of one name, or a type that Polars does not read; rename or cast such "
-            "columns, or leave them out"
-        ) from None
+        raise _unreadable() from None
+
+
+def _unreadable() -> DataError:
+    return DataError(
+        f"{NAME}: it holds two columns of one name, or a type that Polars does not read; rename or cast such columns, "
+        "or leave them out"
+    )
 
 
 def _read(frame: Any, names: Collection[str] | None) -> pl.DataFrame | pl.LazyFrame:

@@ -148,7 +148,7 @@ def _held_out(batch: pa.RecordBatch, split: Split, draws: NDArray[np.uint64]) ->
     rows = draws < limit
     if not split.by:
         return rows
-    units = zip(*(map(text_of, batch.column(name).to_pylist()) for name in split.by), strict=True)
+    units = zip(*(map(_unit, batch.column(name).to_pylist()) for name in split.by), strict=True)
     known: dict[tuple[str | None, ...], bool] = {}
     for place, unit in enumerate(units):
         if None in unit:
@@ -157,6 +157,12 @@ def _held_out(batch: pa.RecordBatch, split: Split, draws: NDArray[np.uint64]) ->
             known[unit] = _word(split.seed, unit) < limit
         rows[place] = known[unit]
     return rows
+
+
+def _unit(value: object) -> str | None:
+    """Write a value of a unit's column as text, numbers by their value; None if it is missing."""
+    missing = value is None or value != value  # NaN
+    return None if missing else text_of(value) or repr(value)
 
 
 def _word(seed: int, unit: tuple[str | None, ...]) -> int:

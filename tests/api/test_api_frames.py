@@ -215,6 +215,8 @@ def test_two_columns_of_one_name_are_refused() -> None:
     twice = pa.table([*table.columns, table["age"]], names=[*table.column_names, "age"])
     with pytest.raises(errors.DataError, match="two columns of one name"):
         dpnb.aggregate(twice, domain=people_domain())
+    with pytest.raises(errors.DataError, match="two columns of one name"):
+        dpnb.aggregate(twice.to_pandas(), domain=people_domain())
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,15 @@ def test_a_unit_goes_to_one_side_wherever_its_rows_stand(folder: Path, run: Run)
     assert set(turned["SERIAL"].drop_nulls()) == set(map(str, units[1]))
 
 
+@pytest.mark.parametrize("unit", [pl.Datetime(), pl.Duration(), pl.Time(), pl.Binary(), pl.List(pl.Int64)], ids=str)
+def test_a_unit_of_any_type_goes_to_one_side(unit: pl.DataType, folder: Path, run: Run) -> None:
+    serial = pl.col("SERIAL").reshape((-1, 1)).arr.to_list() if unit == pl.List else pl.col("SERIAL")
+    rows = households(300).with_columns(VISIT=(serial.cast(pl.String) if unit == pl.Binary() else serial).cast(unit))
+    write_people(Path("people.parquet"), rows)
+    train, test = divided(run, "--by", "VISIT")
+    assert not set(train["SERIAL"].drop_nulls()) & set(test["SERIAL"].drop_nulls())
+
+
 def test_another_row_moves_no_unit(folder: Path, run: Run) -> None:
     rows = households(200)
     sides = []

@@ -188,6 +188,24 @@ def test_a_model_that_left_nothing_is_refused_before_rows_are_read(data: Path, s
             assert f"{model}: given: this model left no part of its budget" in told
 
 
+@pytest.mark.parametrize("fault", ["a third class", "no attributes"])
+def test_a_document_without_a_score_to_calibrate_is_refused(
+    fault: str, data: Path, tables: Path, second: Path, run: Run
+) -> None:
+    document = json.loads(tables.read_text())
+    if fault == "a third class":
+        label = {"column": "income", "classes": ["low", "high", "none"]}
+        three = write_people(Path("three.parquet"), repeated(300), REPEATED | {"label": label})
+        run("train", three, "--mechanism", "histogram", "--output", "three.json")
+        document = json.loads(Path("three.json").read_text()) | {"guarantee": document["guarantee"]}
+    else:
+        document["attributes"] = {}
+        document["attribute_weights"] = None
+    Path("edited.json").write_text(json.dumps(document))
+    told = run("release", second, "--given", "edited.json", "--output", WEIGHTS, expected=64).err
+    assert "edited.json: given: only a model of two classes, with attributes, has a score to calibrate" in told
+
+
 @pytest.mark.parametrize(
     "option", [("--epsilon", "1"), ("--mechanism", "smooth"), ("--dataset", "people"), ("--shares", "1:1:1")]
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -141,6 +142,19 @@ def test_clips_are_public_and_bounded() -> None:
     together = start_rounds(model, CALIBRATED)
     assert len(together.groups) == 1
     assert [table.attribute for table in together.groups[0].tables[0]] == ["a", "copy", "b"]
+
+
+def test_memory_does_not_grow_with_the_attributes_of_many_classes() -> None:
+    classes, values = 300, {"values": ["0", "1"]}
+    label = {"column": "y", "classes": [str(each) for each in range(classes)]}
+    domain = read_domain("many", {"label": label, "attributes": {f"a{each}": values for each in range(60)}}, "test")
+    rows = pl.DataFrame({name: [] for name in domain.columns}, schema=dict.fromkeys(domain.columns, pl.String))
+    model = train(plan(domain, Budget(Fraction(1)), "histogram"), FrameInput(rows))
+    tracemalloc.start()
+    rounds = start_rounds(model, CALIBRATED)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 10 * rounds.made_up.nbytes
 
 
 class Extreme:

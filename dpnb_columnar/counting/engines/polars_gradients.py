@@ -71,6 +71,8 @@ def sum_gradients(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], query: G
         for klass, tables in enumerate(group.tables, 1)
     }
     rows = rows.select(class_code(domain, kinds).alias("class"), **scores).filter(pl.col("class").is_not_null())
+    largest = {f"largest {number}": _largest(f"score {number}", query) for number in range(len(query.groups))}
+    rows = rows.with_columns(**largest)
     clipped = {name: score for number, group in enumerate(query.groups) for name, score in _clipped(number, group)}
     rows = rows.with_columns(**clipped)
     totals = {
@@ -80,7 +82,9 @@ def sum_gradients(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], query: G
         for klass, log_odds in enumerate(query.log_odds, 1)
     }
     rows = rows.with_columns(**{f"total {klass}": total for klass, total in totals.items()})
+    rows = rows.with_columns(largest=_largest("total", query))
     rows = rows.with_columns(**_likelihoods(len(domain.classes)))
+    rows = rows.with_columns(whole=pl.sum_horizontal(f"likelihood {klass}" for klass in range(len(domain.classes))))
     rows = rows.with_columns(**_errors(len(domain.classes)))
     others = range(1, len(domain.classes))
     sums = {f"sum {klass}": pl.col(f"error {klass}").sum() for klass in others}
@@ -98,13 +102,18 @@ def sum_gradients(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], query: G
     )
 
 
+def _largest(name: str, query: GradientQuery) -> pl.Expr:
+    """Find the largest number of all classes, that of the first class being 0."""
+    return pl.max_horizontal(pl.lit(0, pl.Int64), *(f"{name} {klass}" for klass in range(1, len(query.domain.classes))))
+
+
 def _clipped(number: int, group: WeightGroup) -> Iterator[tuple[str, pl.Expr]]:
     """Clip the scores of a group of attributes, by the class's column."""
     names = [f"score {number} {klass}" for klass in range(1, len(group.tables) + 1)]
     if len(names) == 1:
         yield names[0], pl.col(names[0]).clip(-group.clip, group.clip)
         return
-    largest = pl.max_horizontal(pl.lit(0, pl.Int64), *names)
+    largest = pl.col(f"largest {number}")
     first = (-largest).clip(lower_bound=-group.clip)
     for name in names:
         yield name, (pl.col(name) - largest).clip(lower_bound=-group.clip) - first
@@ -115,18 +124,16 @@ def _likelihoods(classes: int) -> dict[str, pl.Expr]:
     values = exponentials()
     table = pl.lit(pl.Series(values, dtype=pl.Int64))
     totals = [pl.lit(0, pl.Int64), *(pl.col(f"total {klass}") for klass in range(1, classes))]
-    largest = pl.max_horizontal(totals)
     return {
-        f"likelihood {klass}": table.gather(((largest - total) // UNITS).clip(upper_bound=len(values) - 1))
+        f"likelihood {klass}": table.gather(((pl.col("largest") - total) // UNITS).clip(upper_bound=len(values) - 1))
         for klass, total in enumerate(totals)
     }
 
 
 def _errors(classes: int) -> dict[str, pl.Expr]:
     """Subtract the probability of each class but the first from whether the row is of it."""
-    names = [f"likelihood {klass}" for klass in range(classes)]
     return {
         f"error {klass}": (pl.col("class") == klass).cast(pl.Int64) * CERTAIN
-        - pl.col(names[klass]) * CERTAIN // pl.sum_horizontal(names)
+        - pl.col(f"likelihood {klass}") * CERTAIN // pl.col("whole")
         for klass in range(1, classes)
     }
