@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from dpnb_columnar.budget.amounts import Budget
 from dpnb_columnar.budget.conversion import concentrated_within, for_one_row, pure_within
-from dpnb_columnar.budget.costs import Approximate, Concentrated, PrivacyCost, Pure
+from dpnb_columnar.budget.costs import Approximate, Concentrated, PrivacyCost, Pure, numbers
+from dpnb_columnar.domain.numbers import number_text
 
 PARALLEL_CELLS = "one row changes one of these counts by 1"
 PARALLEL_CLASSES = "one row changes the sample of one class only, in one place"
@@ -131,3 +132,18 @@ def _calibrated(cost: PrivacyCost, kind: type[PrivacyCost], rows: int) -> Privac
     """Return the cost for one row, of the kind that the query's noise is calibrated to."""
     one = for_one_row(cost, rows)
     return pure_within(one.rho) if kind is Pure and isinstance(one, Concentrated) else one
+
+
+def composition_table(shares: Sequence[Share]) -> tuple[list[str], list[list[object]]]:
+    """Write shares as a header and rows. What one row costs has columns where it differs from the share."""
+    stated = [{name: number_text(number) for name, number in numbers(share.cost).items()} for share in shares]
+    if any(share.row_cost != share.cost for share in shares):
+        for row, share in zip(stated, shares, strict=True):
+            row |= {f"{name} of one row": number_text(number) for name, number in numbers(share.row_cost).items()}
+    names = list(dict.fromkeys(name for row in stated for name in row))
+    names.sort(key=lambda name: name.endswith("of one row"))
+    rows: list[list[object]] = [
+        [share.query, share.attribute or "", share.values, *(row.get(name, "") for name in names), share.noise]
+        for share, row in zip(shares, stated, strict=True)
+    ]
+    return ["query", "attribute", "values", *names, "noise"], rows

@@ -6,8 +6,7 @@ from itertools import pairwise, product
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.cli.console import print_line, print_table
-from dpnb_columnar.domain import Domain, Numeric
-from dpnb_columnar.domain.names import listed
+from dpnb_columnar.domain import Numeric
 
 if TYPE_CHECKING:
     from dpnb_columnar.model.parameters import NaiveBayes
@@ -18,15 +17,6 @@ MOST_ATTRIBUTES = 10
 
 LONGEST_VALUE = 32
 """Characters of a value in a table."""
-
-
-def predicts(domain: Domain) -> str:
-    """Say what a model of this domain predicts."""
-    label = domain.label
-    if label.condition is None:
-        return f"predicts {label.column}: {listed(label.classes)}"
-    negative, positive = label.classes
-    return f"predicts whether {label.condition.text}: {positive}, or else {negative}"
 
 
 def print_classes(model: NaiveBayes) -> None:

@@ -8,10 +8,11 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Share, total
+from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.budget.costs import PrivacyCost, numbers
 from dpnb_columnar.cli.console import print_line, print_table
-from dpnb_columnar.domain import Attribute, Categorical, Declaration, Domain, Group, Missing, Transform
-from dpnb_columnar.domain.groups import RANGE
+from dpnb_columnar.domain import Declaration, Domain, Missing
+from dpnb_columnar.domain.description import ATTRIBUTE_HEADER, attribute_row, missing_text, values_text
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
     from dpnb_columnar.mechanisms.public_weights import PublicWeights
     from dpnb_columnar.mechanisms.wide_ranges import WideRange
     from dpnb_columnar.model.parameters import PublicSource
-
-MAX_CELL_WIDTH = 60
 
 
 def print_composition(shares: Sequence[Share], header: Sequence[str], cells: Sequence[Sequence[str]]) -> None:
@@ -32,26 +31,8 @@ def print_composition(shares: Sequence[Share], header: Sequence[str], cells: Seq
         header: Names of the further columns.
         cells: Their cells, share by share.
     """
-    stated = [{name: number_text(number) for name, number in numbers(share.cost).items()} for share in shares]
-    if any(share.row_cost != share.cost for share in shares):
-        for row, share in zip(stated, shares, strict=True):
-            row |= {f"{name} of one row": number_text(number) for name, number in numbers(share.row_cost).items()}
-    names = list(dict.fromkeys(name for row in stated for name in row))
-    names.sort(key=lambda name: name.endswith("of one row"))
-    print_table(
-        ["query", "attribute", "values", *names, "noise", *header],
-        [
-            [
-                share.query,
-                share.attribute or "",
-                share.values,
-                *(row.get(name, "") for name in names),
-                share.noise,
-                *more,
-            ]
-            for share, row, more in zip(shares, stated, cells, strict=True)
-        ],
-    )
+    names, rows = composition_table(shares)
+    print_table([*names, *header], [[*row, *more] for row, more in zip(rows, cells, strict=True)])
     spent = [f"{name} {number_text(number)}" for name, number in numbers(total(shares)).items()]
     print_line(f"  sum of the shares: {', '.join(spent)}")
 
@@ -115,48 +96,11 @@ def print_domain_table(domain: Declaration) -> None:
     if isinstance(domain, Domain):
         label = domain.label
         source = label.column if label.condition is None else label.condition.text
-        print_line(f"predicts {source}: {_values(label.classes, label.groups)}{_meaning_missing(label.missing_values)}")
+        print_line(f"predicts {source}: {values_text(label.classes, label.groups)}{missing_text(label.missing_values)}")
     else:
         print_line('predicts nothing yet: name what to predict, such as --label "COLUMN > 1000"')
     print_line()
-    print_table(["attribute", "kind", "values", "missing"], [_row(attribute) for attribute in domain.attributes])
-
-
-TREATMENTS = {
-    None: "left out",
-    Missing.SKIP: "left out, counted",
-    Missing.CATEGORY: "a category",
-    Missing.ROW: "drops the row",
-}
-"""What becomes of a row without a value, in a few words."""
-
-
-def _row(attribute: Attribute) -> list[str]:
-    fate = TREATMENTS[attribute.missing]
-    if isinstance(attribute, Categorical):
-        values = _values(attribute.values, attribute.groups)
-        return [attribute.name, "categorical", values, fate + _meaning_missing(attribute.missing_values)]
-    transform = "" if attribute.transform is Transform.IDENTITY else f", {attribute.transform}"
-    lower, upper, step = map(number_text, (attribute.lower, attribute.upper, attribute.step))
-    bounds = f"{lower} to {upper}, step {step}{transform}"
-    missing_values = tuple(map(number_text, attribute.missing_values))
-    return [attribute.name, "numeric", bounds, fate + _meaning_missing(missing_values)]
-
-
-def _values(values: tuple[str, ...], groups: tuple[Group, ...]) -> str:
-    """Return the number of categories and the first of them; of a group also the number of values that it merges."""
-    # A range stands among the members by its own text as well.
-    sizes = {group.name: sum(RANGE.fullmatch(member) is None for member in group.members) for group in groups}
-    merged = {name: f"{name} ({size})" for name, size in sizes.items()}
-    return f"{len(values)}: {_shorten(', '.join(merged.get(value, value) for value in values))}"
-
-
-def _meaning_missing(values: tuple[str, ...]) -> str:
-    return f" (also {_shorten(', '.join(values))})" if values else ""
-
-
-def _shorten(line: str) -> str:
-    return line if len(line) <= MAX_CELL_WIDTH else line[: MAX_CELL_WIDTH - 4].rstrip(", ") + " ..."
+    print_table(ATTRIBUTE_HEADER, [attribute_row(attribute) for attribute in domain.attributes])
 
 
 def source_text(source: PublicSource) -> str:

@@ -74,6 +74,24 @@ class Model(NaiveBayes):
         counts = f"{len(self.domain.numeric)} numeric and {len(self.domain.categorical)} categorical attributes"
         return f"Model of {self.domain.name}: {listed(self.domain.classes)} from {counts}\n{statement(self.guarantee)}"
 
+    def _repr_html_(self) -> str:
+        """Show the model in a notebook: what it predicts, the guarantee and the prior."""
+        from html import escape
+
+        from dpnb_columnar.domain.description import predicts
+        from dpnb_columnar.model.guarantee import statement
+
+        texts = (f"{self.domain.name}: {predicts(self.domain)}", statement(self.guarantee))
+        paragraphs = "".join(f"<p>{escape(text)}</p>" for text in texts)
+        rows = "".join(
+            f'<tr><th scope="row">{escape(klass)}</th><td>{count:,}</td><td>{probability:.4f}</td></tr>'
+            for klass, count, probability in zip(
+                self.domain.classes, self.classes.released, self.classes.probability, strict=True
+            )
+        )
+        names = "".join(f'<th scope="col">{name}</th>' for name in ("class", "noisy count", "probability"))
+        return f"<div>{paragraphs}<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table></div>"
+
     def to_sql(
         self, dialect: str, table: str | None = None, keys: Sequence[str] = (), kinds: Kinds | None = None
     ) -> str:

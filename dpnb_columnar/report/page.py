@@ -54,19 +54,46 @@ def check_page(output: Path, overwrite: bool) -> None:
         UsageError: if the ``report`` extra is not installed, or ``output`` does not end in ``.html``.
         OutputError: if the page exists, or its folder of figures cannot be made.
     """
+    check_single_page(output, overwrite)
     try:
-        import jinja2  # noqa: F401
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise UsageError(
-            f"a report needs {error.name}, which is not installed: pip install 'dpnb-columnar[report]'"
-        ) from None
-    if output.suffix != PAGE_SUFFIX:
-        raise UsageError(f"{output}: a report is a page; choose a name that ends in {PAGE_SUFFIX}")
-    check_output(output, overwrite)
+        raise _missing(error) from None
     folder = _folder(output)
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is not a folder, and the figures need one of this name; choose another page")
+
+
+def check_single_page(output: Path, overwrite: bool) -> None:
+    """Refuse a page without figures' files that could not be written, before any long work.
+
+    Raises:
+        UsageError: if Jinja is not installed, or ``output`` does not end in ``.html``.
+        OutputError: if the page exists.
+    """
+    try:
+        import jinja2  # noqa: F401
+    except ImportError as error:
+        raise _missing(error) from None
+    if output.suffix != PAGE_SUFFIX:
+        raise UsageError(f"{output}: a report is a page; choose a name that ends in {PAGE_SUFFIX}")
+    check_output(output, overwrite)
+
+
+def _missing(error: ImportError) -> UsageError:
+    return UsageError(f"a report needs {error.name}, which is not installed: pip install 'dpnb-columnar[report]'")
+
+
+def write_single_page(
+    output: Path, template: str, content: Mapping[str, object], *, overwrite: bool, confidential: bool
+) -> None:
+    """Write a page without figures' files; ``check_single_page`` has accepted it.
+
+    Raises:
+        OutputError: if the file exists or cannot be written.
+    """
+    with atomic_output(output, overwrite=overwrite, confidential=confidential) as partial:
+        partial.write_text(_page(template, (), "", content), encoding="utf-8")
 
 
 def write_page(

@@ -2,40 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line
-from dpnb_columnar.cli.model_tables import MOST_ATTRIBUTES, predicts, print_attributes, print_classes, print_parameters
+from dpnb_columnar.cli.console import print_line, print_warning
+from dpnb_columnar.cli.model_tables import MOST_ATTRIBUTES, print_attributes, print_classes, print_parameters
+from dpnb_columnar.cli.output_checks import check_target
 from dpnb_columnar.cli.tables import awaits, print_composition, source_text
+from dpnb_columnar.domain.description import predicts
+from dpnb_columnar.errors import UsageError
+
+if TYPE_CHECKING:
+    from dpnb_columnar.model.model import Model
 
 
 def command(
     model: options.ModelFile,
     every: Annotated[bool, typer.Option("--all", help="Print every attribute, and every released number.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the model's document as JSON.")] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the release sheet instead: one page for whoever signs the release, to read and to print.",
+            metavar="FILE.html",
+            show_default=False,
+        ),
+    ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ledger whose account of the data set the sheet states: limit, spent, left.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    overwrite: options.Overwrite = False,
 ) -> None:
     """Show what a model predicts and from what, its guarantee.
 
     The attributes that tell most about the class come first: bits of
     information times weight, under the released model. Beside each stands, per
     class, the value that speaks for it most often, and how many times as likely
-    it is there as in all rows.
+    it is there as in all rows. The release sheet draws them, with the noise
+    where its size is public, and says what is protected and what is not.
 
     \b
     Examples:
       dpnb-columnar show census.model.json
       dpnb-columnar show census.model.json --all
       dpnb-columnar show model.parquet --json
+      dpnb-columnar show census.model.json --html sheet.html --ledger census.ledger
     """
     from dpnb_columnar.model.guarantee import statement
     from dpnb_columnar.model.model import load_model
     from dpnb_columnar.model.model_document import leaves, to_document, to_json
     from dpnb_columnar.model.parameters import SPREADS, Normal
 
+    if html is None and (ledger is not None or overwrite):
+        raise UsageError("--ledger and --overwrite go with --html FILE.html")
+    if html is not None and (every or as_json):
+        raise UsageError("--html goes without --all and --json")
+    if html is not None:
+        from dpnb_columnar.report.page import check_single_page
+
+        check_single_page(html, overwrite)
+        check_target(html, overwrite, [model, *([ledger] if ledger else [])])
     loaded = load_model(model)
+    if html is not None:
+        _write_sheet(loaded, model, html, ledger, overwrite)
+        return
     document = to_document(loaded)
     if as_json:
         print_line(to_json(document).rstrip())
@@ -74,3 +112,21 @@ def command(
     if every and any(leaf.statistic == square for leaf in leaves(document)):
         print_line()
         print_line(f"{square}: of the distances from the lower end of the attribute's scale")
+
+
+def _write_sheet(loaded: Model, model: Path, output: Path, ledger: Path | None, overwrite: bool) -> None:
+    """Write the release sheet of a model file."""
+    from hashlib import sha256
+
+    from dpnb_columnar.ledger import Ledger
+    from dpnb_columnar.report.release_sheet import write_release_sheet
+
+    account = None
+    if ledger is not None:
+        with Ledger(ledger) as opened:
+            account = opened.account(loaded.domain.name)
+    digest = sha256(model.read_bytes()).hexdigest()
+    write_release_sheet(loaded, model.name, digest, output, account, overwrite=overwrite)
+    if not loaded.guarantee.private:
+        print_warning("this model carries NO GUARANTEE; its sheet is as confidential as the rows")
+    print_line(f"wrote {output}", "written", output=str(output))

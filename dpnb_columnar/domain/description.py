@@ -1,0 +1,61 @@
+"""A declared domain in words: what it predicts, and one row of a table for each attribute."""
+
+from __future__ import annotations
+
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Domain, Group, Missing, Transform
+from dpnb_columnar.domain.groups import RANGE
+from dpnb_columnar.domain.names import listed
+from dpnb_columnar.domain.numbers import number_text
+
+MAX_CELL_WIDTH = 60
+"""Characters of a list of values in a table."""
+
+
+def predicts(domain: Domain) -> str:
+    """Say what a model of this domain predicts."""
+    label = domain.label
+    if label.condition is None:
+        return f"predicts {label.column}: {listed(label.classes)}"
+    negative, positive = label.classes
+    return f"predicts whether {label.condition.text}: {positive}, or else {negative}"
+
+
+ATTRIBUTE_HEADER = ("attribute", "kind", "values", "missing")
+
+TREATMENTS = {
+    None: "left out",
+    Missing.SKIP: "left out, counted",
+    Missing.CATEGORY: "a category",
+    Missing.ROW: "drops the row",
+}
+"""What becomes of a row without a value, in a few words."""
+
+
+def attribute_row(attribute: Attribute) -> list[str]:
+    """Describe an attribute as a row below ``ATTRIBUTE_HEADER``."""
+    fate = TREATMENTS[attribute.missing]
+    if isinstance(attribute, Categorical):
+        values = values_text(attribute.values, attribute.groups)
+        return [attribute.name, "categorical", values, fate + missing_text(attribute.missing_values)]
+    transform = "" if attribute.transform is Transform.IDENTITY else f", {attribute.transform}"
+    lower, upper, step = map(number_text, (attribute.lower, attribute.upper, attribute.step))
+    bounds = f"{lower} to {upper}, step {step}{transform}"
+    missing_values = tuple(map(number_text, attribute.missing_values))
+    return [attribute.name, "numeric", bounds, fate + missing_text(missing_values)]
+
+
+def values_text(values: tuple[str, ...], groups: tuple[Group, ...]) -> str:
+    """Return the number of categories and the first of them; of a group also the number of values that it merges."""
+    # A range stands among the members by its own text as well.
+    sizes = {group.name: sum(RANGE.fullmatch(member) is None for member in group.members) for group in groups}
+    merged = {name: f"{name} ({size})" for name, size in sizes.items()}
+    return f"{len(values)}: {_shorten(', '.join(merged.get(value, value) for value in values))}"
+
+
+def missing_text(values: tuple[str, ...]) -> str:
+    """Name the values that mean "missing" beside its treatment; empty for none."""
+    return f" (also {_shorten(', '.join(values))})" if values else ""
+
+
+def _shorten(line: str) -> str:
+    return line if len(line) <= MAX_CELL_WIDTH else line[: MAX_CELL_WIDTH - 4].rstrip(", ") + " ..."

@@ -1,0 +1,146 @@
+"""``dpnb-columnar show --html``: the release sheet as a file, and what it says."""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import re
+import stat
+import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.golden_model import golden_model
+from support.hostile_names import MARKUP, REVERSED, TEMPLATE, write_hostile_rows
+from support.mechanisms import MECHANISMS
+from support.released_models import MODELS
+from support.running import Run
+
+from dpnb_columnar.domain.declaration import digest
+from dpnb_columnar.model.model import load_model
+
+
+def sheet(run: Run, model: object, *options: object) -> tuple[ElementTree.Element, str]:
+    """The sheet of a model: its elements, and its text with single blanks."""
+    run("show", model, "--html", "sheet.html", "--overwrite", *options)
+    root = ElementTree.fromstring(Path("sheet.html").read_text(encoding="utf-8"))
+    body = root.find("body")
+    assert body is not None
+    return root, " ".join("".join(body.itertext()).split())
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_every_mechanism_has_a_sheet(mechanism: str, people_file: Path, run: Run) -> None:
+    run("train", people_file, "--mechanism", mechanism, "--epsilon", "0.3")
+    root, text = sheet(run, "people.model.json")
+    assert "The model predicts income: 'low', 'high'." in text
+    assert ("Do not publish" in text) == (mechanism == "none")
+    assert ("The shares add up to epsilon 0.3, exactly." in text) == (mechanism != "none")
+    assert ("five times the epsilon, 1.5." in text) == (mechanism != "none")
+    headings = [int(part.tag[1]) for part in root.iter() if re.fullmatch(r"h\d", part.tag)]
+    assert headings[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(headings))
+    for table in root.iter("table"):
+        assert table.find("caption") is not None
+        assert all("scope" in cell.attrib for cell in table.iter("th"))
+    for drawing in root.iter("svg"):
+        assert "aria-hidden" in drawing.attrib or drawing.attrib["aria-label"]
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_released_models_of_every_kind(name: str, folder: Path, run: Run) -> None:
+    """Logarithmic scales, missing values as a category, replaced rows and seeds among them."""
+    MODELS[name].save("model.json")
+    text = sheet(run, "model.json")[1]
+    assert ("Do not publish" in text) == (not MODELS[name].guarantee.private)
+    if name == "replace-one":
+        assert "had that row said something else" in text
+
+
+def test_digests_weights_and_the_public_file(folder: Path, run: Run) -> None:
+    golden_model().save("model.json")
+    text = sheet(run, "model.json")[1]
+    assert hashlib.sha256(Path("model.json").read_bytes()).hexdigest() in text
+    assert digest(load_model(Path("model.json")).domain) in text
+    assert "weights learned from public-use sample" in text
+    assert "declared public by the curator" in text
+
+
+def test_the_noise_of_counts_is_that_of_their_share(people_file: Path, run: Run) -> None:
+    """Of Laplace noise with scale 1/epsilon, 95 % lies within ln(20)/epsilon. Noise that follows the rows has none."""
+    run("train", people_file, "--epsilon", "0.3", "--attribute-weights", "none")
+    text = sheet(run, "people.model.json")[1]
+    share = next(s for s in load_model(Path("people.model.json")).guarantee.composition if s.query == "counts")
+    bound = 2.995732 / float(share.row_cost.epsilon)  # type: ignore[union-attr]
+    assert f"laplace, in 95 % of all draws less than {bound:.3g} rows" in text
+    assert "(polyplace) follows the sensitivity of the rows themselves. Its size is confidential" in text
+
+
+def test_names_are_texts_and_nothing_points_outside(folder: Path, run: Run) -> None:
+    run("train", write_hostile_rows(folder), "--dataset", "town", "--mechanism", "histogram")
+    root, text = sheet(run, "town.model.json")
+    assert MARKUP in text
+    assert TEMPLATE in text
+    assert REVERSED.replace("\u202e", "\ufffd").replace("\u202c", "\ufffd") in text
+    page = Path("sheet.html").read_text(encoding="utf-8")
+    assert "\u202e" not in page
+    for part in root.iter():
+        assert part.tag not in {"script", "link", "iframe", "img", "image", "object", "base"}
+        assert "src" not in part.attrib
+        assert part.get("href", "#").startswith("#")
+    assert not re.findall(r"url\(|@import|https?:|//[a-z]", page)
+    shown = load_model(Path("town.model.json"))._repr_html_()
+    assert "<script" not in shown
+    assert len(shown) < 2000
+    ElementTree.fromstring(shown)
+
+
+def test_the_ledger_says_what_is_left(people_file: Path, run: Run) -> None:
+    run("ledger", "init", "people.ledger", "--dataset", "people", "--epsilon", "2", "--bind", people_file)
+    run("train", people_file, "--epsilon", "0.5", "--ledger", "people.ledger")
+    text = sheet(run, "people.model.json", "--ledger", "people.ledger")[1]
+    assert "limit epsilon 2 limit delta 0 spent epsilon 0.5" in text
+    assert "left epsilon 1.5" in text
+    run("ledger", "init", "other.ledger", "--dataset", "other", "--epsilon", "2")
+    refused = run("show", "people.model.json", "--html", "b.html", "--ledger", "other.ledger", expected=78).err
+    assert "people" in refused
+    assert not Path("b.html").exists()
+
+
+def test_the_file_is_public_unless_the_model_is_not(people_file: Path, run: Run) -> None:
+    for options, mode in (((), 0o644), (("--seed", 1), 0o600)):
+        run("train", people_file, "--overwrite", *options)
+        sheet(run, "people.model.json")
+        assert stat.S_IMODE(Path("sheet.html").stat().st_mode) == mode
+
+
+def test_refusals(model_file: Path, run: Run) -> None:
+    before = model_file.read_bytes()
+    sheet(run, model_file)
+    assert "exists already" in run("show", model_file, "--html", "sheet.html", expected=73).err
+    assert "ends in .html" in run("show", model_file, "--html", model_file, "--overwrite", expected=64).err
+    Path("model.html").symlink_to(model_file)
+    run("show", model_file, "--html", "model.html", "--overwrite", expected=73)
+    assert model_file.read_bytes() == before
+    assert "go with --html" in run("show", model_file, "--overwrite", expected=64).err
+    assert "goes without" in run("show", model_file, "--html", "a.html", "--json", expected=64).err
+    run("show", "absent.json", "--html", "a.html", expected=66)
+    assert not Path("a.html").exists()
+
+
+@pytest.mark.parametrize(("library", "code"), [("jinja2", 64), ("matplotlib", 0)])
+def test_only_jinja_is_needed(
+    library: str, code: int, model_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = builtins.__import__
+
+    def refused(name: str, *rest: Any, **more: Any) -> Any:
+        if name.partition(".")[0] == library:
+            raise ImportError(name, name=library)
+        return usual(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", refused)
+    ended = run("show", model_file, "--html", "sheet.html", expected=code)
+    assert ("needs jinja2" in ended.err and "dpnb-columnar[report]" in ended.err) == bool(code)
