@@ -20,6 +20,9 @@ LONGEST_ACCOUNT = 200
 UNPRINTABLE = {"Cc", "Cs", "Zl", "Zp"}
 """Unicode categories: control characters, surrogates, line and paragraph separators."""
 
+NOT_PRINTABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u202a-\u202e\u2066-\u2069]")
+"""Characters that no XML document may hold, and those that put what follows them into another order."""
+
 LONGEST_SHOWN = 80
 """Characters of a name in a message."""
 
@@ -30,6 +33,11 @@ MOST_NAMED = 20
 def is_printable(text: str) -> bool:
     """Whether a text stays on one line and is valid Unicode: others could forge lines of output."""
     return text.isprintable() or not any(unicodedata.category(letter) in UNPRINTABLE for letter in text)
+
+
+def printable(text: str) -> str:
+    """Replace characters that no page and no drawing may hold."""
+    return NOT_PRINTABLE.sub("\ufffd", text)
 
 
 def quoted(key: str) -> str:

@@ -79,12 +79,13 @@ class Model(NaiveBayes):
         from html import escape
 
         from dpnb_columnar.domain.description import predicts
+        from dpnb_columnar.domain.names import printable
         from dpnb_columnar.model.guarantee import statement
 
         texts = (f"{self.domain.name}: {predicts(self.domain)}", statement(self.guarantee))
-        paragraphs = "".join(f"<p>{escape(text)}</p>" for text in texts)
+        paragraphs = "".join(f"<p>{escape(printable(text))}</p>" for text in texts)
         rows = "".join(
-            f'<tr><th scope="row">{escape(klass)}</th><td>{count:,}</td><td>{probability:.4f}</td></tr>'
+            f'<tr><th scope="row">{escape(printable(klass))}</th><td>{count:,}</td><td>{probability:.4f}</td></tr>'
             for klass, count, probability in zip(
                 self.domain.classes, self.classes.released, self.classes.probability, strict=True
             )

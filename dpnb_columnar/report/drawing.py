@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from dpnb_columnar.report.figures import Axis, Figure, Panel, Reference, Series, printable
+from dpnb_columnar.domain.names import printable
+from dpnb_columnar.report.figures import Axis, Figure, Panel, Reference, Series
 from dpnb_columnar.report.styles import COLOURS, Style
 
 if TYPE_CHECKING:

@@ -14,14 +14,6 @@ from dpnb_columnar.report.styles import Style
 CLOSEST = 0.08
 """Smallest distance of two labelled ticks, as a part of the axis."""
 
-NOT_PRINTABLE = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u202a-\u202e\u2066-\u2069]")
-"""Characters that no XML document may hold, and those that put what follows them into another order."""
-
-
-def printable(text: str) -> str:
-    """Replace characters that no page and no drawing may hold."""
-    return NOT_PRINTABLE.sub("\ufffd", text)
-
 
 @dataclass(frozen=True, slots=True)
 class Point:

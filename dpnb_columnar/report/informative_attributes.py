@@ -16,6 +16,9 @@ from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Norm
 
 Floats = NDArray[np.float64]
 
+TINY = float(np.finfo(np.float64).tiny)
+"""Stands for a probability that is too small for a float: its inverse and its logarithm are finite."""
+
 
 @dataclass(frozen=True, slots=True)
 class InformativeAttribute:
@@ -60,19 +63,20 @@ def mutual_information(prior: Floats, probability: Floats) -> float:
         probability: Shape (classes, values): probability of each value within each class.
     """
     joint = prior[:, None] * probability
-    independent = prior[:, None] * joint.sum(axis=0)
     positive = joint > 0
-    return float((joint[positive] * np.log2(joint[positive] / independent[positive])).sum())
+    # Logarithms are subtracted: the product of two tiny probabilities would be 0.
+    overall = np.broadcast_to(joint.sum(axis=0), joint.shape)[positive]
+    return float((joint[positive] * (np.log2(probability[positive]) - np.log2(overall))).sum())
 
 
 def _telling(attribute: Attribute, parameters: AttributeParameters, steps: LogRatios, prior: Floats) -> tuple[str, ...]:
     """Describe, per class, what speaks for it."""
     if isinstance(parameters, Normal):
         return tuple(f"mean {mean:.4g}" for mean in _class_means(attribute, steps))
-    overall = prior @ steps.probability
+    overall = np.maximum(prior @ steps.probability, TINY)
     ratios = steps.probability / overall
     # What a step adds to the class's expected log-ratio: often and clearly, not the rarest value of all.
-    places = (steps.probability * np.log(ratios)).argmax(axis=1)
+    places = (steps.probability * np.log(np.maximum(ratios, TINY))).argmax(axis=1)
     return tuple(
         f"{_value_text(attribute, steps.starts, int(place))} ({ratios[row, place]:.2g} times)"
         for row, place in enumerate(places)

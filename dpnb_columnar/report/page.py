@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dpnb_columnar.domain.names import printable
 from dpnb_columnar.errors import OutputError, UsageError
 from dpnb_columnar.report.drawing import drawn_files, panel_svg, sample_svg
-from dpnb_columnar.report.figures import Figure, Panel, printable, slug
+from dpnb_columnar.report.figures import Figure, Panel, slug
 from dpnb_columnar.report.styles import COLOURS, style
 from dpnb_columnar.report.svg import embedded, symbol
 from dpnb_columnar.runtime.outputs import atomic_output, check_output

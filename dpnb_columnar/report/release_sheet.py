@@ -17,14 +17,13 @@ from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.ledger.export import ACCOUNT_HEADER, account_cells
 from dpnb_columnar.ledger.records import Account
-from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS
 from dpnb_columnar.model.guarantee import Guarantee, statement
 from dpnb_columnar.model.model_document import DECLARED_PUBLIC
 from dpnb_columnar.model.parameters import NaiveBayes, Normal
 from dpnb_columnar.report.informative_attributes import informative_attributes
 from dpnb_columnar.report.page import write_single_page
-from dpnb_columnar.report.sheet_figures import drawn
+from dpnb_columnar.report.sheet_figures import counts_noise, drawn
 from dpnb_columnar.report.styles import ORDERED
 
 MOST_ATTRIBUTES = 10
@@ -70,7 +69,7 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
     parts = {part.attribute: part for part in model.attributes}
     shares = {(share.query, share.attribute): share for share in guarantee.composition}
     header, rows = composition_table(guarantee.composition)
-    counted = shares.get((CLASS_COUNTS, None))
+    noise = counts_noise(domain, shares.get((CLASS_COUNTS, None)))
     # A name that begins with a hyphen would be an option.
     path = f"./{name}" if name.startswith("-") else name
     return {
@@ -102,7 +101,7 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
                 domain.classes, model.classes.released, model.classes.probability, model.intercepts, strict=True
             )
         ],
-        "prior_noise": None if counted is None else f"{expected_error(domain, counted, 1):.3g}",
+        "prior_noise": None if noise is None else f"{noise:.3g}",
         "weights": weights,
         "bounds": sorted({part.bound for part in model.attributes if isinstance(part, Normal) and part.bound}),
         "declared_public": DECLARED_PUBLIC,

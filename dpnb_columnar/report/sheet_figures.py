@@ -9,13 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpnb_columnar.budget import Share
-from dpnb_columnar.domain import Categorical, Numeric, Transform
+from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.log_ratios import log_ratios
 from dpnb_columnar.mechanisms.queries import COUNTS, constant
+from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
-from dpnb_columnar.report.informative_attributes import bin_texts
+from dpnb_columnar.report.informative_attributes import TINY, bin_texts
 
 MOST_CELLS = 16
 """Categories or bins drawn of one attribute: those in which the classes differ most."""
@@ -96,6 +98,24 @@ def drawn(model: NaiveBayes, part: AttributeParameters, shares: Shares, classes:
     return _bars(model, part, shares, classes)
 
 
+def counts_noise(domain: Domain, share: Share | None) -> float | None:
+    """Compute the rows below which 95 % of the noise of released counts stays.
+
+    Returns:
+        The bound; None where there is no noise, or where the model was made with noise that this version does not know.
+    """
+    if share is None:
+        return None
+    if not constant(share):
+        try:
+            family = smooth_family(share.noise)
+        except UsageError:
+            return None
+        if not isinstance(share.row_cost, family.kind):
+            return None
+    return expected_error(domain, share, 1)
+
+
 def _bars(model: NaiveBayes, part: Table | Histogram, shares: Shares, classes: Sequence[int]) -> Bars:
     attribute = model.domain[part.attribute]
     steps = log_ratios(attribute, part)
@@ -111,29 +131,32 @@ def _bars(model: NaiveBayes, part: Table | Histogram, shares: Shares, classes: S
     prior = np.array(model.classes.probability)[:, None]
     overall = (prior * probability).sum(axis=0)
     # Parts of the mutual information: what of it would be lost with this category.
-    telling = (prior * probability * np.log(np.maximum(probability, 1e-300) / np.maximum(overall, 1e-300))).sum(axis=0)
+    telling = (prior * probability * np.log(np.maximum(probability, TINY) / np.maximum(overall, TINY))).sum(axis=0)
     kept = sorted(np.argsort(-telling, kind="stable")[:MOST_CELLS].tolist())
     share = shares.get((COUNTS, part.attribute))
-    rows = 0.0 if share is None else expected_error(model.domain, share, 1)
-    errors = [rows / max(model.classes.released[klass], 1) for klass in classes]
+    noise = counts_noise(model.domain, share)
+    errors = [(noise or 0.0) / max(model.classes.released[klass], 1) for klass in classes]
     shown = probability[np.ix_(list(classes), kept)]
     whole = float((shown + np.array(errors)[:, None]).max())
     cells = [
         (
             names[place],
             [
-                _bar(float(shown[row, column]), errors[row] if share is not None else None, whole)
+                _bar(float(shown[row, column]), None if noise is None else errors[row], whole)
                 for row in range(len(classes))
             ],
         )
         for column, place in enumerate(kept)
     ]
-    note = (
-        "No noise was added to these counts."
-        if share is None
-        else f"Noise of each count: {share.noise}, in 95 % of all draws less than {rows:.3g} rows. The mark at the end "
-        "of a bar is that many rows, as a part of the class's noisy count."
-    )
+    if share is None:
+        note = "No noise was added to these counts."
+    elif noise is None:
+        note = f"Noise of each count: {share.noise}."
+    else:
+        note = (
+            f"Noise of each count: {share.noise}, in 95 % of all draws less than {noise:.3g} rows. The mark at the end "
+            "of a bar is that many rows, as a part of the class's noisy count."
+        )
     return Bars(cells, len(names) - len(kept), note)
 
 

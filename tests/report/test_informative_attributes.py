@@ -36,6 +36,12 @@ def test_a_copy_of_the_class_tells_all_and_a_coin_nothing() -> None:
     assert mutual_information(prior, np.full((2, 2), 0.5)) == pytest.approx(0)
 
 
+def test_tiny_probabilities_are_no_zeros() -> None:
+    """Neither the product of two of them nor their quotient leaves what a float can hold."""
+    prior = np.array([1e-298, 1.0])
+    assert mutual_information(prior, np.array([[1.0, 1e-300], [1e-305, 1.0]])) == pytest.approx(0, abs=1e-200)
+
+
 def test_every_kind_of_attribute_is_ranked_and_described() -> None:
     model = golden_model()
     ranked = informative_attributes(model)
