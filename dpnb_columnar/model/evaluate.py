@@ -19,7 +19,7 @@ from dpnb_columnar.model.predict import PREDICTED, probability_column, score
 from dpnb_columnar.model.ranking import Ranking, binned, ranking
 from dpnb_columnar.rows.column_kinds import Kind, kinds_of
 from dpnb_columnar.rows.frames import NAME as FRAME
-from dpnb_columnar.rows.frames import Frame, failed_query, is_frame, open_frame, to_polars
+from dpnb_columnar.rows.frames import Frame, failed_query, is_frame, open_frame, query_errors, to_polars
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits
 from dpnb_columnar.rows.streaming import stream
@@ -70,7 +70,7 @@ def _of_frame(model: NaiveBayes, frame: Frame) -> Figures:
     opened = open_frame(to_polars(frame, model.domain.columns), model.domain)
     try:
         return _figures(opened.rows, model, kinds_of(opened.types))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+    except query_errors():
         raise failed_query() from None
 
 

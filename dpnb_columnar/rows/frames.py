@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -71,7 +72,7 @@ def open_frame(frame: Frame, domain: Domain) -> OpenedFrame:
     rows = to_polars(frame)
     try:
         schema = rows.collect_schema()
-    except pl.exceptions.PolarsError:
+    except query_errors():
         raise failed_query() from None
     types = check_columns(schema, domain, NAME)
     return OpenedFrame(rows.lazy().select(column(name) for name in types), types)
@@ -85,7 +86,8 @@ def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFram
         names: Columns of a pandas frame that are wanted; others are null. None for all.
 
     Raises:
-        DataError: if the frame has two columns of one name, or a type that Polars does not read.
+        DataError: if the frame has two columns of one name, or a type that Polars does not read, or if the query
+            behind it fails.
     """
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame
@@ -93,6 +95,8 @@ def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFram
         return pl.DataFrame(frame) if isinstance(frame, pa.Table) else _read(frame, names)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException):
         raise _unreadable() from None
+    except query_errors():
+        raise failed_query() from None
 
 
 def _unreadable() -> DataError:
@@ -149,6 +153,21 @@ def in_form_of(result: pl.LazyFrame, frame: Frame) -> Any:
     if wrapped.implementation.is_pandas_like():
         converted.index = nw.maybe_get_index(wrapped)
     return converted
+
+
+def query_errors() -> tuple[type[BaseException], ...]:
+    """Return what the query behind a frame may fail with.
+
+    Called once it has failed: DuckDB has been loaded then if the query is one of its own.
+    """
+    duckdb = sys.modules.get("duckdb")
+    return (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        pa.ArrowException,
+        OSError,
+        *([] if duckdb is None else [duckdb.Error]),
+    )
 
 
 def failed_query() -> DataError:

@@ -235,6 +235,26 @@ def test_a_query_that_fails_is_refused_without_its_values(spoil: Callable[[pl.La
     assert caught.value.__suppress_context__
 
 
+@pytest.mark.parametrize("lazy", [False, True], ids=["relation", "Polars"])
+def test_a_relation_of_duckdb_that_fails_is_refused_without_its_values(lazy: bool) -> None:
+    frame = people(50).to_arrow()
+    model = dpnb.train(frame, epsilon=1, domain=people_domain())
+    with duckdb.connect() as connection:
+        relation = connection.from_arrow(frame).project("* replace (income::integer as age)")
+        rows = relation.pl(lazy=True) if lazy else relation
+        for failing in (
+            lambda: dpnb.train(rows, epsilon=1, domain=people_domain()),
+            lambda: dpnb.aggregate(rows, domain=people_domain()),
+            lambda: model.evaluate(rows),
+        ):
+            with pytest.raises(errors.DataError, match="the frame: its query fails") as caught:
+                failing()
+            assert caught.value.__suppress_context__
+    if not lazy:
+        with pytest.raises(errors.DataError, match="the frame: "):
+            dpnb.aggregate(relation, domain=people_domain())
+
+
 def test_what_is_wrong_with_a_release_is_found_before_a_frame_is_computed() -> None:
     def fail(batch: pl.DataFrame) -> pl.DataFrame:
         raise AssertionError("computed")

@@ -144,6 +144,7 @@ def test_clips_are_public_and_bounded() -> None:
     assert [table.attribute for table in together.groups[0].tables[0]] == ["a", "copy", "b"]
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_attributes_of_many_classes() -> None:
     classes, values = 300, {"values": ["0", "1"]}
     label = {"column": "y", "classes": [str(each) for each in range(classes)]}

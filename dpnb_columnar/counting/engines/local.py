@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from dpnb_columnar.counting.engines import polars
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
@@ -58,11 +56,11 @@ def aggregate_frame(frame: Frame, domain: Domain) -> Statistics:
     Raises:
         DataError: if the frame does not fit the domain, or the query behind a lazy frame fails.
     """
-    from dpnb_columnar.rows.frames import failed_query, open_frame
+    from dpnb_columnar.rows.frames import failed_query, open_frame, query_errors
 
     opened = open_frame(frame, domain)
     try:
         cells = polars.count_rows(opened.rows, opened.types, domain, domain.attributes, classes=True)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+    except query_errors():
         raise failed_query() from None
     return assemble(domain, cells)

@@ -38,12 +38,12 @@ def differentiate_frame(frame: Frame, query: GradientQuery) -> GradientSums:
     Raises:
         DataError: if the frame does not fit the domain, or the query behind a lazy frame fails.
     """
-    from dpnb_columnar.rows.frames import failed_query, open_frame
+    from dpnb_columnar.rows.frames import failed_query, open_frame, query_errors
 
     opened = open_frame(frame, query.domain)
     try:
         return sum_gradients(opened.rows, opened.types, query)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+    except query_errors():
         raise failed_query() from None
 
 

@@ -48,12 +48,12 @@ def score_frame(frame: Frame, scores: Scores) -> ScoreCounts:
     Raises:
         DataError: if the frame does not fit the domain, or the query behind a lazy frame fails.
     """
-    from dpnb_columnar.rows.frames import failed_query, open_frame
+    from dpnb_columnar.rows.frames import failed_query, open_frame, query_errors
 
     opened = open_frame(frame, scores.domain)
     try:
         return count_scores(opened.rows, opened.types, scores)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+    except query_errors():
         raise failed_query() from None
 
 
