@@ -178,10 +178,10 @@ def payment_for(
 
 def _default_run(plan: ReleasePlan) -> str:
     """Make a new run id; for the weights of a model the one of that model, so that they are released once."""
-    return fresh_run() if plan.given is None else f"weights-of-{_digest(plan.given)[:32]}"
+    return fresh_run() if plan.given is None else f"weights-of-{document_digest(plan.given)[:32]}"
 
 
-def _digest(model: Model) -> str:
+def document_digest(model: Model) -> str:
     """Compute the hexadecimal SHA-256 of a model's document."""
     from dpnb_columnar.model.model_document import to_document, to_json
 
@@ -198,7 +198,7 @@ def _inputs(plan: ReleasePlan, data: Sequence[str]) -> dict[str, Any]:
     if plan.reserved is not None:
         weights["reserved"] = plan.reserved.query
     if plan.given is not None:
-        weights["given"] = _digest(plan.given)
+        weights["given"] = document_digest(plan.given)
     return {
         "data": sorted(data),
         "domain": digest(plan.domain),

@@ -37,7 +37,14 @@ LARGEST_WORDED = 20
 
 
 def write_release_sheet(
-    model: NaiveBayes, name: str, sha256: str, output: Path, account: Account | None = None, *, overwrite: bool = False
+    model: NaiveBayes,
+    name: str,
+    sha256: str,
+    output: Path,
+    account: Account | None = None,
+    *,
+    charged: bool = False,
+    overwrite: bool = False,
 ) -> None:
     """Write the release sheet of a model as one page that needs nothing else.
 
@@ -49,12 +56,13 @@ def write_release_sheet(
         sha256: Hexadecimal digest of its file.
         output: The page; ``check_single_page`` has accepted it.
         account: What a ledger holds about its data set; None to say nothing of it.
+        charged: Whether the model is one of that account's releases.
         overwrite: Replace the page if it exists.
 
     Raises:
         OutputError: if the page cannot be written.
     """
-    content = _content(model, name, sha256, account)
+    content = {**_content(model, name, sha256, account), "charged": charged}
     write_single_page(
         output, "release_sheet.html.j2", content, overwrite=overwrite, confidential=not model.guarantee.private
     )

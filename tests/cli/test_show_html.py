@@ -5,13 +5,17 @@ from __future__ import annotations
 import builtins
 import hashlib
 import re
+import shlex
 import stat
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from support.golden_model import golden_model
 from support.hostile_names import MARKUP, REVERSED, TEMPLATE, write_hostile_rows
 from support.mechanisms import MECHANISMS
@@ -19,7 +23,9 @@ from support.released_models import MODELS
 from support.running import Run
 
 from dpnb_columnar.domain.declaration import digest
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.model import load_model
+from dpnb_columnar.report.release_sheet import write_release_sheet
 
 
 def sheet(run: Run, model: object, *options: object) -> tuple[ElementTree.Element, str]:
@@ -103,10 +109,39 @@ def test_the_ledger_says_what_is_left(people_file: Path, run: Run) -> None:
     text = sheet(run, "people.model.json", "--ledger", "people.ledger")[1]
     assert "limit epsilon 2 limit delta 0 spent epsilon 0.5" in text
     assert "left epsilon 1.5" in text
+    assert "This model is one of these releases." in text
+    run("train", people_file, "--output", "unpaid.model.json")
+    unpaid = sheet(run, "unpaid.model.json", "--ledger", "people.ledger")[1]
+    assert "Not charged. This model is not among the releases of the ledger" in unpaid
     run("ledger", "init", "other.ledger", "--dataset", "other", "--epsilon", "2")
     refused = run("show", "people.model.json", "--html", "b.html", "--ledger", "other.ledger", expected=78).err
     assert "people" in refused
     assert not Path("b.html").exists()
+
+
+def test_what_it_says_about_scoring_works(people_file: Path, run: Run) -> None:
+    run("train", people_file, "--output", "-my model.json")
+    people_file.rename("rows.parquet")
+    root, _ = sheet(run, "./-my model.json")
+    predict, python, sql = ("".join(part.itertext()) for part in root.iter("pre"))
+    for command in (predict, sql):
+        program, *arguments = shlex.split(command)
+        assert program == "dpnb-columnar"
+        run(*arguments)
+    scored: dict[str, Any] = {"rows": pl.read_parquet("rows.parquet")}
+    exec(python, scored)
+    assert_frame_equal(scored["scored"], pl.read_parquet("scored.parquet")[scored["scored"].columns])
+    assert Path("score.sql").read_text().count("person") == 1
+
+
+def test_a_share_that_waits_is_not_spent(folder: Path, run: Run) -> None:
+    model = MODELS["smooth"]
+    share = model.guarantee.composition[-1]
+    guarantee = replace(model.guarantee, reserved=share)
+    write_release_sheet(replace(model, guarantee=guarantee), "m.json", "0" * 64, Path("sheet.html"))
+    text = " ".join(Path("sheet.html").read_text(encoding="utf-8").split())
+    amount = number_text(share.cost.epsilon)  # type: ignore[union-attr]
+    assert f"A share of epsilon {amount} is left for a second pass" in text
 
 
 def test_the_file_is_public_unless_the_model_is_not(people_file: Path, run: Run) -> None:

@@ -119,14 +119,17 @@ def _write_sheet(loaded: Model, model: Path, output: Path, ledger: Path | None, 
     from hashlib import sha256
 
     from dpnb_columnar.ledger import Ledger
+    from dpnb_columnar.ledger.payment import document_digest
     from dpnb_columnar.report.release_sheet import write_release_sheet
 
-    account = None
+    account, charged = None, False
     if ledger is not None:
         with Ledger(ledger) as opened:
             account = opened.account(loaded.domain.name)
+            own = (account.dataset, document_digest(loaded))
+            charged = any((spend.dataset, released) == own for spend, released in opened.releases())
     digest = sha256(model.read_bytes()).hexdigest()
-    write_release_sheet(loaded, model.name, digest, output, account, overwrite=overwrite)
+    write_release_sheet(loaded, model.name, digest, output, account, charged=charged, overwrite=overwrite)
     if not loaded.guarantee.private:
         print_warning("this model carries NO GUARANTEE; its sheet is as confidential as the rows")
     print_line(f"wrote {output}", "written", output=str(output))
