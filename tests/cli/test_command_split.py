@@ -44,6 +44,16 @@ def test_every_row_is_in_one_of_two_files_that_keep_the_domain(folder: Path, run
     run("evaluate", "model.json", TEST)
 
 
+@pytest.mark.parametrize("data", ["p*.parquet", "folder", "."])
+def test_files_of_a_pattern_or_a_folder_get_plain_names(data: str, folder: Path, run: Run) -> None:
+    (folder / "folder").mkdir()
+    for path in ("people.parquet", "folder/b.parquet"):
+        write_people(Path(path), people(100))
+    name = {"p*.parquet": "people", "folder": "folder", ".": folder.name}[data]
+    told = run("split", data).out
+    assert told == f"wrote {name}.train.parquet to train on, and {name}.test.parquet to evaluate on\n"
+
+
 @pytest.mark.parametrize("by", [(), ("--by", "SERIAL"), ("--by", "SERIAL", "--by", "sex")])
 def test_the_seed_alone_decides(by: tuple[str, ...], folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     write_people(Path("people.parquet"), households(900))

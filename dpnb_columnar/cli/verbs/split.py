@@ -9,7 +9,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, stage
-from dpnb_columnar.cli.output_checks import check_target
+from dpnb_columnar.cli.output_checks import check_target, default_name
 from dpnb_columnar.errors import UsageError
 
 
@@ -55,9 +55,10 @@ def command(
     if not 0 < part < 1:
         raise UsageError(f"--test: {test} is no part of the rows; give a number above 0 and below 1, such as 0.2")
     files = resolve_files(data)
-    name = Path(str(data[0])).stem or files[0].stem
+    named = data[0] if Path(data[0]).exists() else str(files[0])  # a pattern names no file
     outputs = [
-        output or Path(f"{name}.{side}.parquet") for side, output in (("train", train_output), ("test", test_output))
+        train_output or default_name([named], "data", ".train.parquet"),
+        test_output or default_name([named], "data", ".test.parquet"),
     ]
     if outputs[0].resolve() == outputs[1].resolve():
         raise UsageError("--train-output and --test-output are one file; name two")
