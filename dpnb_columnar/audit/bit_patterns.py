@@ -21,6 +21,7 @@ from dpnb_columnar.audit.recording import Answers, Drawn, Record, numbers, recor
 from dpnb_columnar.audit.universe import Universe
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
+from dpnb_columnar.mechanisms.weight_rounds import GRID_BITS as ROUND_GRID_BITS
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal, Table
 from dpnb_columnar.noise import ExactSampler, NoiseFamily
@@ -29,6 +30,9 @@ GRID, REACHABLE, REPEATS = "grid", "reachable points", "repeated noise"
 RESIDUES, DISTRIBUTION = "residues", "distribution of the noise"
 CHECKS = (GRID, REACHABLE, REPEATS, RESIDUES, DISTRIBUTION)
 """Names of the checks."""
+
+GRIDS = (0, GRID_BITS, ROUND_GRID_BITS)
+"""Public grids of draws: of counts, moments and gradients."""
 
 AGAIN = 30
 """Releases that must not all be equal."""
@@ -103,7 +107,7 @@ def _window(draws: Sequence[Drawn]) -> list[Fraction]:
 def _off_grid(domain: Domain, records: Sequence[Record]) -> Iterator[Finding]:
     for each in records:
         for place, drawn in enumerate(each.draws):
-            if (drawn.answer * 2**drawn.grid_bits).denominator != 1 or drawn.grid_bits not in (0, GRID_BITS):
+            if (drawn.answer * 2**drawn.grid_bits).denominator != 1 or drawn.grid_bits not in GRIDS:
                 seen = f"draw {place}, {drawn.noise.name}: {drawn.answer} is not a multiple of 2**-{drawn.grid_bits}"
                 yield Finding(GRID, "released draws", seen)
                 return

@@ -51,15 +51,14 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame) -> Evaluation:
     """
     domain = model.domain
     if is_frame(data):
-        name, (cells, rankings, lacked) = FRAME, _of_frame(model, data)
+        name, remedy = FRAME, "compare its values with what domain show prints"
+        cells, rankings, lacked = _of_frame(model, data)
     else:
         source = open_parquet(data, domain)
-        name, (cells, rankings, lacked) = (
-            source.names,
-            stream(source, partial(_figures, model=model, kinds=source.kinds)),
-        )
+        name, remedy = source.names, "run dpnb-columnar check on it"
+        cells, rankings, lacked = stream(source, partial(_figures, model=model, kinds=source.kinds))
     if not cells["rows"].sum():
-        raise DataError(f"{name}: no row fits the model's domain; compare the values with what it declares")
+        raise DataError(f"{name}: no row fits the model's domain; {remedy}")
     by_class = rankings if len(domain.classes) > 2 else rankings * len(domain.classes)
     without = {name: rows for name, rows in lacked.row(0, named=True).items() if rows}
     return _summary(cells, domain.classes, by_class, without)

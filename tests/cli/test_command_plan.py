@@ -170,9 +170,9 @@ def test_a_model_worse_than_the_largest_class_is_warned_about_and_what_helps_is_
     # The first remedy, followed.
     remedy = warning.split("to be better: ")[1].split(" (")[0].split()
     assert "worse than" not in run(*options, *remedy).out
-    # The default, auto, calibrates: what is rehearsed is what would be released.
+    # The default, auto: what is rehearsed is what would be released.
     mended = json.loads(run(*options, "--json").out)
-    assert mended["attribute_weights"] == "calibrated"
+    assert mended["attribute_weights"] == "learned"
     assert mended["warning"] is None
     assert not any(each["below_majority"] for each in mended["expected"])
 

@@ -117,7 +117,7 @@ def test_installed_demo_runs_in_an_empty_folder(installed: Path, tmp_path: Path)
     text = run(installed / "dpnb-columnar", "demo", "--rows", "5000", folder=tmp_path)
     assert "1-differentially private" in text
     assert sorted(path.name for path in (tmp_path / "dpnb-demo").iterdir()) == [
-        *("census.model.json", "census.parquet", "scored.parquet")
+        *("census.model.json", "census.parquet", "census.test.parquet", "census.train.parquet", "scored.parquet")
     ]
     assert "adult" in run(installed / "dpnb-columnar", "datasets", "list", folder=tmp_path)
     assert run(installed / "python", "-m", "dpnb_columnar", "--version", folder=tmp_path) == VERSION
