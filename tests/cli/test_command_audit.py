@@ -46,7 +46,7 @@ def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None) -> N
     fields = ("mechanism", "attribute_weights", "neighbours")
     names = [tuple(found[field] for field in fields) for found in document["configurations"]]
     relations = ("add-remove", "replace-one")
-    audited = (("majority", "none"), ("histogram", "none"), ("histogram", "calibrated"))
+    audited = (("majority", "none"), ("histogram", "none"), ("histogram", "calibrated"), ("histogram", "learned"))
     assert names == [(*pair, relation) for pair in audited for relation in relations]
     for found in document["configurations"]:
         assert (found["epsilon"], found["delta"], found["noise"]) == ("4", "0", None)
