@@ -69,8 +69,9 @@ LEAST_CALIBRATED_FEW = 10_000
 """The same for fewer than ``FEWEST_TEMPERED`` attributes, which ordinary naive Bayes weighs nearly right."""
 
 LEAST_LEARNED = 1_000
-"""The same for ``auto`` to learn weights, for each attribute, since so many numbers share the noise. Twice as many
-without histograms: log-ratios of normal distributions are larger."""
+"""The same for ``auto`` to learn weights, for each attribute, since so many numbers share the noise. Of histograms
+alone: the steps trust the released model's covariances, and where normal distributions are far from the rows, as of
+spiky amounts, they led models below the largest class (docs/results.md)."""
 
 LEAST_CALIBRATED_CLASSES = 750
 """The same for ``auto`` to calibrate more than two classes, times the square of their number: the tables of rare
@@ -107,9 +108,9 @@ def resolved_method(
     if classes != 2:
         enough = rows is not None and rows * epsilon >= LEAST_CALIBRATED_CLASSES * classes**2
         return CALIBRATED if can_score and many and enough else None
-    least = LEAST_LEARNED * len(domain.attributes) * (1 if mechanism.binned else 2)
-    if can_score and many and rows is not None and rows * epsilon >= least:
-        return LEARNED if len(domain.attributes) <= MOST_LEARNED else CALIBRATED
+    learnable = mechanism.binned and many and len(domain.attributes) <= MOST_LEARNED
+    if can_score and learnable and rows is not None and rows * epsilon >= LEAST_LEARNED * len(domain.attributes):
+        return LEARNED
     evidence = (math.inf if many else 0) if rows is None else rows * epsilon
     if can_score and evidence >= (LEAST_CALIBRATED if many else LEAST_CALIBRATED_FEW):
         return CALIBRATED
