@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from benchmarks.contenders.declared_rows import Matrix, Rows, indicators
 LABEL = "class"
 
 
-class _Synthetic:
+class _Synthetic(ABC):
     """Logistic regression on the rows that a generator makes."""
 
     def fit(self, rows: Rows, epsilon: float, seed: int) -> None:
@@ -40,8 +41,9 @@ class _Synthetic:
             return np.tile(np.eye(self.classes)[self.only], (len(rows.classes), 1))
         return self.model.predict_proba(rows.one_hot())
 
+    @abstractmethod
     def _generator(self, domain: dict[str, int], epsilon: float, random: np.random.RandomState) -> Any:
-        raise NotImplementedError
+        """Make the generator of rows."""
 
 
 class AIM(_Synthetic):

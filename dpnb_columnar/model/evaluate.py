@@ -17,9 +17,9 @@ from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.predict import PREDICTED, probability_column, score
 from dpnb_columnar.model.ranking import Ranking, binned, ranking
-from dpnb_columnar.rows.column_kinds import Kind, kinds_of
+from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.frames import NAME as FRAME
-from dpnb_columnar.rows.frames import Frame, failed_query, is_frame, open_frame, query_errors, to_polars
+from dpnb_columnar.rows.frames import Frame, is_frame, stream_frame, to_polars
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits
 from dpnb_columnar.rows.streaming import stream
@@ -52,11 +52,12 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame) -> Evaluation:
     domain = model.domain
     if is_frame(data):
         name, remedy = FRAME, "compare its values with what domain show prints"
-        cells, rankings, lacked = _of_frame(model, data)
+        frame = to_polars(data, domain.columns)
+        cells, rankings, lacked = stream_frame(frame, domain, partial(_figures, model=model))
     else:
         source = open_parquet(data, domain)
         name, remedy = source.names, "run dpnb-columnar check on it"
-        cells, rankings, lacked = stream(source, partial(_figures, model=model, kinds=source.kinds))
+        cells, rankings, lacked = stream(source, partial(_figures, types=source.types, model=model))
     if not cells["rows"].sum():
         raise DataError(f"{name}: no row fits the model's domain; {remedy}")
     by_class = rankings if len(domain.classes) > 2 else rankings * len(domain.classes)
@@ -64,17 +65,8 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame) -> Evaluation:
     return _summary(cells, domain.classes, by_class, without)
 
 
-def _of_frame(model: NaiveBayes, frame: Frame) -> Figures:
-    """Compute the figures of a frame's rows."""
-    opened = open_frame(to_polars(frame, model.domain.columns), model.domain)
-    try:
-        return _figures(opened.rows, model, kinds_of(opened.types))
-    except query_errors():
-        raise failed_query() from None
-
-
-def _figures(rows: pl.LazyFrame, model: NaiveBayes, kinds: Mapping[str, Kind]) -> Figures:
-    domain = model.domain
+def _figures(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], model: NaiveBayes) -> Figures:
+    domain, kinds = model.domain, kinds_of(types)
     counted = rows.filter(row_fits(domain, kinds))  # the rows that training counts
     lacking = counted.select(
         (~attribute_fits(each, kinds[each.name])).sum().alias(each.name) for each in domain.attributes

@@ -13,7 +13,7 @@ from dpnb_columnar.model.predict import SKIPPED, score
 from dpnb_columnar.rows.column_kinds import type_name
 from dpnb_columnar.rows.database_address import Database
 from dpnb_columnar.rows.database_query import read_query
-from dpnb_columnar.rows.parquet import read_schema
+from dpnb_columnar.rows.parquet import damaged, read_schema
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
@@ -53,7 +53,7 @@ def write_scores(
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         # The engine's own text may quote values, and does not name the file.
         names = ", ".join(map(str, files[:3])) + (" ..." if len(files) > 3 else "")
-        raise DataError(f"{names}: cannot be read to the end (damaged or cut short); write or copy it again") from None
+        raise damaged(names) from None
     rows, skipped = totals.row(0)
     return int(rows), int(skipped)
 

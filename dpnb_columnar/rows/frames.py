@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
 Frame: TypeAlias = "pl.DataFrame | pl.LazyFrame | pa.Table | IntoDataFrame | IntoLazyFrame"
+
+Result = TypeVar("Result")
 
 NAME = "the frame"
 """Name of a frame in messages."""
@@ -76,6 +78,29 @@ def open_frame(frame: Frame, domain: Domain) -> OpenedFrame:
         raise failed_query() from None
     types = check_columns(schema, domain, NAME)
     return OpenedFrame(rows.lazy().select(column(name) for name in types), types)
+
+
+def stream_frame(
+    frame: Frame, domain: Domain, compute: Callable[[pl.LazyFrame, Mapping[str, pl.DataType]], Result]
+) -> Result:
+    """Compute something from all rows of a frame, as ``streaming.stream`` does from those of files.
+
+    Args:
+        frame: The frame.
+        domain: The domain, whose columns it has.
+        compute: Takes the rows, the domain's columns only, and the type of each column.
+
+    Returns:
+        What ``compute`` returns. Confidential.
+
+    Raises:
+        DataError: if the frame does not fit the domain, or the query behind it fails.
+    """
+    opened = open_frame(frame, domain)
+    try:
+        return compute(opened.rows, opened.types)
+    except query_errors():
+        raise failed_query() from None
 
 
 def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFrame | pl.LazyFrame:

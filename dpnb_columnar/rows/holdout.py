@@ -20,6 +20,7 @@ from dpnb_columnar.domain.metadata import DOMAIN_KEY
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.other_formats import not_parquet
+from dpnb_columnar.rows.parquet import damaged
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
@@ -133,7 +134,7 @@ def _batches(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:
             with pq.ParquetFile(file) as opened:
                 yield from opened.iter_batches(BATCH_ROWS)
         except (pa.ArrowException, OSError):
-            raise DataError(f"{file}: cannot be read to the end (damaged or cut short); copy it again") from None
+            raise damaged(file) from None
 
 
 def _held_out(batch: pa.RecordBatch, split: Split, draws: NDArray[np.uint64]) -> NDArray[np.bool_]:

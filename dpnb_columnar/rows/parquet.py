@@ -56,7 +56,7 @@ class ParquetSource:
 
     def unreadable(self) -> DataError:
         """Return the error to raise where an engine fails on the files; the engine's own text may quote values."""
-        return DataError(f"{self.names}: cannot be read to the end (damaged or cut short); write or copy it again")
+        return damaged(self.names)
 
 
 def resolve_files(inputs: Sequence[str | Path]) -> tuple[Path, ...]:
@@ -200,7 +200,7 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
                 try:
                     rows = file.read_row_group(group)
                 except (pa.ArrowException, OSError):
-                    raise _damaged(source) from None
+                    raise damaged(source) from None
                 writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
 
 
@@ -251,5 +251,6 @@ def _cannot_be_opened(file: Path, error: OSError) -> MissingInputError:
     )
 
 
-def _damaged(source: Path) -> DataError:
+def damaged(source: object) -> DataError:
+    """Return the error to raise where rows of Parquet files cannot be read, though the footers can."""
     return DataError(f"{source}: cannot be read to the end (damaged or cut short); write or copy it again")

@@ -141,6 +141,15 @@ def row_fits(domain: Domain, kinds: Mapping[str, Kind]) -> pl.Expr:
     return in_halves([class_code(domain, kinds).is_not_null(), *conditions], and_)
 
 
+def classed_rows(
+    rows: pl.LazyFrame, domain: Domain, kinds: Mapping[str, Kind], *columns: pl.Expr, **named: pl.Expr
+) -> pl.LazyFrame:
+    """Select columns of the rows that no attribute drops, beside their class, ``class``: null where a row has none."""
+    for attribute in domain.row_dropping:
+        rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
+    return rows.select(class_code(domain, kinds).alias("class"), *columns, **named)
+
+
 def attribute_fits(attribute: Attribute, kind: Kind) -> pl.Expr:
     """Test whether a row has a value of an attribute in the domain (never null)."""
     if isinstance(attribute, Numeric):

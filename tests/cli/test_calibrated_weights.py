@@ -10,44 +10,25 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.people import PEOPLE, people, people_domain, spoil_rows, write_people
+from support.ledger_cases import spent_epsilon
+from support.people import people_domain, repeated_document, repeated_people, spoil_rows, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import training
-from dpnb_columnar.budget import Approximate, Neighbours, Pure
-from dpnb_columnar.ledger import Ledger
+from dpnb_columnar.budget import Pure
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 
 CALIBRATED = ("--mechanism", "histogram", "--attribute-weights", "calibrated")
 TARGET = Path("m.json")
-COPIES = [f"copy {number}" for number in range(3)]
-REPEATED = {**PEOPLE, "attributes": PEOPLE["attributes"] | {name: {"lower": 0, "upper": 98} for name in COPIES}}
-"""Hours of work, four times over."""
-
-
-def repeated(rows: int) -> pl.DataFrame:
-    return people(rows).with_columns(pl.col("hours").alias(name) for name in COPIES)
+REPEATED = repeated_document()
 
 
 @pytest.fixture
 def correlated(folder: Path) -> Path:
-    return write_people(folder / "repeated.parquet", repeated(5000), REPEATED)
-
-
-@pytest.fixture
-def ledger(folder: Path) -> Path:
-    path = folder / "people.ledger"
-    with Ledger.create(path) as opened:
-        opened.open_account("people", Approximate(Fraction(2), Fraction(0)), Neighbours.ADD_REMOVE)
-    return path
-
-
-def spent(ledger: Path) -> Fraction:
-    with Ledger(ledger) as opened:
-        return opened.account("people").spent.epsilon
+    return write_people(folder / "repeated.parquet", repeated_people(5000), REPEATED)
 
 
 def test_a_tenth_of_the_budget_calibrates(correlated: Path, run: Run) -> None:
@@ -83,7 +64,7 @@ def test_plan_prints_its_share(correlated: Path, run: Run) -> None:
 
 
 def test_seeded_bytes_do_not_depend_on_the_files(folder: Path, run: Run) -> None:
-    rows = repeated(3000)
+    rows = repeated_people(3000)
     whole = write_people(folder / "whole.parquet", rows, REPEATED)
     parts = [write_people(folder / f"part-{part}.parquet", rows[part::3], REPEATED) for part in range(3)]
     for mechanism in ("histogram", "smooth", "adaptive-histogram"):
@@ -112,11 +93,11 @@ def test_a_run_is_charged_once_for_both_passes(correlated: Path, ledger: Path, r
     command = ("train", correlated, *CALIBRATED, "--ledger", ledger, "--run-id", "night", "--output", TARGET)
     run(*command)
     first = TARGET.read_bytes()
-    assert spent(ledger) == 1
+    assert spent_epsilon(ledger, "people") == 1
     TARGET.unlink()
     assert "nothing is spent again" in run(*command).out
     assert TARGET.read_bytes() == first
-    assert spent(ledger) == 1
+    assert spent_epsilon(ledger, "people") == 1
     told = run(*command[:2], *CALIBRATED[:2], *command[6:], "--overwrite", expected=64).err
     assert "run id night: belongs to a release with other inputs (attribute_weights)" in told
 
@@ -134,9 +115,9 @@ def test_a_run_cut_short_in_the_second_pass_is_finished_for_nothing(
         with pytest.raises(BaseException):  # noqa: B017, PT011
             run(*command)
     assert not TARGET.exists()
-    assert spent(ledger) == 1
+    assert spent_epsilon(ledger, "people") == 1
     run(*command)
-    assert spent(ledger) == 1
+    assert spent_epsilon(ledger, "people") == 1
     assert load_model(TARGET).attribute_weights is not None
 
 
@@ -146,7 +127,7 @@ def test_rows_that_change_between_the_passes_are_refused(
     given = training.scores_given
 
     def changed(model: Model) -> Any:
-        write_people(correlated, repeated(100), REPEATED)
+        write_people(correlated, repeated_people(100), REPEATED)
         return given(model)
 
     monkeypatch.setattr(training, "scores_given", changed)
@@ -172,5 +153,5 @@ def test_what_cannot_be_calibrated_is_refused_before_anything_is_paid(
     spoil_rows(correlated)
     told = run(*arguments, "--attribute-weights", "calibrated", "--ledger", ledger, expected=64).err
     assert message in told
-    assert spent(ledger) == 0
+    assert spent_epsilon(ledger, "people") == 0
     assert not TARGET.exists()

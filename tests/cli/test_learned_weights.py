@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 
 import polars as pl
 import pytest
+from support.ledger_cases import spent_epsilon
 from support.people import PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
 from dpnb_columnar import training
-from dpnb_columnar.budget import Approximate, Neighbours
-from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
 from dpnb_columnar.model.model import load_model
 
 TARGET = Path("m.json")
 LEARNED = ("--mechanism", "histogram", "--attribute-weights", "learned")
 CLASSES = {**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}}
-
-
-@pytest.fixture
-def ledger(folder: Path) -> Path:
-    path = folder / "people.ledger"
-    with Ledger.create(path) as opened:
-        opened.open_account("people", Approximate(Fraction(2), Fraction(0)), Neighbours.ADD_REMOVE)
-    return path
-
-
-def spent(ledger: Path) -> Fraction:
-    with Ledger(ledger) as opened:
-        return opened.account("people").spent.epsilon
 
 
 def test_seeded_bytes_do_not_depend_on_the_files(folder: Path, run: Run) -> None:
@@ -82,7 +67,7 @@ def test_a_run_cut_short_in_a_round_is_finished_for_nothing(
     TARGET.unlink()
     assert "nothing is spent again" in run(*command).out
     assert TARGET.read_bytes() == first
-    assert spent(ledger) == 1
+    assert spent_epsilon(ledger, "people") == 1
 
 
 def test_rows_that_change_between_rounds_are_refused(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +88,7 @@ def test_statistics_cannot_be_asked_in_rounds(folder: Path, ledger: Path, run: R
     refused = run("release", "s.parquet", *LEARNED, "--ledger", ledger, "--output", TARGET, expected=64).err
     assert "learned reads the rows again once the tables are released, in 3 rounds; give the rows" in refused
     assert "or choose calibrated" in refused
-    assert spent(ledger) == 0
+    assert spent_epsilon(ledger, "people") == 0
 
 
 def test_more_than_two_classes_are_refused(folder: Path, run: Run) -> None:

@@ -14,11 +14,17 @@ from typing import Any
 import duckdb
 import polars as pl
 import pytest
-from support.people import PEOPLE, Document, people, people_domain, spoil_rows, write_people
+from support.people import (
+    Document,
+    people_domain,
+    repeated_document,
+    repeated_people,
+    spoil_rows,
+    write_people,
+)
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate, Neighbours
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.parameters import PublicSource
@@ -26,39 +32,24 @@ from dpnb_columnar.sklearn import SmoothNaiveBayes
 
 TARGET = Path("m.json")
 COPIES = [f"copy {number}" for number in range(3)]
-REPEATED: Document = {
-    **PEOPLE,
-    "attributes": PEOPLE["attributes"] | dict.fromkeys(COPIES, PEOPLE["attributes"]["hours"]),
-}
+REPEATED = repeated_document()
 """Hours of work tell the class, four times over; age and sex tell nothing."""
 
 KEPT, LEFT_OUT = ("hours", *COPIES), ("age", "sex")
 
 
-def repeated(rows: int, seed: int = 1) -> pl.DataFrame:
-    return people(rows, seed).with_columns(pl.col("hours").alias(name) for name in COPIES)
-
-
 def public_rows(path: Path, rows: pl.DataFrame | None = None, document: Document | None = REPEATED) -> Path:
-    return write_people(path, repeated(3000, seed=2) if rows is None else rows, document)
+    return write_people(path, repeated_people(3000, seed=2) if rows is None else rows, document)
 
 
 @pytest.fixture
 def private(folder: Path) -> Path:
-    return write_people(folder / "private.parquet", repeated(2000), REPEATED)
+    return write_people(folder / "private.parquet", repeated_people(2000), REPEATED)
 
 
 @pytest.fixture
 def public(folder: Path) -> Path:
     return public_rows(folder / "sample.parquet")
-
-
-@pytest.fixture
-def ledger(folder: Path) -> Path:
-    path = folder / "people.ledger"
-    with Ledger.create(path) as opened:
-        opened.open_account("people", Approximate(Fraction(2), Fraction(0)), Neighbours.ADD_REMOVE)
-    return path
 
 
 def by(file: Path, mechanism: str = "histogram") -> tuple[object, ...]:
@@ -123,8 +114,8 @@ def test_train_and_release_agree(private: Path, public: Path, run: Run) -> None:
 def test_an_attribute_that_decides_which_rows_count_is_read_and_not_released(folder: Path, run: Run) -> None:
     attributes = REPEATED["attributes"]
     document = {**REPEATED, "attributes": attributes | {"age": attributes["age"] | {"missing": "row"}}}
-    private = write_people(folder / "private.parquet", repeated(2000), document)
-    rows = repeated(2000).with_columns(pl.when(pl.col("hours") < 40).then(pl.col("age")))
+    private = write_people(folder / "private.parquet", repeated_people(2000), document)
+    rows = repeated_people(2000).with_columns(pl.when(pl.col("hours") < 40).then(pl.col("age")))
     write_people(private, rows, document)
     public = public_rows(folder / "sample.parquet", document=document)
     run("train", private, *by(public), "--epsilon", 1000, "--seed", 1, "--output", TARGET)
@@ -152,7 +143,7 @@ def test_correlated_attributes_gain_at_no_cost(private: Path, public: Path, run:
 
 def test_nothing_public_depends_on_the_confidential_rows(folder: Path, private: Path, public: Path, run: Run) -> None:
     """Plan, weights, released attributes and composition are those of any other rows of the domain."""
-    other = write_people(folder / "other.parquet", repeated(50, seed=7).head(40), REPEATED)
+    other = write_people(folder / "other.parquet", repeated_people(50, seed=7).head(40), REPEATED)
     models = []
     for data in (private, other):
         run("train", data, *by(public), "--output", TARGET, "--overwrite")
@@ -211,7 +202,7 @@ def test_another_public_file_is_another_run(private: Path, public: Path, ledger:
     TARGET.unlink()
     assert "nothing is spent again" in run(*command, *by(public)).out
     assert TARGET.read_bytes() == first
-    other = public_rows(public.with_name("other.parquet"), repeated(3000, seed=3))
+    other = public_rows(public.with_name("other.parquet"), repeated_people(3000, seed=3))
     told = run(*command, *by(other), "--overwrite", expected=64).err
     assert "run id night: belongs to a release with other inputs (" in told
     renamed = public.rename(public.with_name("renamed.parquet"))
@@ -243,25 +234,25 @@ def unlabelled(private: Path) -> Path:
 
 
 def lacking_column(private: Path) -> Path:
-    return public_rows(Path("sample.parquet"), repeated(3000).drop("age"), None)
+    return public_rows(Path("sample.parquet"), repeated_people(3000).drop("age"), None)
 
 
 def lacking_class(private: Path) -> Path:
-    return public_rows(Path("sample.parquet"), repeated(3000).filter(pl.col("income") == "low"))
+    return public_rows(Path("sample.parquet"), repeated_people(3000).filter(pl.col("income") == "low"))
 
 
 def too_small(private: Path) -> Path:
-    return public_rows(Path("sample.parquet"), repeated(300))
+    return public_rows(Path("sample.parquet"), repeated_people(300))
 
 
 def telling_nothing(private: Path) -> Path:
-    noise = repeated(3000, seed=5).drop("income").with_columns(repeated(3000, seed=6)["income"])
+    noise = repeated_people(3000, seed=5).drop("income").with_columns(repeated_people(3000, seed=6)["income"])
     return public_rows(Path("sample.parquet"), noise)
 
 
 def twice_named(private: Path) -> Path:
     """Two columns of one name, as no writer but a damaged file has."""
-    rows = repeated(3000).with_columns(pl.lit("f").alias("sey"))
+    rows = repeated_people(3000).with_columns(pl.lit("f").alias("sey"))
     content = public_rows(Path("sample.parquet"), rows).read_bytes()
     Path("sample.parquet").write_bytes(content.replace(b"sey", b"sex"))
     return Path("sample.parquet")
@@ -326,7 +317,7 @@ def test_what_is_no_public_sample_is_refused_before_a_confidential_row_is_read(
 def test_a_part_of_a_folder_and_counted_rows_are_inputs(private: Path, public: Path, run: Run) -> None:
     Path("parts").mkdir()
     part = private.rename("parts/one.parquet")
-    write_people(Path("parts/two.parquet"), repeated(100, seed=9), REPEATED)
+    write_people(Path("parts/two.parquet"), repeated_people(100, seed=9), REPEATED)
     told = run("train", "parts", *by(Path(shutil.copy(part, "copied.parquet"))), "--output", TARGET, expected=64).err
     assert "copied.parquet: is one of the confidential inputs (parts/one.parquet); weights and shares from it" in told
     run("aggregate", "parts", "--output", "s.parquet")
@@ -345,7 +336,7 @@ def test_what_a_public_file_does_not_suit_is_refused(folder: Path, private: Path
     told = run("train", private, *by(public), "--output", public, "--overwrite", expected=73).err
     assert "sample.parquet: is an input as well, and would be lost" in told
     document = {**REPEATED, "label": {"column": "income", "classes": ["low", "high", "none"]}}
-    three = write_people(folder / "three.parquet", repeated(100), document)
+    three = write_people(folder / "three.parquet", repeated_people(100), document)
     told = run("train", three, *by(public), "--output", TARGET, expected=64).err
     assert "a public file is for two classes, and the domain declares 3" in told
 
@@ -361,7 +352,7 @@ def test_evaluate_prints_the_public_model_alone(private: Path, public: Path, run
     assert alone["rows"] == document["rows"]
     assert alone["accuracy"] > document["accuracy"]
     assert "public" not in json.loads(run("evaluate", TARGET, private, "--json").out)
-    other = public_rows(public.with_name("other.parquet"), repeated(3000, seed=3))
+    other = public_rows(public.with_name("other.parquet"), repeated_people(3000, seed=3))
     told = run("evaluate", TARGET, private, "--public", other, expected=64).err
     assert "is not the one that the weights were learned from, people: its SHA-256 is" in told
     run("train", private, "--output", "plain.json")

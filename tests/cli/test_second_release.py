@@ -6,6 +6,7 @@ import json
 import stat
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from support.people import PEOPLE, people, people_domain, spoil_rows, write_people
+from support.ledger_cases import new_ledger, spent_epsilon
+from support.people import PEOPLE, people_domain, repeated_document, repeated_people, spoil_rows, write_people
 from support.running import Run
 from support.servers import PostgresServer
 
@@ -23,7 +25,6 @@ from dpnb_columnar.counting.countable import Counted, CountedScores
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.score_files import load_score_counts, save_score_counts
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
-from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.mechanisms.plan import plan, plan_given, without_second_pass
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, scores_given
 from dpnb_columnar.model.model import load_model
@@ -31,15 +32,10 @@ from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.training import train
 
-COPIES = {f"copy {number}": {"lower": 0, "upper": 98} for number in range(6)}
-REPEATED = {**PEOPLE, "attributes": PEOPLE["attributes"] | COPIES}
-"""Hours of work, seven times over."""
+REPEATED = repeated_document(6)
+repeated = partial(repeated_people, copies=6)
 CALIBRATED = ("--mechanism", "histogram", "--attribute-weights", "calibrated")
 TABLES, WEIGHTS = Path("tables.json"), Path("weights.json")
-
-
-def repeated(rows: int, seed: int = 1) -> pl.DataFrame:
-    return people(rows, seed).with_columns(pl.col("hours").alias(name) for name in COPIES)
 
 
 @pytest.fixture
@@ -246,35 +242,28 @@ def test_a_file_with_a_fault_is_refused(fault: str, tables: Path, second: Path, 
 
 @pytest.fixture
 def ledger(folder: Path) -> Path:
-    path = folder / "people.ledger"
-    with Ledger.create(path) as opened:
-        opened.open_account("people", Approximate(Fraction(1), Fraction(0)), Neighbours.ADD_REMOVE)
-    return path
-
-
-def spent(ledger: Path) -> Fraction:
-    with Ledger(ledger) as opened:
-        return opened.account("people").spent.epsilon
+    """A ledger that admits epsilon 1 for the people: both releases, and nothing more."""
+    return new_ledger(folder / "people.ledger", Approximate(Fraction(1), Fraction(0)), "people")
 
 
 def test_each_release_pays_its_part_and_the_weights_of_a_model_once(data: Path, ledger: Path, run: Run) -> None:
     run("aggregate", data, "--output", "first.parquet")
     first = ("release", "first.parquet", *CALIBRATED, "--ledger", ledger, "--run-id", "night", "--output", TABLES)
     run(*first)
-    assert spent(ledger) == Fraction(9, 10)
+    assert spent_epsilon(ledger, "people") == Fraction(9, 10)
     run("aggregate", data, "--given", TABLES, "--output", "second.parquet")
     again = ("release", "second.parquet", "--given", TABLES, "--ledger", ledger, "--output", WEIGHTS)
     told = run(*again, "--run-id", "night", expected=64).err
     assert "run id night: belongs to a release with other inputs" in told
-    assert spent(ledger) == Fraction(9, 10)
+    assert spent_epsilon(ledger, "people") == Fraction(9, 10)
     assert "the ledger admits this release" in run(*again, "--dry-run").out
     run(*again)
-    assert spent(ledger) == 1
+    assert spent_epsilon(ledger, "people") == 1
     weights = WEIGHTS.read_bytes()
     WEIGHTS.unlink()
     assert "nothing is spent again" in run(*again).out
     assert WEIGHTS.read_bytes() == weights
-    assert spent(ledger) == 1
+    assert spent_epsilon(ledger, "people") == 1
     assert "this release asks for 0.1" in run(*again, "--run-id", "other", "--overwrite", expected=77).err
     run("ledger", "verify", ledger)
 

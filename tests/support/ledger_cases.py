@@ -35,6 +35,12 @@ def new_ledger(path: Path, limit: Approximate = PURE_LIMIT, dataset: str = "cens
     return path
 
 
+def spent_epsilon(path: Path, dataset: str) -> Fraction:
+    """Epsilon that all releases of a data set have cost."""
+    with Ledger(path) as ledger:
+        return ledger.account(dataset).spent.epsilon
+
+
 def full_ledger(path: Path) -> Path:
     """A ledger with entries of every kind: accounts 1 and 2, spends 3, 5, 6, 8 and 10, models 4, 7 and 9."""
     path.write_bytes(full_content())

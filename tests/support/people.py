@@ -75,3 +75,14 @@ def spoil_rows(path: Path) -> Path:
     content[4:-footer] = b"\xff" * (len(content) - footer - 4)
     path.write_bytes(content)
     return path
+
+
+def repeated_document(copies: int = 3) -> Document:
+    """The declaration of people whose hours of work stand in further columns, as recodes do."""
+    names = {f"copy {number}": PEOPLE["attributes"]["hours"] for number in range(copies)}
+    return {**PEOPLE, "attributes": PEOPLE["attributes"] | names}
+
+
+def repeated_people(rows: int, seed: int = 1, copies: int = 3) -> pl.DataFrame:
+    """Rows of ``repeated_document``: hours tell the class, again and again; age and sex tell nothing."""
+    return people(rows, seed).with_columns(pl.col("hours").alias(f"copy {number}") for number in range(copies))

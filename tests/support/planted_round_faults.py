@@ -74,8 +74,8 @@ def edges_from_the_rows(patch: Patch) -> None:
 def counted_in_two_bins(patch: Patch) -> None:
     """A row counts in the bin of its score and in the next one."""
 
-    def twice(*rows: Any) -> ScoreCounts:
-        counted = once(*rows)
+    def twice(*rows: Any, **named: Any) -> ScoreCounts:
+        counted = once(*rows, **named)
         return replace(counted, counts=counted.counts + np.roll(counted.counts, 1, axis=0))
 
     def unchecked(plan: Any, rows: Any, statistics: Statistics, draw: Any, output: Any) -> Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.counting.engines import polars
@@ -56,11 +57,7 @@ def aggregate_frame(frame: Frame, domain: Domain) -> Statistics:
     Raises:
         DataError: if the frame does not fit the domain, or the query behind a lazy frame fails.
     """
-    from dpnb_columnar.rows.frames import failed_query, open_frame, query_errors
+    from dpnb_columnar.rows.frames import stream_frame
 
-    opened = open_frame(frame, domain)
-    try:
-        cells = polars.count_rows(opened.rows, opened.types, domain, domain.attributes, classes=True)
-    except query_errors():
-        raise failed_query() from None
-    return assemble(domain, cells)
+    count = partial(polars.count_rows, domain=domain, attributes=domain.attributes, classes=True)
+    return assemble(domain, stream_frame(frame, domain, count))

@@ -19,7 +19,7 @@ from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.rows.cell_codes import cell_code, number_of_codes
 from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
-from dpnb_columnar.rows.row_rules import attribute_fits, class_code
+from dpnb_columnar.rows.row_rules import classed_rows
 from dpnb_columnar.rows.streaming import stream
 
 PART_ROWS = 2**16
@@ -76,16 +76,13 @@ def count_rows(
     Raises:
         polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
     """
-    kinds = kinds_of(types)
-    for attribute in domain.row_dropping:
-        rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
     counted = [None, *attributes] if classes else attributes
     tables = [_Table(attribute, len(domain.classes)) for attribute in counted]
     counters = _counters(tables)
     # A code is null where the row has no value, and so is the place that is computed from it.
     coded = {str(number): table.code(types) for number, table in enumerate(tables)}
     placed = {str(number): table.place(pl.col("class"), pl.col(str(number))) for number, table in enumerate(tables)}
-    query = rows.select(class_code(domain, kinds).alias("class"), **coded).select(**placed)
+    query = classed_rows(rows, domain, kinds_of(types), **coded).select(**placed)
 
     def count(part: pl.DataFrame) -> None:
         for counter, places in zip(counters, part.iter_columns(), strict=True):

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from dpnb_columnar.counting.engines.polars_scores import attribute_scores
 from dpnb_columnar.counting.gradients import CERTAIN, UNITS, GradientQuery, GradientSums, WeightGroup, exponentials
-from dpnb_columnar.rows.cell_codes import step_score
 from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
-from dpnb_columnar.rows.row_rules import attribute_fits, class_code
+from dpnb_columnar.rows.row_rules import classed_rows
 from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.runtime.confinement import confined
 
@@ -38,13 +38,9 @@ def differentiate_frame(frame: Frame, query: GradientQuery) -> GradientSums:
     Raises:
         DataError: if the frame does not fit the domain, or the query behind a lazy frame fails.
     """
-    from dpnb_columnar.rows.frames import failed_query, open_frame, query_errors
+    from dpnb_columnar.rows.frames import stream_frame
 
-    opened = open_frame(frame, query.domain)
-    try:
-        return sum_gradients(opened.rows, opened.types, query)
-    except query_errors():
-        raise failed_query() from None
+    return stream_frame(frame, query.domain, partial(sum_gradients, query=query))
 
 
 def sum_gradients(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], query: GradientQuery) -> GradientSums:
@@ -58,19 +54,14 @@ def sum_gradients(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], query: G
     Raises:
         polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
     """
-    domain, kinds = query.domain, kinds_of(types)
-    for attribute in domain.row_dropping:
-        rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
+    domain = query.domain
     # Each step names what the next ones use more than once. Columns are named by numbers of a group and of a class.
     scores = {
-        f"score {number} {klass}": pl.sum_horizontal(
-            step_score(domain[table.attribute], types[table.attribute], table.starts, table.scores, table.missing)
-            for table in tables
-        )
+        f"score {number} {klass}": pl.sum_horizontal(attribute_scores(types, domain, tables))
         for number, group in enumerate(query.groups)
         for klass, tables in enumerate(group.tables, 1)
     }
-    rows = rows.select(class_code(domain, kinds).alias("class"), **scores).filter(pl.col("class").is_not_null())
+    rows = classed_rows(rows, domain, kinds_of(types), **scores).filter(pl.col("class").is_not_null())
     largest = {f"largest {number}": _largest(f"score {number}", query) for number in range(len(query.groups))}
     rows = rows.with_columns(**largest)
     clipped = {name: score for number, group in enumerate(query.groups) for name, score in _clipped(number, group)}

@@ -16,7 +16,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.cell_codes import step_score
 from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
-from dpnb_columnar.rows.row_rules import attribute_fits, class_code
+from dpnb_columnar.rows.row_rules import classed_rows
 from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.runtime.confinement import confined
 
@@ -48,13 +48,9 @@ def score_frame(frame: Frame, scores: Scores) -> ScoreCounts:
     Raises:
         DataError: if the frame does not fit the domain, or the query behind a lazy frame fails.
     """
-    from dpnb_columnar.rows.frames import failed_query, open_frame, query_errors
+    from dpnb_columnar.rows.frames import stream_frame
 
-    opened = open_frame(frame, scores.domain)
-    try:
-        return count_scores(opened.rows, opened.types, scores)
-    except query_errors():
-        raise failed_query() from None
+    return stream_frame(frame, scores.domain, partial(count_scores, scores=scores))
 
 
 def count_scores(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], scores: Scores) -> ScoreCounts:
@@ -70,8 +66,8 @@ def count_scores(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], scores: S
     """
     score = pl.col("score")
     # Whole numbers: their sum does not depend on the order of summation.
-    total = pl.sum_horizontal(_parts(types, scores.domain, scores.tables)).alias("score")
-    scored = _scored(rows, types, scores.domain, total)
+    total = pl.sum_horizontal(attribute_scores(types, scores.domain, scores.tables)).alias("score")
+    scored = classed_rows(rows, scores.domain, kinds_of(types), total)
     bin_ = pl.sum_horizontal([(score >= edge).cast(pl.UInt32) for edge in scores.edges])
     # The place is null where the row has no class.
     query = scored.select((pl.col("class").cast(pl.UInt32) * pl.lit(scores.bins, pl.UInt32) + bin_).alias("place"))
@@ -105,20 +101,16 @@ def read_scores(
     from dpnb_columnar.rows.frames import open_frame
 
     opened = open_frame(frame, domain)
-    parts = [part.alias(str(number)) for number, part in enumerate(_parts(opened.types, domain, tables))]
-    rows = _scored(opened.rows, opened.types, domain, *parts).drop_nulls("class").collect(engine="streaming")
+    parts = [part.alias(str(number)) for number, part in enumerate(attribute_scores(opened.types, domain, tables))]
+    rows = (
+        classed_rows(opened.rows, domain, kinds_of(opened.types), *parts)
+        .drop_nulls("class")
+        .collect(engine="streaming")
+    )
     return rows["class"].cast(pl.Int64).to_numpy(), rows.drop("class").to_numpy()
 
 
-def _scored(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], domain: Domain, *columns: pl.Expr) -> pl.LazyFrame:
-    """Select columns of the rows that no attribute drops, beside their class; that is null where a row has none."""
-    kinds = kinds_of(types)
-    for attribute in domain.row_dropping:
-        rows = rows.filter(attribute_fits(attribute, kinds[attribute.name]))
-    return rows.select(class_code(domain, kinds).alias("class"), *columns)
-
-
-def _parts(types: Mapping[str, pl.DataType], domain: Domain, tables: Sequence[ScoreTable]) -> list[pl.Expr]:
+def attribute_scores(types: Mapping[str, pl.DataType], domain: Domain, tables: Sequence[ScoreTable]) -> list[pl.Expr]:
     """Return the score of each attribute."""
     return [
         step_score(domain[table.attribute], types[table.attribute], table.starts, table.scores, table.missing)

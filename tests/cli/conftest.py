@@ -1,0 +1,17 @@
+"""What tests of several verbs share."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from support.ledger_cases import new_ledger
+
+from dpnb_columnar.budget import Approximate
+
+
+@pytest.fixture
+def ledger(folder: Path) -> Path:
+    """A ledger that admits epsilon 2 for the people."""
+    return new_ledger(folder / "people.ledger", Approximate(Fraction(2), Fraction(0)), "people")
