@@ -1,6 +1,7 @@
 """Start, stop and end the Java process behind pyspark, and reach its file systems.
 
-Every use of a private attribute of pyspark is in this module: ``hadoop`` and ``_forget_java`` say why.
+Every use of a private attribute of pyspark or py4j is in this module: ``hadoop``, ``end_java`` and ``_forget_java``
+say why.
 """
 
 from __future__ import annotations
@@ -120,6 +121,9 @@ def end_java(gateway: Any) -> None:
     process = gateway.proc
     if process is None:
         return
+    # A thread of py4j tells Java which objects nobody refers to any more, and logs a traceback where Java is ending.
+    # Its public way to stop that is a call to Java, which may hang after a signal.
+    gateway._gateway_client.is_connected = False
     with suppress(OSError):
         process.stdin.close()
     try:

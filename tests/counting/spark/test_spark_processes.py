@@ -97,6 +97,36 @@ def test_a_run_says_nothing_of_spark_shows_no_numbers_of_rows_and_leaves_nothing
     assert left(variables) == []
 
 
+COLLECTED_LATE = """
+import gc, signal, time
+from dpnb_columnar.counting.engines.spark_java import end_java, launch_java
+
+gateway = launch_java()
+collected = [gateway.jvm.java.util.ArrayList(), gateway.jvm.java.util.ArrayList()]
+collected.pop()
+gc.collect()
+time.sleep(2)  # py4j tells Java, over a connection that it keeps
+
+class Input:
+    def close(self):
+        gateway.proc.send_signal(signal.SIGSTOP)
+        collected.pop()
+        gc.collect()
+        time.sleep(2)  # py4j would tell Java now, which ends without having read it
+        gateway.proc.kill()
+
+held, gateway.proc.stdin = gateway.proc.stdin, Input()
+end_java(gateway)
+"""
+
+
+def test_a_reference_collected_while_java_ends_is_no_error(variables: dict[str, str]) -> None:
+    """py4j would tell Java so, and log that nobody answers: as it happens, in the middle of a scheduled run's log."""
+    command = [sys.executable, "-c", COLLECTED_LATE]
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=False, timeout=280)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_under_spark_submit(variables: dict[str, str]) -> None:
     """In the process that it has started; the exit code comes through."""
     import pyspark
