@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from shlex import join
 
-from dpnb_columnar.domain.attributes import Domain
 from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, read_catalogue
 from dpnb_columnar.domain.declaration import Declaration
+from dpnb_columnar.domain.domain import Domain
 
 
 def training_command(domain: Declaration, source: Path | None, catalogue: Path) -> str:

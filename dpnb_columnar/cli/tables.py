@@ -12,7 +12,7 @@ from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.budget.costs import PrivacyCost, numbers
 from dpnb_columnar.cli.console import print_line, print_table
 from dpnb_columnar.domain import Declaration, Domain, Missing
-from dpnb_columnar.domain.description import ATTRIBUTE_HEADER, attribute_row, missing_text, values_text
+from dpnb_columnar.domain.description import ATTRIBUTE_HEADER, attribute_row, counts_by, missing_text, values_text
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 
@@ -99,6 +99,10 @@ def print_domain_table(domain: Declaration) -> None:
         print_line(f"predicts {source}: {values_text(label.classes, label.groups)}{missing_text(label.missing_values)}")
     else:
         print_line('predicts nothing yet: name what to predict, such as --label "COLUMN > 1000"')
+    if domain.unit is not None:
+        print_line(f"counts by unit: {counts_by(domain.unit)}")
+    if domain.available_unit:
+        print_line(f"unit available: {named(domain.available_unit)}")
     print_line()
     print_table(ATTRIBUTE_HEADER, [attribute_row(attribute) for attribute in domain.attributes])
 

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from dpnb_columnar.domain.names import named
+from dpnb_columnar.errors import UsageError
+
 if TYPE_CHECKING:
     from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
     from dpnb_columnar.counting.scores import ScoreCounts, Scores
     from dpnb_columnar.counting.statistics import Statistics
-    from dpnb_columnar.domain import Domain
+    from dpnb_columnar.domain import Domain, Unit
 
 
 class CheckedRows(Protocol):
@@ -55,6 +58,7 @@ class OpenedRows:
         aggregate: Counts every cell of the domain over the source.
         score: Counts scores over the source; None for an engine that makes one pass only.
         differentiate: Sums up gradients over the source; None likewise.
+        counts_units: Whether the engine chooses the rows of each unit that count.
     """
 
     source: Any
@@ -62,6 +66,16 @@ class OpenedRows:
     aggregate: Callable[[Any, Domain], Statistics]
     score: Callable[[Any, Scores], ScoreCounts] | None = None
     differentiate: Callable[[Any, GradientQuery], GradientSums] | None = None
+    counts_units: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a domain with a unit where the engine would count all rows of a unit.
+
+        Raises:
+            UsageError: if it would.
+        """
+        if self.domain.unit is not None and not self.counts_units:
+            raise no_units(self.domain.unit)
 
     @property
     def can_score(self) -> bool:
@@ -158,3 +172,11 @@ class CountedScores:
             TypeError: always, as the rows are not here.
         """
         raise TypeError("rows whose scores have been counted cannot be read again")
+
+
+def no_units(unit: Unit) -> UsageError:
+    """Return the error for an engine that does not count by units yet."""
+    return UsageError(
+        f"unit {named(unit.columns)}: this way of counting does not choose the rows of a unit yet; leave unit out of "
+        "the domain, and the guarantee is for one row"
+    )

@@ -80,7 +80,7 @@ class FrameInput:
         from dpnb_columnar.counting.engines.polars_scores import score_frame
         from dpnb_columnar.rows.frames import open_frame, to_polars
 
-        frame = to_polars(self.frame, domain.columns)
+        frame = to_polars(self.frame, domain.counted_columns)
         open_frame(frame, domain)
         return OpenedRows(frame, domain, aggregate_frame, score_frame, differentiate_frame)
 

@@ -64,7 +64,7 @@ class PublicFile:
         from dpnb_columnar.counting.engines.local import aggregate
 
         with _named():
-            return aggregate(self.source, domain)
+            return aggregate(self.source, domain.per_row)
 
     def read(self) -> PublicRows:
         """Read the rows into memory, evenly chosen ones where they are too many.
@@ -101,13 +101,13 @@ class PublicRows:
         """Count the rows in the file's domain, or in one of fewer attributes."""
         from dpnb_columnar.counting.engines.local import aggregate_frame
 
-        return aggregate_frame(self.frame, domain)
+        return aggregate_frame(self.frame, domain.per_row)
 
     def scores(self, domain: Domain, tables: Sequence[ScoreTable]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Read class codes, shape (rows,), and attributes' scores, shape (rows, attributes), of the rows that count."""
         from dpnb_columnar.counting.engines.polars_scores import read_scores
 
-        return read_scores(self.frame, domain, tables)
+        return read_scores(self.frame, domain.per_row, tables)
 
 
 def open_public_file(
@@ -132,6 +132,7 @@ def open_public_file(
         DataError: if it is not Parquet, lacks a column, or has one of the wrong type.
         ConfigurationError: if it carries another domain, or one without a label.
     """
+    domain = domain.per_row  # nobody counts a public file for a release
     content, size = _digest(path), path.stat().st_size
     alike = [file for file in inputs if file.exists() and file.stat().st_size == size]
     copy = next((file for file in alike if path.samefile(file) or _digest(file) == content), None)
@@ -174,7 +175,7 @@ def reopen_public_file(path: Path, domain: Domain, name: str, content: str) -> P
             f"place of {content}"
         )
     with _named():
-        return PublicFile(path, name, content, domain, open_parquet([path], domain))
+        return PublicFile(path, name, content, domain.per_row, open_parquet([path], domain.per_row))
 
 
 def _check_domain(carried: Declaration, domain: Domain, label: str | None, path: Path) -> None:
@@ -187,7 +188,7 @@ def _check_domain(carried: Declaration, domain: Domain, label: str | None, path:
         carried = labelled(carried, label)
     if not isinstance(carried, Domain):
         raise no_label(carried, str(path))
-    if digest(carried) == digest(domain):
+    if digest(carried.per_row) == digest(domain):
         return
     theirs, ours = document_of(carried), document_of(domain)
     names = [*theirs["attributes"], *ours["attributes"]]

@@ -55,7 +55,7 @@ def prepare(entry: Entry, folder: Path, output: Path, *, overwrite: bool) -> Pre
         MissingInputError: If a raw file does not exist, or this data set is not made from raw files.
         DataError: If a raw file has another checksum, or is not in its publisher's form.
     """
-    columns = entry.declared.columns
+    columns = entry.declared.counted_columns
     check_output(output, overwrite)
     reader = _reader(entry)
     paths = verified(entry, folder)
@@ -73,7 +73,7 @@ def _reader(entry: Entry) -> Reader:
     if entry.raw and entry.name in READERS:
         return READERS[entry.name]
     remedy = MADE_ELSEWHERE.get(entry.name, f"prepare reads {', '.join(READERS)}; bring this one as Parquet")
-    names = ", ".join(entry.declared.columns)
+    names = ", ".join(entry.declared.counted_columns)
     raise MissingInputError(f"{entry.name}: no raw files to prepare it from: {remedy}, with the columns {names}")
 
 

@@ -1,18 +1,8 @@
 """Public facts, declared before the data is opened. Imports nothing of the private side."""
 
-from dpnb_columnar.domain.attributes import (
-    Attribute,
-    Categorical,
-    Domain,
-    Group,
-    Label,
-    Missing,
-    Numeric,
-    Scale,
-    Transform,
-    UnlabelledDomain,
-)
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Numeric, Scale, Transform
 from dpnb_columnar.domain.declaration import Declaration, digest, document_of, read_declaration, read_domain
+from dpnb_columnar.domain.domain import Domain, Label, Unit, UnlabelledDomain
 from dpnb_columnar.domain.labelling import labelled
 
 __all__ = [
@@ -26,6 +16,7 @@ __all__ = [
     "Numeric",
     "Scale",
     "Transform",
+    "Unit",
     "UnlabelledDomain",
     "digest",
     "document_of",

@@ -1,16 +1,15 @@
-"""The declared domain: public facts about a data set, fixed before its rows are read (docs/privacy.md, section 1)."""
+"""Declared attributes: grids, categories, and what a missing value means (docs/privacy.md, section 1)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.domain.condition import Condition
 from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
@@ -189,110 +188,3 @@ def missing_texts(attribute: Attribute) -> tuple[str, ...]:
     if isinstance(attribute, Numeric):
         return tuple(number_text(value) for value in attribute.missing_values)
     return attribute.missing_values
-
-
-@dataclass(frozen=True)
-class Label:
-    """The prediction target: a column with declared classes, or a condition over columns.
-
-    Attributes:
-        classes: Class names. With a condition there are two: where it is false, then where it is true.
-        column: Column that holds the class as text; ``None`` when ``condition`` is given.
-        condition: Condition with public constants; where it is null, the row is dropped.
-        missing_values: Values of the label's columns that mean "missing".
-        groups: Classes that stand for other values of the column than their own name.
-    """
-
-    classes: tuple[str, ...]
-    column: str | None = None
-    condition: Condition | None = None
-    missing_values: tuple[str, ...] = ()
-    groups: tuple[Group, ...] = ()
-
-    @property
-    def categories(self) -> Categorical:
-        """Classes of a label that is a column, as categories of that column."""
-        assert self.column is not None
-        return Categorical(self.column, self.classes, None, self.missing_values, self.groups)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Columns the label is read from."""
-        if self.condition is not None:
-            return self.condition.columns
-        assert self.column is not None
-        return (self.column,)
-
-
-@dataclass(frozen=True)
-class Domain:
-    """Everything public about a data set.
-
-    Attributes:
-        name: Name of the data set.
-        label: The prediction target.
-        attributes: Attributes in the order of their declaration.
-    """
-
-    name: str
-    label: Label
-    attributes: tuple[Attribute, ...]
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Class names; the position is the class's code."""
-        return self.label.classes
-
-    @property
-    def numeric(self) -> tuple[Numeric, ...]:
-        """Numeric attributes, in order."""
-        return tuple(attribute for attribute in self.attributes if isinstance(attribute, Numeric))
-
-    @property
-    def categorical(self) -> tuple[Categorical, ...]:
-        """Categorical attributes, in order."""
-        return tuple(attribute for attribute in self.attributes if isinstance(attribute, Categorical))
-
-    @property
-    def row_dropping(self) -> tuple[Attribute, ...]:
-        """Attributes without a value of which a row does not count at all, in order."""
-        return tuple(attribute for attribute in self.attributes if attribute.missing is Missing.ROW)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column the domain reads, each once."""
-        names = [*self.label.columns, *(attribute.name for attribute in self.attributes)]
-        return tuple(dict.fromkeys(names))
-
-    def __iter__(self) -> Iterator[Attribute]:
-        """Iterate over the attributes, in order."""
-        return iter(self.attributes)
-
-    def __getitem__(self, name: str) -> Attribute:
-        """Return the attribute of a name.
-
-        Raises:
-            KeyError: If there is none.
-        """
-        for attribute in self.attributes:
-            if attribute.name == name:
-                return attribute
-        raise KeyError(name)
-
-
-@dataclass(frozen=True)
-class UnlabelledDomain:
-    """A domain whose label is still to be chosen.
-
-    Attributes:
-        name: Name of the data set.
-        attributes: Every column that may serve as an attribute or as the label, in order.
-    """
-
-    name: str
-    attributes: tuple[Attribute, ...]
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Every column the domain declares."""
-        return tuple(attribute.name for attribute in self.attributes)

@@ -11,25 +11,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dpnb_columnar.domain.attribute_reader import AttributeReader
-from dpnb_columnar.domain.attributes import (
-    Attribute,
-    Domain,
-    Label,
-    Numeric,
-    Transform,
-    UnlabelledDomain,
-    default_step,
-    missing_texts,
-)
+from dpnb_columnar.domain.attributes import Attribute, Numeric, Transform, default_step, missing_texts
 from dpnb_columnar.domain.condition import Condition, parse_condition
+from dpnb_columnar.domain.domain import MOST_UNIT_COLUMNS, MOST_UNIT_ROWS, Domain, Label, Unit, UnlabelledDomain
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, reported
 from dpnb_columnar.domain.groups import compressed
 from dpnb_columnar.domain.names import quoted
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import DomainError, excerpt
 
-DOMAIN_KEYS = ("label", "attributes")
+DOMAIN_KEYS = ("label", "unit", "available_unit", "attributes")
 LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values")
+UNIT_KEYS = ("column", "columns", "rows")
 
 Declaration = Domain | UnlabelledDomain
 """A declared domain, with a label or without one."""
@@ -42,7 +35,7 @@ def read_domain(name: str, document: object, source: str, *, beside: Sequence[st
         name: Name of the data set, used in messages and in the model.
         document: The declaration, as for ``read_declaration``.
         source: File of the declaration, named in the error.
-        beside: Keys beside ``label`` and ``attributes`` that others read.
+        beside: Keys beside those of the declaration that others read.
 
     Raises:
         DomainError: If the declaration has faults; the error holds all of them.
@@ -61,7 +54,7 @@ def read_declaration(name: str, document: object, source: str, *, beside: Sequen
         name: Name of the data set, used in messages and in the model.
         document: The declaration: tables as mappings, numbers as int, Decimal or text.
         source: File of the declaration, named in the error.
-        beside: Keys beside ``label`` and ``attributes`` that others read.
+        beside: Keys beside those of the declaration that others read.
 
     Raises:
         DomainError: If the declaration has faults; the error holds all of them.
@@ -105,15 +98,71 @@ class _DeclarationReader(AttributeReader):
                 if attribute.name in label.columns:
                     place = f"{self.place}.attributes.{quoted(attribute.name)}"
                     self.fault(place, "the label is read from this column, so it cannot be an attribute as well")
+        columns = [*(() if label is None else label.columns), *(each.name for each in attributes)]
+        unit, available = self.units(table, columns)
         if label is None or self.faults:
             return None
-        return Domain(self.data_set, label, attributes)
+        return Domain(self.data_set, label, attributes, unit, available)
 
     def unlabelled(self, document: Mapping[str, Any], keys: Sequence[str]) -> UnlabelledDomain:
         """Read a declaration without a label."""
         table = self.table(document, self.place, keys) or {}
         self.check_name(self.data_set, self.place)
-        return UnlabelledDomain(self.data_set, self.attributes(table))
+        attributes = self.attributes(table)
+        return UnlabelledDomain(self.data_set, attributes, *self.units(table, [each.name for each in attributes]))
+
+    def units(self, table: Mapping[str, Any], columns: Sequence[str]) -> tuple[Unit | None, tuple[str, ...]]:
+        """Read the unit that is counted by, and the columns of one that is merely there.
+
+        Args:
+            table: The declaration.
+            columns: Columns of the label and the attributes, which name no unit.
+        """
+        place = f"{self.place}.available_unit"
+        available: tuple[str, ...] = ()
+        if "available_unit" in table:
+            available = self.unit_columns(table["available_unit"], place, columns)
+        return (self.unit(table["unit"], columns) if "unit" in table else None), available
+
+    def unit(self, document: object, columns: Sequence[str]) -> Unit | None:
+        """Read the unit that the guarantee is for; None where its faults leave none."""
+        place = f"{self.place}.unit"
+        table = self.table(document, place, UNIT_KEYS)
+        if table is None:
+            return None
+        if ("column" in table) == ("columns" in table):
+            self.fault(place, 'give either column = "SERIAL" or columns = ["YEAR", "SERIAL"]')
+            return None
+        single = "column" in table
+        names = [table["column"]] if single else table["columns"]
+        named = self.unit_columns(names, f"{place}.{'column' if single else 'columns'}", columns)
+        rows = table.get("rows")
+        if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_UNIT_ROWS:
+            self.fault(
+                f"{place}.rows",
+                f"expected how many rows of one unit count at most, a whole number from 1 to {MOST_UNIT_ROWS} such as "
+                f"1, found {'nothing' if rows is None else excerpt(rows)}",
+            )
+            return None
+        return Unit(named, rows)
+
+    def unit_columns(self, names: object, place: str, columns: Sequence[str]) -> tuple[str, ...]:
+        """Read the columns that together name a unit."""
+        read = [name for name in names if isinstance(name, str) and name] if isinstance(names, list) else []
+        if not 1 <= len(read) <= MOST_UNIT_COLUMNS or read != names:
+            self.fault(place, f"expected names of 1 to {MOST_UNIT_COLUMNS} columns, found {excerpt(names)}")
+            return ()
+        for name in read:
+            self.check_name(name, place)
+            if read.count(name) > 1:
+                self.fault(place, f"names the column {excerpt(name)} twice")
+            if name in columns:
+                self.fault(
+                    place,
+                    f"the column {excerpt(name)} is an attribute or the label's, so it cannot name a unit as well; "
+                    "leave it out of one of them",
+                )
+        return tuple(read)
 
     def label(self, document: object, place: str) -> Label | None:
         """Read the label; None where its faults leave none."""
@@ -186,8 +235,12 @@ def document_of(domain: Declaration, *, defaults: bool = True) -> dict[str, Any]
         defaults: Whether to write out steps that are the default, as the canonical form does.
     """
     label = {} if isinstance(domain, UnlabelledDomain) else {"label": _label_document(domain.label)}
+    unit = {} if domain.unit is None else {"unit": _unit_document(domain.unit)}
+    available = {"available_unit": [*domain.available_unit]} if domain.available_unit else {}
     return {
         **label,
+        **unit,
+        **available,
         "attributes": {
             attribute.name: attribute_document(attribute, defaults=defaults) for attribute in domain.attributes
         },
@@ -196,7 +249,9 @@ def document_of(domain: Declaration, *, defaults: bool = True) -> dict[str, Any]
 
 def digest(domain: Declaration) -> str:
     """Compute the hexadecimal SHA-256 of the canonical declaration: domains of one digest count the same cells."""
-    canonical = json.dumps(document_of(domain), ensure_ascii=True, separators=(",", ":"))
+    document = document_of(domain)
+    document.pop("available_unit", None)  # changes no count
+    canonical = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
@@ -235,3 +290,8 @@ def _label_document(label: Label) -> dict[str, Any]:
     if label.missing_values:
         document["missing_values"] = list(label.missing_values)
     return document
+
+
+def _unit_document(unit: Unit) -> dict[str, Any]:
+    named = {"column": unit.columns[0]} if len(unit.columns) == 1 else {"columns": [*unit.columns]}
+    return {**named, "rows": unit.rows}

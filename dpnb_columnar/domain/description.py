@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dpnb_columnar.domain.attributes import Attribute, Categorical, Domain, Group, Missing, Transform
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Transform
+from dpnb_columnar.domain.domain import Domain, Unit
 from dpnb_columnar.domain.groups import RANGE
-from dpnb_columnar.domain.names import listed
+from dpnb_columnar.domain.names import listed, named
 from dpnb_columnar.domain.numbers import number_text
 
 MAX_CELL_WIDTH = 60
@@ -18,6 +19,13 @@ def predicts(domain: Domain) -> str:
         return f"predicts {label.column}: {listed(label.classes)}"
     negative, positive = label.classes
     return f"predicts whether {label.condition.text}: {positive}, or else {negative}"
+
+
+def counts_by(unit: Unit) -> str:
+    """Say by which unit rows are counted."""
+    return (
+        f"{named(unit.columns)}, of which at most {unit.rows} row{'s' * (unit.rows > 1)} count{'s' * (unit.rows == 1)}"
+    )
 
 
 ATTRIBUTE_HEADER = ("attribute", "kind", "values", "missing")

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpnb_columnar.domain.attributes import Domain
 from dpnb_columnar.domain.declaration import Declaration, attribute_document, document_of, read_declaration
+from dpnb_columnar.domain.domain import Domain
 from dpnb_columnar.domain.groups import merge_codes
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.errors import Fault, UsageError

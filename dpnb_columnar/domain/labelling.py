@@ -11,17 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from dpnb_columnar.domain.attributes import (
-    Attribute,
-    Categorical,
-    Domain,
-    Label,
-    Numeric,
-    UnlabelledDomain,
-    missing_texts,
-)
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Numeric, missing_texts
 from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, parse_condition
 from dpnb_columnar.domain.declaration import Declaration, document_of, read_domain
+from dpnb_columnar.domain.domain import Domain, Label, UnlabelledDomain
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt
@@ -80,7 +73,7 @@ def labelled(domain: Declaration, label: str) -> Domain:
         for name, column in columns.items()
         if column.attribute is not None and name not in chosen.columns
     )
-    document = document_of(Domain(domain.name, chosen, attributes))
+    document = document_of(Domain(domain.name, chosen, attributes, domain.unit, domain.available_unit))
     return read_domain(domain.name, document, f"--label {excerpt(label)}")
 
 
@@ -97,7 +90,8 @@ def provisional(domain: UnlabelledDomain) -> Domain:
     column = domain.attributes[0]
     constant = Decimal(0) if isinstance(column, Numeric) else column.values[0]
     condition = Condition(NOT_CHOSEN, Comparison(column.name, "=", constant))
-    return Domain(domain.name, Label(("first class", "second class"), None, condition), domain.attributes)
+    label = Label(("first class", "second class"), None, condition)
+    return Domain(domain.name, label, domain.attributes, domain.unit, domain.available_unit)
 
 
 def _columns(domain: Declaration) -> dict[str, _Column]:

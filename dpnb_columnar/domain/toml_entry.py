@@ -37,7 +37,9 @@ def entry_toml(
         TOML text.
     """
     name, document = _key(domain.name), document_of(domain, defaults=False)
-    sections = [_section(name, {key: value for key, value in (beside or {}).items() if not isinstance(value, Mapping)})]
+    keys = {key: value for key, value in (beside or {}).items() if not isinstance(value, Mapping)}
+    keys |= {key: document[key] for key in ("unit", "available_unit") if key in document}
+    sections = [_section(name, keys)]
     sections += [
         _section(f"{name}.{key}", value) for key, value in (beside or {}).items() if isinstance(value, Mapping)
     ]

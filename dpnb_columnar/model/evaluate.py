@@ -49,7 +49,7 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame) -> Evaluation:
     Raises:
         DataError: if a file, or the frame, does not fit the domain, or no row does.
     """
-    domain = model.domain
+    domain = model.domain.per_row
     if is_frame(data):
         name, remedy = FRAME, "compare its values with what domain show prints"
         frame = to_polars(data, domain.columns)

@@ -31,7 +31,7 @@ def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) 
     Raises:
         DataError: if a column is missing, if two columns differ in case only, or if a type does not fit.
     """
-    missing = [column for column in domain.columns if column not in schema]
+    missing = [column for column in domain.counted_columns if column not in schema]
     if missing:
         hints = [f"{excerpt(column)}{_hint(column, list(schema))}" for column in missing[:MOST_NAMED]]
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
@@ -40,11 +40,11 @@ def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) 
             "add or rename columns, or correct the domain"
         )
     lower_case = Counter(column.lower() for column in schema)
-    for column in domain.columns:
+    for column in domain.counted_columns:
         if lower_case[column.lower()] > 1:  # DuckDB would read either for the other
             alike = listed([other for other in schema if other.lower() == column.lower()])
             raise DataError(f"{name}: columns {alike} differ in upper and lower case only; rename or drop all but one")
-    types = {column: schema[column] for column in domain.columns}
+    types = {column: schema[column] for column in domain.counted_columns}
     check_kinds(domain, types, name)
     return types
 
@@ -54,7 +54,7 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> 
 
     Args:
         domain: The domain to read.
-        types: The type of each of the domain's columns.
+        types: The type of each of the domain's columns, those of its unit included.
         name: Name of the table in messages.
 
     Raises:

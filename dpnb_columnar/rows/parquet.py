@@ -187,7 +187,7 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
         raise MissingInputError(f"{source}: cannot be opened: {error.strerror}; check the path") from None
     with opened as file:
         schema = file.schema_arrow
-        if absent := [column for column in domain.columns if column not in schema.names]:
+        if absent := [column for column in domain.counted_columns if column not in schema.names]:
             raise DataError(
                 f"{source}: has no column {', '.join(map(repr, absent))}; take it out of the domain with --drop"
             )

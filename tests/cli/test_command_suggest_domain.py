@@ -20,8 +20,8 @@ from support.running import Run
 
 from dpnb_columnar.counting.suggestion import ColumnProfile, draft, outward
 from dpnb_columnar.domain import read_declaration
-from dpnb_columnar.domain.attributes import UnlabelledDomain
 from dpnb_columnar.domain.catalogue import read_catalogue
+from dpnb_columnar.domain.domain import UnlabelledDomain
 from dpnb_columnar.domain.toml_entry import entry_toml
 from dpnb_columnar.rows.column_kinds import Kind
 

@@ -17,6 +17,7 @@ from dpnb_columnar.domain import (
     Missing,
     Numeric,
     Transform,
+    Unit,
     UnlabelledDomain,
 )
 from dpnb_columnar.domain.condition import parse_condition
@@ -81,13 +82,21 @@ def domains(draw: st.DrawFn) -> Domain:
     columns = draw(st.lists(NAMES, min_size=2, max_size=7, unique=True))
     cut = draw(st.integers(1, len(columns) - 1))
     attributes = tuple(draw(numerics(name) | categoricals(name)) for name in columns[cut:])
-    return Domain(draw(NAMES), draw(labels(columns[:cut])), attributes)
+    return Domain(draw(NAMES), draw(labels(columns[:cut])), attributes, *draw(unit_pairs(columns)))
 
 
 @st.composite
 def unlabelled(draw: st.DrawFn) -> UnlabelledDomain:
     columns = draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
-    return UnlabelledDomain(draw(NAMES), tuple(draw(numerics(name) | categoricals(name)) for name in columns))
+    attributes = tuple(draw(numerics(name) | categoricals(name)) for name in columns)
+    return UnlabelledDomain(draw(NAMES), attributes, *draw(unit_pairs(columns)))
+
+
+@st.composite
+def unit_pairs(draw: st.DrawFn, taken: Sequence[str]) -> tuple[Unit | None, tuple[str, ...]]:
+    """A unit that is counted by, or none; and the columns of one that is there, or none."""
+    free = st.lists(NAMES.filter(lambda name: name not in taken), min_size=1, max_size=3, unique=True).map(tuple)
+    return draw(st.none() | st.builds(Unit, free, st.integers(1, 1000))), draw(st.just(()) | free)
 
 
 def declarations() -> st.SearchStrategy[Declaration]:

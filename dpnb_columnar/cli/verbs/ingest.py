@@ -126,7 +126,7 @@ def command(
 
 def _print_result(conversion: Conversion, output: Path) -> None:
     """Print what was written and the next command: public facts alone."""
-    from dpnb_columnar.domain.attributes import Domain
+    from dpnb_columnar.domain.domain import Domain
 
     written = len(conversion.selection.columns)
     domain = f"domain {conversion.domain.name}" if conversion.domain else "no domain"

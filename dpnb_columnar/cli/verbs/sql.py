@@ -174,6 +174,7 @@ def statistics_command(
       dpnb-columnar sql statistics --given census.model.json --dialect postgres
       dpnb-columnar sql statistics --dataset census --dialect spark --output counts.sql
     """
+    from dpnb_columnar.counting.countable import no_units
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.counting.score_counts_query import score_counts_query
     from dpnb_columnar.dialects.statistics_query import statistics_query
@@ -186,6 +187,8 @@ def statistics_command(
         if output is not None:
             check_target(output, overwrite, [*files, given])
         scores = scores_of(given)
+        if scores.domain.unit is not None:
+            raise no_units(scores.domain.unit)
         kinds = open_parquet(files, scores.domain).kinds if files else {}
         _write(score_counts_query(scores, kinds, table, dialect), template, output, overwrite)
         return
@@ -194,6 +197,8 @@ def statistics_command(
     if output is not None:
         check_target(output, overwrite, [*files, *([] if catalogue is None else [catalogue])])
     domain = find_domain(files, dataset, label, catalogue=catalogue).domain
+    if domain.unit is not None:
+        raise no_units(domain.unit)
     kinds = open_parquet(files, domain).kinds if files else {}
     _write(statistics_query(domain, kinds, table, dialect), template, output, overwrite)
 

@@ -151,13 +151,13 @@ def _kinds(database: Database, table: str, domain: Domain) -> dict[str, Kind | N
     from dpnb_columnar.dialects.rendering import select_columns
 
     columns = query_columns(database, select_columns(table, None, database.dialect))
-    missing = [name for name in domain.columns if name not in columns]
+    missing = [name for name in domain.counted_columns if name not in columns]
     if missing:
         raise DataError(
             f"{database}: table {table} has no column {listed(missing)}; its columns are "
             f"{named([*columns])}; make a view with the names of the domain, or correct the domain"
         )
-    types = {name: columns[name] for name in domain.columns}
+    types = {name: columns[name] for name in domain.counted_columns}
     check_kinds(domain, types, f"{database}, table {table}")
     return {name: kind_of(type_) for name, type_ in types.items()}
 

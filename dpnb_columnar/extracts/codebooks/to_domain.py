@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing, UnlabelledDomain
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing
+from dpnb_columnar.domain.domain import UnlabelledDomain
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.errors import UsageError, excerpt

@@ -1,0 +1,161 @@
+"""The declared domain: public facts about a data set, fixed before its rows are read (docs/privacy.md, section 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Numeric
+from dpnb_columnar.domain.condition import Condition
+
+MOST_UNIT_ROWS = 1000
+"""Most rows of a unit that may count: each of so many rows has a thousandth of every share."""
+
+MOST_UNIT_COLUMNS = 8
+"""Most columns that together name a unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """The unit that a guarantee is for, such as a household: all rows that agree in some columns.
+
+    Which rows of a unit count is a function of its own rows alone. Rows without a value in one of the columns belong to
+    no unit, and do not count.
+
+    Attributes:
+        columns: Columns that together name a row's unit.
+        rows: The most rows of one unit that count, 1 to ``MOST_UNIT_ROWS``.
+    """
+
+    columns: tuple[str, ...]
+    rows: int
+
+
+@dataclass(frozen=True)
+class Label:
+    """The prediction target: a column with declared classes, or a condition over columns.
+
+    Attributes:
+        classes: Class names. With a condition there are two: where it is false, then where it is true.
+        column: Column that holds the class as text; ``None`` when ``condition`` is given.
+        condition: Condition with public constants; where it is null, the row is dropped.
+        missing_values: Values of the label's columns that mean "missing".
+        groups: Classes that stand for other values of the column than their own name.
+    """
+
+    classes: tuple[str, ...]
+    column: str | None = None
+    condition: Condition | None = None
+    missing_values: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
+
+    @property
+    def categories(self) -> Categorical:
+        """Classes of a label that is a column, as categories of that column."""
+        assert self.column is not None
+        return Categorical(self.column, self.classes, None, self.missing_values, self.groups)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns the label is read from."""
+        if self.condition is not None:
+            return self.condition.columns
+        assert self.column is not None
+        return (self.column,)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Everything public about a data set.
+
+    Attributes:
+        name: Name of the data set.
+        label: The prediction target.
+        attributes: Attributes in the order of their declaration.
+        unit: The unit that a guarantee is for; None where it is for one row.
+        available_unit: Columns that name a unit which the data has, though nothing is counted by it; empty for none.
+            It changes no count, so domains that differ in it alone are equal.
+    """
+
+    name: str
+    label: Label
+    attributes: tuple[Attribute, ...]
+    unit: Unit | None = None
+    available_unit: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Class names; the position is the class's code."""
+        return self.label.classes
+
+    @property
+    def numeric(self) -> tuple[Numeric, ...]:
+        """Numeric attributes, in order."""
+        return tuple(attribute for attribute in self.attributes if isinstance(attribute, Numeric))
+
+    @property
+    def categorical(self) -> tuple[Categorical, ...]:
+        """Categorical attributes, in order."""
+        return tuple(attribute for attribute in self.attributes if isinstance(attribute, Categorical))
+
+    @property
+    def row_dropping(self) -> tuple[Attribute, ...]:
+        """Attributes without a value of which a row does not count at all, in order."""
+        return tuple(attribute for attribute in self.attributes if attribute.missing is Missing.ROW)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column of the label and the attributes, each once."""
+        names = [*self.label.columns, *(attribute.name for attribute in self.attributes)]
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def counted_columns(self) -> tuple[str, ...]:
+        """Every column that counting reads, each once: those of the unit last."""
+        return (*self.columns, *(() if self.unit is None else self.unit.columns))
+
+    @property
+    def per_row(self) -> Domain:
+        """The same domain without a unit: for rows that are not counted for a release."""
+        return self if self.unit is None else replace(self, unit=None)
+
+    def __iter__(self) -> Iterator[Attribute]:
+        """Iterate over the attributes, in order."""
+        return iter(self.attributes)
+
+    def __getitem__(self, name: str) -> Attribute:
+        """Return the attribute of a name.
+
+        Raises:
+            KeyError: If there is none.
+        """
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
+        raise KeyError(name)
+
+
+@dataclass(frozen=True)
+class UnlabelledDomain:
+    """A domain whose label is still to be chosen.
+
+    Attributes:
+        name: Name of the data set.
+        attributes: Every column that may serve as an attribute or as the label, in order.
+        unit, available_unit: As of a ``Domain``.
+    """
+
+    name: str
+    attributes: tuple[Attribute, ...]
+    unit: Unit | None = None
+    available_unit: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column that may serve as an attribute or as the label."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def counted_columns(self) -> tuple[str, ...]:
+        """The same columns, those of the unit last."""
+        return (*self.columns, *(() if self.unit is None else self.unit.columns))
