@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.model.guarantee import Guarantee
@@ -201,3 +203,12 @@ class NaiveBayes:
         """What is added to each class's log-prior in the score."""
         weights = self.attribute_weights
         return (0.0,) * len(self.classes.probability) if weights is None else weights.intercepts
+
+    @cached_property
+    def terms_by_types(self) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+        """Tables of the attributes' terms, by the columns' types: ``predict`` makes them once. No part of the model."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be made again."""
+        return {name: value for name, value in self.__dict__.items() if name != "terms_by_types"}

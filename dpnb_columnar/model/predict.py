@@ -21,6 +21,9 @@ from dpnb_columnar.rows.row_rules import column
 PREDICTED = "predicted"
 SKIPPED = "skipped"
 
+MOST_SCHEMAS = 8
+"""Schemas for which a model keeps its tables of terms; more are rare, and each takes up to some megabytes."""
+
 
 def probability_column(name: str) -> str:
     """Return the name of the column with the probability of a class."""
@@ -49,7 +52,7 @@ def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = ()) -> p
             of a result.
     """
     rows, kept = frame.lazy(), dict.fromkeys(keep)
-    attributes = _attribute_terms(model, rows.collect_schema(), list(kept))
+    attributes = _checked_terms(model, rows.collect_schema(), list(kept))
     # Kept columns wait under names of ours, so that no name of theirs stands in the way of a step.
     waiting = {name: f"__kept_{index}" for index, name in enumerate(kept)}
     values = [pl.col(f"__value_{index}") for index in range(len(attributes))]
@@ -110,8 +113,8 @@ def _likeliest(classes: Sequence[str], results: Sequence[str]) -> pl.Expr:
     return pl.lit(pl.Series(classes)).gather(first)
 
 
-def _attribute_terms(model: NaiveBayes, schema: Mapping[str, pl.DataType], keep: Sequence[str]) -> list[Terms]:
-    """The terms of each attribute of the model, its column checked.
+def _checked_terms(model: NaiveBayes, schema: Mapping[str, pl.DataType], keep: Sequence[str]) -> Sequence[Terms]:
+    """The terms of each attribute of the model, its column checked. They are kept with the model for the next frame.
 
     Raises:
         DataError: if a column is missing or does not fit, or a kept column has the name of a result.
@@ -123,10 +126,16 @@ def _attribute_terms(model: NaiveBayes, schema: Mapping[str, pl.DataType], keep:
     results = {PREDICTED, SKIPPED, *(probability_column(name) for name in model.domain.classes)}
     if clash := results.intersection(keep):
         raise DataError(f"column {named(sorted(clash))} would stand beside a result of that name; rename it first")
-    return [
-        attribute_terms(model.domain[name], parameters, weight, _kind(model.domain[name], schema[name]), schema[name])
-        for parameters, weight, name in zip(model.attributes, model.weights, names, strict=True)
-    ]
+    types = tuple(schema[name] for name in names)
+    if types not in model.terms_by_types:
+        if len(model.terms_by_types) >= MOST_SCHEMAS:
+            model.terms_by_types.clear()
+        model.terms_by_types[types] = tuple(
+            attribute_terms(model.domain[name], parameters, weight, _kind(model.domain[name], type_), type_)
+            for parameters, weight, name, type_ in zip(model.attributes, model.weights, names, types, strict=True)
+        )
+    terms: Sequence[Terms] = model.terms_by_types[types]
+    return terms
 
 
 def _kind(attribute: Attribute, type_: pl.DataType) -> Kind:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -43,11 +43,10 @@ def write_scores(
         DataError: if a file is not Parquet, lacks a column, or holds a kept column of another type than the first file.
         OutputError: if the output exists, or cannot be written.
     """
-    frames = [_scored(model, file, keep) for file in files]
-    _check_kept(frames, files, keep)
+    scored = _scored(model, files, keep)
     try:
         with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
-            pl.concat(frames).sink_parquet(partial, compression="zstd", compression_level=COMPRESSION)
+            scored.sink_parquet(partial, compression="zstd", compression_level=COMPRESSION)
             written = pl.scan_parquet(partial, glob=False)
             totals = written.select(pl.len(), pl.col(SKIPPED).cast(pl.Int64).sum()).collect(engine="streaming")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
@@ -58,29 +57,49 @@ def write_scores(
     return int(rows), int(skipped)
 
 
-def _scored(model: NaiveBayes, file: Path, keep: Sequence[str]) -> pl.LazyFrame:
-    """The scores of one file, which is first checked to be Parquet."""
-    read_schema(file)
-    try:
-        return score(model, pl.scan_parquet(file, glob=False), keep)
-    except DataError as error:
-        raise DataError(f"{file}: {error}") from None
-
-
-def _check_kept(frames: Sequence[pl.LazyFrame], files: Sequence[Path], keep: Sequence[str]) -> None:
-    """Refuse kept columns that have other types in other files.
+def _scored(model: NaiveBayes, files: Sequence[Path], keep: Sequence[str]) -> pl.LazyFrame:
+    """Score files in their order; files of equal types that follow each other take one query between them.
 
     Raises:
-        DataError: if a kept column of a file has another type than in the first file.
+        DataError: if a file does not fit the model, or holds a kept column of another type than the first file.
     """
-    first, *others = (frame.collect_schema() for frame in frames)
-    for file, schema in zip(files[1:], others, strict=True):
-        for name in keep:
-            if schema[name] != first[name]:
-                raise DataError(
-                    f"{file}: column {name!r} has type {type_name(schema[name])} here and {type_name(first[name])} in "
-                    f"{files[0]}; cast it to one type in all files"
-                )
+    wanted = dict.fromkeys([*keep, *(parameters.attribute for parameters in model.attributes)])
+    runs: list[tuple[Mapping[str, pl.DataType], list[Path]]] = []
+    for file in files:
+        schema = read_schema(file)
+        # A query that selects no column would lose the rows: a model without attributes reads all columns.
+        types = {name: schema[name] for name in wanted or schema if name in schema}
+        if runs and runs[-1][0] == types:
+            runs[-1][1].append(file)
+            continue
+        try:
+            score(model, pl.LazyFrame(schema=schema), keep)
+        except DataError as error:
+            raise DataError(f"{file}: {error}") from None
+        _check_kept(keep, file, types, *(runs[0] if runs else (types, files)))
+        runs.append((types, [file]))
+    scans = (pl.concat([pl.scan_parquet(each, glob=False).select(*types) for each in run]) for types, run in runs)
+    return pl.concat([score(model, rows, keep) for rows in scans])
+
+
+def _check_kept(
+    keep: Sequence[str],
+    file: Path,
+    types: Mapping[str, pl.DataType],
+    first_types: Mapping[str, pl.DataType],
+    first_files: Sequence[Path],
+) -> None:
+    """Refuse kept columns of another type than in the first file.
+
+    Raises:
+        DataError: if a kept column of the file has another type than in the first file.
+    """
+    for name in keep:
+        if types[name] != first_types[name]:
+            raise DataError(
+                f"{file}: column {name!r} has type {type_name(types[name])} here and {type_name(first_types[name])} in "
+                f"{first_files[0]}; cast it to one type in all files"
+            )
 
 
 @confined()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import pickle
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
 from support.scored_rows import MIXED, ROW, scored
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError
+from dpnb_columnar.model import predict
+from dpnb_columnar.model.polars_terms import attribute_terms
 from dpnb_columnar.model.scored_files import write_scores
 
 
@@ -33,6 +38,25 @@ def test_several_files_are_scored_one_after_the_other(rows_file: Path, tmp_path:
     expected = scored(MIXED, pl.read_parquet(rows_file), ["id"])
     assert found[:3].equals(expected)
     assert stat.S_IMODE(output.stat().st_mode) == 0o600  # it holds rows
+
+
+def test_the_tables_of_terms_are_made_once_for_all_files_and_frames(
+    rows_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files whose types alternate keep their order, and a model that has predicted is pickled as one that has not."""
+    model = replace(MIXED)
+    fresh, counted = pickle.dumps(model), Mock(side_effect=attribute_terms)
+    monkeypatch.setattr(predict, "attribute_terms", counted)
+    floats = tmp_path / "floats.parquet"
+    pl.read_parquet(rows_file).with_columns(pl.col("age").cast(pl.Float64), pl.col("id") + 3).write_parquet(floats)
+    files = [rows_file, floats, floats, rows_file, rows_file]
+    assert write_scores(model, files, tmp_path / "scored.parquet", ["id"]) == (15, 5)
+    assert pl.read_parquet(tmp_path / "scored.parquet")["id"].to_list() == [0, 1, 2, *[3, 4, 5] * 2, *[0, 1, 2] * 2]
+    assert counted.call_count == 2 * len(model.attributes)
+    model.predict(pl.read_parquet(floats))
+    assert counted.call_count == 2 * len(model.attributes)
+    assert pickle.dumps(model) == fresh
+    assert pickle.loads(fresh) == model
 
 
 def test_kept_columns_of_two_types_are_refused(rows_file: Path, tmp_path: Path) -> None:
