@@ -59,12 +59,24 @@ class Budget:
         neighbours: The relation that epsilon and delta refer to.
         division: Division among the queries; None for the mechanism's own.
         delta: Total delta, exact; 0 for pure differential privacy.
+        unit_rows: The most rows of a unit that count, where the relation is of whole units; 1 where it is of rows.
     """
 
     epsilon: Fraction
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     division: Division | None = None
     delta: Fraction = Fraction(0)
+    unit_rows: int = 1
+
+    @property
+    def rows(self) -> int:
+        """Number of rows, added or removed, between two neighbours at most (docs/privacy.md, Lemma 2.10)."""
+        return self.neighbours.rows * self.unit_rows
+
+    @property
+    def row_epsilon(self) -> Fraction:
+        """The part of epsilon that one row of a unit has."""
+        return self.epsilon / self.unit_rows
 
 
 def parse_epsilon(value: object) -> Fraction:

@@ -47,7 +47,8 @@ class Share:
         query, attribute, values, composition, noise: As requested.
         cost: This query's part of the total, in the stated neighbouring relation.
         row_cost: What the query's noise is calibrated to: the cost for one row added or removed. Under
-            ``replace-one`` neighbours are two such steps apart.
+            ``replace-one`` neighbours are two such steps apart, neighbours of whole units as many as rows of theirs
+            count.
     """
 
     query: str
@@ -68,8 +69,8 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
     largest epsilon that its rho allows.
 
     Raises:
-        ValueError: if there is no request, a share would not be above 0, or the budget has a delta that no query
-            needs, or lacks one.
+        ValueError: if there is no request, a share would not be above 0, the budget has a delta that no query needs,
+            or lacks one, or if a query's noise is not pure and the budget is for units of several rows.
     """
     wanted = list(requests)
     if not wanted:
@@ -79,6 +80,8 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
     kinds = {request.kind for request in wanted}
     if (budget.delta > 0) is (kinds == {Pure}):
         raise ValueError("a delta is needed by approximate and concentrated costs, and by no others")
+    if budget.unit_rows > 1 and kinds != {Pure}:
+        raise ValueError("only pure costs of rows add up to the cost of a unit")
     costs = _concentrated(wanted, budget) if Concentrated in kinds else _added(wanted, budget)
     return tuple(
         Share(
@@ -88,7 +91,7 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
             composition=request.composition,
             noise=request.noise,
             cost=cost,
-            row_cost=_calibrated(cost, request.kind, budget.neighbours.rows),
+            row_cost=_calibrated(cost, request.kind, budget.rows),
         )
         for request, cost in zip(wanted, costs, strict=True)
     )

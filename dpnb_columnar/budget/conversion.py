@@ -37,6 +37,7 @@ def for_one_row(cost: PrivacyCost, rows: int) -> PrivacyCost:
 
     A row changes one draw of a query. The two rows of a replacement change two draws, made independently, or one draw
     in one place (docs/privacy.md, section 2). So the costs of two draws compose: epsilons, deltas and rhos add up.
+    More rows, those of a unit, may change one draw several times: then ``cost`` is pure (Lemma 2.10).
     """
     if isinstance(cost, Pure):
         return Pure(cost.epsilon / rows)

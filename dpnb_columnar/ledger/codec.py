@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import lru_cache
@@ -15,7 +16,7 @@ from dpnb_columnar.budget.amounts import LARGEST_DELTA, LARGEST_EPSILON
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.ledger.records import Account, Charge, Entry, Kind, canonical, sha256
+from dpnb_columnar.ledger.records import Account, Charge, Entry, Kind, canonical, sha256, written_relation
 from dpnb_columnar.version import __version__
 
 LONGEST_AMOUNT = 4000
@@ -38,7 +39,7 @@ def account_entry(account: Account, number: int) -> Entry:
     return Entry(
         *_head(number, Kind.ACCOUNT),
         dataset=account.dataset,
-        neighbours=account.neighbours.value,
+        neighbours=written_relation(account.neighbours, account.unit),
         epsilon=number_text(account.limit.epsilon),
         delta=number_text(account.limit.delta),
         parts=None if parts is None else _bounded(parts, "the files that an account is bound to", "name fewer files"),
@@ -71,7 +72,7 @@ def spend_entry(charge: Charge, total: Spent, number: int) -> Entry:
         *_head(number, Kind.SPEND),
         dataset=charge.dataset,
         run=charge.run,
-        neighbours=charge.neighbours.value,
+        neighbours=written_relation(charge.neighbours, charge.unit),
         epsilon=stated.get("epsilon"),
         delta=stated.get("delta"),
         rho=stated.get("rho"),
@@ -138,18 +139,35 @@ def account_of(entry: Entry) -> Account:
         raise ValueError("it is not an account")
     limit = Approximate(amount(entry.epsilon), amount(entry.delta))
     check_limit(limit)
-    return Account(entry.dataset, limit, neighbours_of(entry), _parts(entry.parts), Spent())
+    neighbours, unit = relation_of(entry)
+    return Account(entry.dataset, limit, neighbours, _parts(entry.parts), Spent(), unit)
 
 
-def neighbours_of(entry: Entry) -> Neighbours:
-    """Decode the neighbouring relation of an account or a spend.
+def relation_of(entry: Entry) -> tuple[Neighbours, tuple[str, ...]]:
+    """Decode the neighbouring relation of an account or a spend, and the columns of the unit that it is of.
 
     Raises:
         ValueError: if the relation is unknown.
     """
-    if entry.neighbours not in [relation.value for relation in Neighbours]:
+    name, of, written = (entry.neighbours or "").partition(" of ")
+    columns = _json(written) if of else []
+    if name not in [relation.value for relation in Neighbours] or not _are_columns(columns) or bool(of) > bool(columns):
         raise ValueError("its neighbouring relation is unknown")
-    return Neighbours(entry.neighbours)
+    return Neighbours(name), tuple(columns)
+
+
+def _are_columns(columns: Any) -> bool:
+    """Whether a value is a list of distinct texts in order, as ``unit_named`` makes it."""
+    return (
+        isinstance(columns, list)
+        and all(isinstance(name, str) for name in columns)
+        and [*columns] == [*unit_named(columns)]
+    )
+
+
+def unit_named(columns: Iterable[str]) -> tuple[str, ...]:
+    """Name a unit by its columns, in whatever order they were declared: they divide the rows alike."""
+    return tuple(sorted(set(columns)))
 
 
 def cost_of(entry: Entry) -> PrivacyCost:
@@ -184,14 +202,16 @@ def charge_of(entry: Entry) -> Charge:
     inputs = _json(entry.inputs or "")
     if entry.dataset is None or entry.run is None or entry.mechanism is None or not isinstance(inputs, dict):
         raise ValueError("it is not a spend")
+    neighbours, unit = relation_of(entry)
     return Charge(
         dataset=entry.dataset,
         run=entry.run,
         cost=cost_of(entry),
-        neighbours=neighbours_of(entry),
+        neighbours=neighbours,
         mechanism=entry.mechanism,
         noise=entry.noise,
         inputs={FORMER_INPUTS.get(str(name), str(name)): value for name, value in inputs.items()},
+        unit=unit,
     )
 
 

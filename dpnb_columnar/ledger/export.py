@@ -17,7 +17,7 @@ from dpnb_columnar.budget import PrivacyCost, Remaining, Spent
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger.ledger import Ledger
-from dpnb_columnar.ledger.records import Account, Entry
+from dpnb_columnar.ledger.records import Account, Entry, written_relation
 from dpnb_columnar.ledger.refusals import amount_shown
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
@@ -129,7 +129,7 @@ def account_cells(account: Account) -> list[str]:
         *(spent.epsilon, spent.delta, spent.rho),
         *(left.epsilon, left.delta, left.rho),
     )
-    return [account.dataset, account.neighbours.value, *map(amount_shown, amounts)]
+    return [account.dataset, written_relation(account.neighbours, account.unit), *map(amount_shown, amounts)]
 
 
 def account_document(account: Account) -> dict[str, Any]:
@@ -137,6 +137,7 @@ def account_document(account: Account) -> dict[str, Any]:
     return {
         "dataset": account.dataset,
         "neighbours": account.neighbours.value,
+        **({"unit": [*account.unit]} if account.unit else {}),
         "bound": account.parts is not None,
         "limit": _texts(account.limit),
         "spent": _texts(account.spent),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -71,7 +71,12 @@ class Ledger:
         self._stack.close()
 
     def open_account(
-        self, dataset: str, limit: Approximate, neighbours: Neighbours, parts: frozenset[str] | None = None
+        self,
+        dataset: str,
+        limit: Approximate,
+        neighbours: Neighbours,
+        parts: frozenset[str] | None = None,
+        unit: Iterable[str] = (),
     ) -> Account:
         """Give a data set a budget, once and for all.
 
@@ -80,12 +85,13 @@ class Ledger:
             limit: What all releases together may cost: epsilon up to 1000, delta up to 1/20.
             neighbours: The relation that every release has to be stated in.
             parts: Digests of the files whose rows alone may be counted; confidential. None for any.
+            unit: Columns of the unit that every release has to be stated for; none where it is one row.
 
         Raises:
             UsageError: if the name is malformed or has an account already, or another account is bound to one of the
                 files: two limits for the same persons would add up.
         """
-        account = Account(check_dataset(dataset), limit, neighbours, parts, Spent())
+        account = Account(check_dataset(dataset), limit, neighbours, parts, Spent(), codec.unit_named(unit))
         codec.check_limit(limit)
         with storage.writing(self.path, self._connection):
             if self._entries.one("account", dataset=dataset) is not None:
@@ -154,7 +160,8 @@ class Ledger:
 
         Raises:
             BudgetError: if the limit does not admit the release.
-            ConfigurationError: if the data set has no account, or one in another neighbouring relation.
+            ConfigurationError: if the data set has no account, or one in another neighbouring relation, or of another
+                unit.
             UsageError: if the run id belongs to another release, the costs cannot be added up, or the inputs are longer
                 than an entry can hold.
         """
@@ -242,7 +249,7 @@ class Ledger:
         if self._entries.one("account", dataset=charge.dataset) is None:
             raise refusals.no_account(self.path, charge.dataset, self._datasets(MOST_NAMES))
         account = self.account(charge.dataset)
-        if charge.neighbours is not account.neighbours:
+        if (charge.neighbours, charge.unit) != (account.neighbours, account.unit):
             raise refusals.other_relation(self.path, account, charge)
         try:
             total = account.spent.plus(charge.cost)

@@ -19,6 +19,7 @@ from dpnb_columnar.domain import digest
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BusyError, DataError, UsageError
 from dpnb_columnar.ledger import Charge, Ledger, Run, check_dataset, check_run, fresh_run
+from dpnb_columnar.ledger.codec import unit_named
 from dpnb_columnar.runtime.locks import output_lock
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ def payment_for(
         mechanism.name,
         plan.noise,
         _inputs(plan, data),
+        () if plan.domain.unit is None else unit_named(plan.domain.unit.columns),
     )
     return Payment(ledger, charge)
 

@@ -39,6 +39,7 @@ class Charge:
         mechanism: Name of the mechanism.
         noise: Name of the noise family, None for the mechanism's own.
         inputs: Everything else that makes the release what it is, as JSON values. Public facts only.
+        unit: Columns that name the unit which the relation is of, in order of their names; empty where it is of rows.
     """
 
     dataset: str
@@ -48,6 +49,7 @@ class Charge:
     mechanism: str
     noise: str | None
     inputs: Mapping[str, Any]
+    unit: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,7 @@ class Account:
         neighbours: The relation that every release from it is stated in.
         parts: Digests of the files it is bound to (``counting.file_parts``), confidential; None if it is not.
         spent: What all releases have cost so far.
+        unit: As of a ``Charge``: guarantees of different units do not add up.
     """
 
     dataset: str
@@ -67,6 +70,7 @@ class Account:
     neighbours: Neighbours
     parts: frozenset[str] | None
     spent: Spent
+    unit: tuple[str, ...] = ()
 
     @property
     def remaining(self) -> Remaining:
@@ -99,7 +103,7 @@ class Entry(NamedTuple):
         version: Of the program that wrote it.
         dataset: Of an account or a spend.
         run: Of a spend or a model.
-        neighbours: Of an account or a spend.
+        neighbours: Of an account or a spend: the relation, and the unit that it is of (``written_relation``).
         epsilon, delta, rho: The limit of an account; the cost of a spend, None where its kind of cost has none.
         mechanism, noise: Of a spend.
         inputs, inputs_digest: Of a spend: canonical JSON, and its SHA-256.
@@ -129,6 +133,11 @@ class Entry(NamedTuple):
     parts: str | None = None
     model_digest: str | None = None
     digest: str = ""
+
+
+def written_relation(neighbours: Neighbours, unit: tuple[str, ...]) -> str:
+    """Write a relation as entries and tables hold it: of rows ``add-remove``, of units ``add-remove of ["SERIAL"]``."""
+    return f"{neighbours.value} of {canonical([*unit])}" if unit else neighbours.value
 
 
 # The chain of digests, and the canonical texts that are digested.

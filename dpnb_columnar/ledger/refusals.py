@@ -15,7 +15,7 @@ from dpnb_columnar.budget import Approximate, PrivacyCost, Remaining, Spent
 from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError
-from dpnb_columnar.ledger.records import Account, Charge, canonical
+from dpnb_columnar.ledger.records import Account, Charge, canonical, written_relation
 
 LONGEST_SHOWN = 20
 """Characters of an amount in a message; longer ones are rounded to nine digits."""
@@ -80,10 +80,17 @@ def not_composable(path: Path, account: Account, cost: PrivacyCost) -> BudgetErr
 
 
 def other_relation(path: Path, account: Account, charge: Charge) -> ConfigurationError:
-    """Make the error for a release in another neighbouring relation than its account."""
+    """Make the error for a release in another neighbouring relation, or of another unit, than its account."""
+    if charge.unit == account.unit:
+        return ConfigurationError(
+            f"{path}: data set {account.dataset}: its account is kept for {account.neighbours} neighbours, this "
+            f"release is stated for {charge.neighbours}; run it with --neighbours {account.neighbours}"
+        )
+    kept, stated_for = (f"one unit of {named(unit)}" if unit else "one row" for unit in (account.unit, charge.unit))
+    remedy = f"run it with --unit {','.join(account.unit)}" if account.unit else "leave the unit out"
     return ConfigurationError(
-        f"{path}: data set {account.dataset}: its account is kept for {account.neighbours} neighbours, this release is "
-        f"stated for {charge.neighbours}; run it with --neighbours {account.neighbours}"
+        f"{path}: data set {account.dataset}: its account is kept for {kept}, this release is stated for {stated_for}; "
+        f"the two do not add up: {remedy}, or charge an account that is kept for {stated_for}"
     )
 
 
@@ -139,7 +146,7 @@ def _facts(charge: Charge) -> dict[str, Any]:
     return {
         "dataset": charge.dataset,
         **{name: number_text(amount) for name, amount in _amounts(charge.cost).items()},
-        "neighbours": charge.neighbours,
+        "neighbours": written_relation(charge.neighbours, charge.unit),
         "mechanism": charge.mechanism,
         "noise": charge.noise,
     }

@@ -171,7 +171,7 @@ class _Walk:
         account = self.accounts.get(charge.dataset)
         if account is None:
             raise ValueError("its data set has no account")
-        if charge.neighbours is not account.neighbours:
+        if (charge.neighbours, charge.unit) != (account.neighbours, account.unit):
             raise ValueError("its neighbouring relation is not that of its account")
         if entry.inputs_digest != sha256(entry.inputs or ""):
             raise ValueError("its inputs do not have the digest beside them")

@@ -9,6 +9,7 @@ from fractions import Fraction
 from dpnb_columnar.budget import Budget, Concentrated, PrivacyCost, Pure, Share, compose, total
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.adaptive_histogram import AdaptiveHistogram
@@ -49,7 +50,7 @@ class ReleasePlan:
 
     Attributes:
         domain: The declared domain.
-        budget: Privacy budget, and the neighbouring relation that it refers to.
+        budget: Privacy budget, and the relation that it refers to: of whole units where the domain has one.
         mechanism: The mechanism that answers the queries.
         noise: Name of the noise family for smooth sensitivity; None where the mechanism uses none.
         shares: The composition table: every query with its share of the budget, the class counts first.
@@ -121,15 +122,17 @@ def plan(
 
     Raises:
         UsageError: if the mechanism, the noise family or the way to weight attributes is unknown, if they do not go
-            together, if delta is given to noise that spends none or is missing where it is needed, or if the budget is
-            too small for the number of queries.
+            together, if delta is given to noise that spends none or is missing where it is needed, if noise for a unit
+            is not pure, or if the budget is too small for the number of queries.
     """
     chosen = mechanism_named(mechanism)
+    if domain.unit is not None:
+        budget = replace(budget, unit_rows=domain.unit.rows)
     public = attribute_weights if isinstance(attribute_weights, PublicWeights) else None
     weights, best = (
         PUBLIC
         if isinstance(attribute_weights, PublicWeights)
-        else resolved_method(attribute_weights, chosen, domain, budget.epsilon, rows, can_score=scored)
+        else resolved_method(attribute_weights, chosen, domain, budget.row_epsilon, rows, can_score=scored)
         for scored in (can_score, True)
     )
     family = noise_named(chosen, noise)
@@ -143,6 +146,11 @@ def plan(
         requests = public.divided(requests, released)
     requests += further_requests(domain, weights, requests)
     needs_delta = {request.kind for request in requests} != {Pure}
+    if domain.unit is not None and (needs_delta or budget.delta):
+        raise UsageError(
+            f"unit {named(domain.unit.columns)}: a guarantee for whole units is of pure noise alone, without a delta; "
+            "leave --delta out, and choose --noise polyplace or student-3"
+        )
     if needs_delta and not budget.delta:
         raise UsageError(f"noise: {family} spends a delta, and none is given; give --delta, such as 1e-6")
     if budget.delta and not needs_delta:
@@ -199,7 +207,8 @@ def plan_given(model: Model) -> ReleasePlan:
     if len(model.domain.classes) != 2 or not model.attributes:
         raise UsageError("given: only a model of two classes, with attributes, has a score to calibrate")
     # The noise is pure whatever it is accounted as.
-    budget = Budget(share.row_cost.epsilon * relation.rows, relation)
+    unit_rows = 1 if guarantee.unit is None else guarantee.unit.rows
+    budget = Budget(share.row_cost.epsilon * relation.rows * unit_rows, relation, unit_rows=unit_rows)
     mechanism = mechanism_named(guarantee.mechanism)
     return ReleasePlan(model.domain, budget, mechanism, None, (share,), CALIBRATED, given=model)
 

@@ -139,6 +139,7 @@ def _guarantee(plan: ReleasePlan, attributes: Sequence[AttributeParameters], *, 
         seeded=seeded,
         rho=spent.rho if isinstance(spent, Concentrated) else None,
         reserved=plan.reserved,
+        unit=plan.domain.unit,
     )
 
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Share, total
 from dpnb_columnar.budget.conversion import implies, within
 from dpnb_columnar.budget.costs import numbers
-from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, read_domain
+from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Unit, read_domain
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError, excerpt
 from dpnb_columnar.model.document_part import InvalidPartError, Part
@@ -79,7 +79,7 @@ def _model(document: Part, source: str) -> NaiveBayes:
     bodies = document["attributes"].entries()
     return NaiveBayes(
         domain=domain,
-        guarantee=_guarantee(document["guarantee"]),
+        guarantee=_guarantee(document["guarantee"], domain.unit),
         classes=ClassCounts(
             document["classes"]["released"].counts(size), document["classes"]["probability"].probabilities(size)
         ),
@@ -184,20 +184,24 @@ def _edges(part: Part, cells: int) -> tuple[int, ...]:
     return edges
 
 
-def _guarantee(part: Part) -> Guarantee:
-    """The guarantee, its parts in agreement."""
+def _guarantee(part: Part, unit: Unit | None) -> Guarantee:
+    """The guarantee, its parts in agreement; for one row, or for the unit of the model's domain."""
     neighbours = _neighbours(part["neighbours"])
+    rows = None if neighbours is None else neighbours.rows * (1 if unit is None else unit.rows)
     guarantee = Guarantee(
         mechanism=part["mechanism"].text(),
         noise=part["noise"].text_or_none(),
         epsilon=part["epsilon"].amount_or_none(),
         delta=part["delta"].amount_or_none(),
         neighbours=neighbours,
-        composition=tuple(_share(share, neighbours) for share in part["composition"].items()),
+        composition=tuple(_share(share, rows) for share in part["composition"].items()),
         seeded=part["seeded"].flag(),
         rho=part.entry("rho").amount_or_none(),
-        reserved=None if (reserved := part.entry("reserved")).value is None else _share(reserved, neighbours),
+        reserved=None if (reserved := part.entry("reserved")).value is None else _share(reserved, rows),
+        unit=unit,
     )
+    if unit is not None and guarantee.delta:
+        raise part["delta"].invalid("must be 0, since the guarantee is for whole units")
     if len({guarantee.epsilon is None, guarantee.delta is None, neighbours is None}) > 1:
         raise part.invalid("epsilon, delta and neighbours are stated together, or none of them is")
     _check_total(part, guarantee)
@@ -213,9 +217,10 @@ def _neighbours(part: Part) -> Neighbours | None:
     return None if value is None else Neighbours(value)
 
 
-def _share(part: Part, neighbours: Neighbours | None) -> Share:
+def _share(part: Part, rows: int | None) -> Share:
+    """A share; neighbours are so many rows apart, None where nothing is promised."""
     cost, row_cost = _loss(part, ""), _loss(part, "row_")
-    if neighbours is not None and not within(row_cost, neighbours.rows, cost):
+    if rows is not None and not within(row_cost, rows, cost):
         raise part[f"row_{next(iter(numbers(row_cost)))}"].invalid("costs more than the share")
     return Share(
         query=part["query"].text(),

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpnb_columnar.budget import Neighbours, Share
+from dpnb_columnar.domain import Unit
+from dpnb_columnar.domain.description import counts_by
 from dpnb_columnar.domain.numbers import number_text
 
 RELATIONS = {
@@ -13,10 +15,22 @@ RELATIONS = {
     Neighbours.REPLACE_ONE: "one row changed, its class included",
 }
 
+UNIT_RELATIONS = {
+    Neighbours.ADD_REMOVE: "added or removed",
+    Neighbours.REPLACE_ONE: "changed in any of its rows, or replaced by another",
+}
+
+
+def relation_text(neighbours: Neighbours, unit: Unit | None) -> str:
+    """Say what neighbours differ in: one row, or one whole unit."""
+    if unit is None:
+        return RELATIONS[neighbours]
+    return f"one whole unit ({counts_by(unit)}) {UNIT_RELATIONS[neighbours]}"
+
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """What a release promises about every row.
+    """What a release promises about every row, or about every unit.
 
     Attributes:
         mechanism: Name of the mechanism.
@@ -29,6 +43,7 @@ class Guarantee:
         rho: Total concentrated loss, which implies (epsilon, delta); None unless the shares are concentrated.
         reserved: A share that is left for a second release, given this one's model; no part of the composition, and not
             spent. None where nothing is left.
+        unit: The unit that the relation is of; None where it is of rows.
     """
 
     mechanism: str
@@ -40,6 +55,7 @@ class Guarantee:
     seeded: bool
     rho: Fraction | None = None
     reserved: Share | None = None
+    unit: Unit | None = None
 
     @property
     def private(self) -> bool:
@@ -48,7 +64,7 @@ class Guarantee:
 
 
 def statement(guarantee: Guarantee) -> str:
-    """What the model promises about any one row, in one or two sentences."""
+    """What the model promises about any one row, or any one unit, in one or two sentences."""
     if guarantee.epsilon is None or guarantee.neighbours is None:
         return (
             f"NO GUARANTEE: mechanism {guarantee.mechanism} protects nobody. "
@@ -63,8 +79,8 @@ def statement(guarantee: Guarantee) -> str:
         delta = number_text(guarantee.delta)
         amount, exception = f"({epsilon}, {delta})", f", a probability of {delta} aside"
     accounting = "" if guarantee.rho is None else f" Accounted as {number_text(guarantee.rho)}-zCDP, which implies it."
+    relation = relation_text(guarantee.neighbours, guarantee.unit)
     return (
-        f"{amount}-differentially private for {RELATIONS[guarantee.neighbours]}: no such change makes any "
-        f"outcome more than exp({epsilon}) times as likely{exception}. Mechanism {guarantee.mechanism}{noise}."
-        f"{accounting}"
+        f"{amount}-differentially private for {relation}: no such change makes any outcome more than "
+        f"exp({epsilon}) times as likely{exception}. Mechanism {guarantee.mechanism}{noise}.{accounting}"
     )

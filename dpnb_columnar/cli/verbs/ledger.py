@@ -51,6 +51,15 @@ def init(
     neighbours: Annotated[
         Neighbours, typer.Option("--neighbours", help="Neighbouring relation of the limit, and of every release.")
     ] = Neighbours.ADD_REMOVE,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the unit that the limit, and every release, is for, such as a household's SERIAL; several "
+            "with commas.",
+            metavar="COLUMN",
+            show_default="one row",
+        ),
+    ] = None,
     bind: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,8 +82,11 @@ def init(
       dpnb-columnar ledger init census.ledger --dataset acs2018 --epsilon 2 --delta 1e-6
       dpnb-columnar ledger init census.ledger --dataset oregon --epsilon 1 \\
           --neighbours replace-one --bind oregon.parquet
+      dpnb-columnar ledger init census.ledger --dataset households --epsilon 1 \\
+          --unit SERIAL
     """
     from dpnb_columnar.budget import Approximate, is_rule, parse_delta, parse_epsilon
+    from dpnb_columnar.domain.units import unit_columns
     from dpnb_columnar.errors import UsageError
     from dpnb_columnar.ledger import check_dataset
     from dpnb_columnar.ledger.refusals import stated
@@ -84,10 +96,14 @@ def init(
     limit = Approximate(parse_epsilon(epsilon), parse_delta(delta))
     check_dataset(dataset)
     parts = _parts(bind)
+    columns = () if unit is None else unit_columns(unit)
     with _opened(file) as ledger:
-        account = ledger.open_account(dataset, limit, neighbours, parts)
+        account = ledger.open_account(dataset, limit, neighbours, parts, columns)
     bound = "" if parts is None else ", bound to files"
-    print_line(f"{file}: data set {account.dataset}, limit {stated(account.limit)} ({neighbours} neighbours{bound})")
+    of = f" of units of {', '.join(account.unit)}" if account.unit else ""
+    print_line(
+        f"{file}: data set {account.dataset}, limit {stated(account.limit)} ({neighbours} neighbours{of}{bound})"
+    )
     if parts is not None:
         print_warning(f"{file} holds digests of the data; keep it as confidential as the rows")
 

@@ -1,0 +1,56 @@
+"""The choice of the unit that rows are counted by: in place of the one that the domain declares."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dpnb_columnar.domain.declaration import document_of, read_domain
+from dpnb_columnar.domain.domain import MOST_UNIT_COLUMNS, Domain, Unit
+from dpnb_columnar.errors import UsageError, excerpt
+
+DEFAULT_ROWS = 1
+"""Rows of a unit that count, unless more are wanted: one has the most accurate models per unit."""
+
+
+def unit_columns(text: str) -> tuple[str, ...]:
+    """Read the columns that together name a unit, set apart by commas.
+
+    Raises:
+        UsageError: if there is none, or too many, or one is named twice.
+    """
+    columns = tuple(name.strip() for name in text.split(","))
+    if not all(columns) or len(columns) > MOST_UNIT_COLUMNS or len({*columns}) < len(columns):
+        raise UsageError(
+            f"unit {excerpt(text)}: name 1 to {MOST_UNIT_COLUMNS} columns, each once, such as SERIAL or YEAR,SERIAL"
+        )
+    return columns
+
+
+def with_unit(domain: Domain, unit: str | Sequence[str] | None, rows: int | None) -> Domain:
+    """Return a domain that is counted by the unit chosen; as it is declared where none is.
+
+    Args:
+        domain: The domain.
+        unit: Columns of the unit, set apart by commas or in a sequence. None for those that the domain declares, and
+            those of its available unit where ``rows`` alone is given.
+        rows: The most rows of a unit that count; None for as many as the domain declares, else 1.
+
+    Raises:
+        UsageError: if rows are given, and neither a unit is, nor does the domain know of one.
+        DomainError: if a column is an attribute or the label's, or the rows are out of range.
+    """
+    if unit is None and rows is None:
+        return domain
+    if unit is not None:
+        columns = unit_columns(unit) if isinstance(unit, str) else tuple(unit)
+    elif domain.unit is not None:
+        columns = domain.unit.columns
+    elif domain.available_unit:
+        columns = domain.available_unit
+    else:
+        raise UsageError(f"unit rows {excerpt(rows)}: rows of which unit? Name its column as the unit, such as SERIAL")
+    declared = domain.unit is not None and domain.unit.columns == columns
+    most = rows if rows is not None else domain.unit.rows if declared and domain.unit is not None else DEFAULT_ROWS
+    chosen = replace(domain, unit=Unit(columns, most))
+    return read_domain(domain.name, document_of(chosen), "the unit chosen")
