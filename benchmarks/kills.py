@@ -26,7 +26,7 @@ from benchmarks.signal_timing import AIMS, Pace, measured_pace, strike
 from dpnb_columnar.budget import Approximate, Neighbours
 from dpnb_columnar.errors import BudgetError, Error
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.simulate import simulate_census
+from dpnb_columnar.simulation import simulate_census
 
 ROWS = 2000
 DATA, DATASET, LEDGER = "census.parquet", "census_simulated", "census.ledger"

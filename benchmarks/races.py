@@ -24,7 +24,7 @@ from pathlib import Path
 from dpnb_columnar.budget import Approximate, Neighbours
 from dpnb_columnar.errors import BudgetError, BusyError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.simulate import simulate_census
+from dpnb_columnar.simulation import simulate_census
 
 DATA, DATASET, LEDGER = "census.parquet", "census_simulated", "census.ledger"
 ROWS, EPSILON, ADMITTED = 2000, "0.1", 3

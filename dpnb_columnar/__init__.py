@@ -16,9 +16,35 @@ from typing import TYPE_CHECKING, Any
 from dpnb_columnar.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from dpnb_columnar.api import aggregate, calibrate, count_scores, load_model, release, train
+    from dpnb_columnar.api import (
+        aggregate,
+        calibrate,
+        count_scores,
+        evaluate,
+        ingest,
+        load_model,
+        read_domain,
+        release,
+        save,
+        simulate,
+        split,
+        train,
+    )
 
-__all__ = ["aggregate", "calibrate", "count_scores", "load_model", "release", "train"]
+__all__ = [
+    "aggregate",
+    "calibrate",
+    "count_scores",
+    "evaluate",
+    "ingest",
+    "load_model",
+    "read_domain",
+    "release",
+    "save",
+    "simulate",
+    "split",
+    "train",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -28,3 +54,7 @@ def __getattr__(name: str) -> Any:
     from dpnb_columnar import api
 
     return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -17,7 +17,7 @@ from support.servers import PASSWORD, PostgresServer, postgres_server
 from support.spark import local_session
 
 from dpnb_columnar.cli.main import exit_code
-from dpnb_columnar.simulate import simulate_census
+from dpnb_columnar.simulation import simulate_census
 
 MEMORY = Path("/dev/shm")
 """File system of Linux that is in memory."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar import training
 from dpnb_columnar.api.arguments import (
@@ -18,6 +18,7 @@ from dpnb_columnar.api.arguments import (
     opened_data,
     payment_of,
 )
+from dpnb_columnar.api.preparation import ingest, read_domain, simulate, split
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.counting.countable import Counted, CountedScores
 from dpnb_columnar.counting.inputs import Engine
@@ -32,8 +33,28 @@ from dpnb_columnar.mechanisms.public_sample import weights_chosen
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
+from dpnb_columnar.wording import speaking_python
+
+if TYPE_CHECKING:
+    from dpnb_columnar.model.evaluation import Evaluation
+
+__all__ = [
+    "aggregate",
+    "calibrate",
+    "count_scores",
+    "evaluate",
+    "ingest",
+    "load_model",
+    "read_domain",
+    "release",
+    "save",
+    "simulate",
+    "split",
+    "train",
+]
 
 
+@speaking_python()
 def aggregate(
     data: Data,
     *,
@@ -64,6 +85,7 @@ def aggregate(
         return rows.check(declared_domain(rows, domain, dataset, catalogue, label).domain).count()
 
 
+@speaking_python()
 def release(
     statistics: Statistics,
     *,
@@ -118,6 +140,7 @@ def release(
     return training.train(planned, counted, payment_of(planned, (), ledger, account, None))
 
 
+@speaking_python()
 def train(
     data: Data,
     *,
@@ -185,6 +208,7 @@ def train(
         return training.train(planned, opened, payment_of(planned, opened.names, ledger, account, run_id))
 
 
+@speaking_python()
 def count_scores(data: Data, model: Model, *, engine: str = Engine.LOCAL) -> ScoreCounts:
     """Count the rows by the score that a model gives them, for ``calibrate``. The result is CONFIDENTIAL.
 
@@ -201,6 +225,7 @@ def count_scores(data: Data, model: Model, *, engine: str = Engine.LOCAL) -> Sco
         return rows.check(model.domain).count_scores(scores_given(model))
 
 
+@speaking_python()
 def calibrate(
     model: Model,
     counts: ScoreCounts,
@@ -225,10 +250,47 @@ def calibrate(
     return training.train(planned, CountedScores(counts), payment_of(planned, (), ledger, account, None))
 
 
+@speaking_python()
+def save(model: Model, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a model, which is public: as ``model.save``.
+
+    Args:
+        model: The model.
+        path: File to write: ``.json``, or ``.parquet`` for one row per parameter.
+        overwrite: Whether to replace an existing file.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the name ends otherwise, or the file exists or cannot be written.
+    """
+    model.save(Path(path), overwrite=overwrite)
+
+
+@speaking_python()
 def load_model(path: str | PathLike[str]) -> Model:
-    """Read a released model, JSON or Parquet.
+    """Read a released model.
+
+    Args:
+        path: Model file, JSON or Parquet.
 
     Raises:
         dpnb_columnar.errors.Error: if the file is missing, or not a model that this program reads.
     """
     return read_model(Path(path))
+
+
+@speaking_python()
+def evaluate(model: Model, data: Data) -> Evaluation:
+    """Compare a model's predictions with the classes of labelled rows: as ``model.evaluate``. CONFIDENTIAL.
+
+    Args:
+        model: The model.
+        data: Files, folders or patterns, or a frame as for ``train``, with the label's columns too. Rows that the model
+            was not trained on, such as ``split`` holds out, say how well it does on others.
+
+    Returns:
+        Exact figures, without noise: accuracy, ranking, probabilities, calibration and their confidence intervals.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the data is missing, does not fit the domain, or no row of it does.
+    """
+    return model.evaluate(data)

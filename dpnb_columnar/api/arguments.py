@@ -67,13 +67,21 @@ def opened_data(data: Data, engine: str) -> Iterator[Input]:
             raise UsageError(f"engine: {engine} counts files; a frame is counted here, so leave engine out")
         yield FrameInput(data)
         return
+    with opened_input(Engine(engine), paths_of(data), None, None) as rows:
+        yield rows
+
+
+def paths_of(data: Paths, argument: str = "data") -> list[str]:
+    """List the names of files that are one, or several.
+
+    Raises:
+        UsageError: if they are neither.
+    """
     paths = [data] if isinstance(data, str | PathLike) else data
     if not isinstance(paths, Sequence) or not all(isinstance(path, str | PathLike) for path in paths):
-        raise UsageError(
-            "data: neither names of files nor a frame of a known library (Polars, Arrow, pandas, DuckDB and the like)"
-        )
-    with opened_input(Engine(engine), [str(path) for path in paths], None, None) as rows:
-        yield rows
+        beside = " nor a frame of a known library (Polars, Arrow, pandas, DuckDB and the like)" * (argument == "data")
+        raise UsageError(f"{argument}: {'neither' if beside else 'not'} names of files{beside}")
+    return [str(path) for path in paths]
 
 
 def declared_domain(
@@ -94,9 +102,18 @@ def declared_domain(
         other = "catalogue" if dataset is None else "dataset"
         raise UsageError(f"domain and {other} both name a domain; give one of them")
     if isinstance(domain, Mapping):
-        tables = {key: value for key, value in domain.items() if key != "name"}
-        domain = read_declaration(str(domain.get("name", MAPPED)), tables, "domain")
+        domain = declaration_of(domain)
     return ResolvedDomain(_checked(domain, label), "domain")
+
+
+def declaration_of(tables: Mapping[str, Any]) -> Declaration:
+    """Read a declaration that is given as a mapping of its tables, perhaps with its name.
+
+    Raises:
+        DomainError: if it has faults; the error holds all of them.
+    """
+    body = {key: value for key, value in tables.items() if key != "name"}
+    return read_declaration(str(tables.get("name", MAPPED)), body, "domain")
 
 
 def _checked(domain: Declaration, label: str | None) -> Domain:

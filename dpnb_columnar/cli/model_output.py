@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.cli import budget_options
 from dpnb_columnar.cli.console import add_log_fields, print_line, print_warning, stage
-from dpnb_columnar.cli.output_checks import check_no_input, check_target
 from dpnb_columnar.cli.tables import awaits, print_composition, public_facts, public_line
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
@@ -22,6 +21,7 @@ from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.runtime.locks import output_lock
+from dpnb_columnar.runtime.output_checks import check_no_input, check_target
 from dpnb_columnar.runtime.outputs import check_output
 from dpnb_columnar.training import Output, checked_rows
 

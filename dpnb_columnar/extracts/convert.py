@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +26,9 @@ from dpnb_columnar.extracts.prefetch import prefetch
 from dpnb_columnar.extracts.selection import Selection, check_condition, keep_rows, select
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
+
+NAMES_SHOWN = 4
+"""Columns that are named for one reason; the others are counted."""
 
 GROUP_ROWS = 2**19
 """Rows of a row group."""
@@ -180,6 +183,28 @@ def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, pr
     rows = (batch for extract in conversion.extracts for batch in read_batches(extract, schema, progress))
     with closing(prefetch(row_groups(keep_rows(rows, selection, schema), written), depth=1)) as groups:
         write_parquet(groups, written, metadata, output, overwrite=overwrite)
+
+
+def result_lines(conversion: Conversion, output: Path) -> Iterator[str]:
+    """Yield lines on what was written, and what was left out of the domain. Public facts alone."""
+    written = len(conversion.selection.columns)
+    domain = f"domain {conversion.domain.name}" if conversion.domain else "no domain"
+    yield f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}"
+    if conversion.selection.absent_roles:
+        yield f"no column for: {', '.join(conversion.selection.absent_roles)}"
+    reasons: dict[str, list[str]] = {}
+    for left in conversion.left_out:
+        reasons.setdefault(left.reason, []).append(left.name)
+    for reason, names in reasons.items():
+        yield f"left out of the domain: {_first_names(names)}: {reason}"
+    if conversion.undeclared:
+        yield f"not declared by a codebook: {_first_names(conversion.undeclared)}: kept as text; numbers match by value"
+
+
+def _first_names(names: Sequence[str]) -> str:
+    """Join the first few names."""
+    more = len(names) - NAMES_SHOWN
+    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
 def row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Generator[pa.Table]:

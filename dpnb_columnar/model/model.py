@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.confinement import confined
+from dpnb_columnar.wording import speaking_python
 
 if TYPE_CHECKING:
     from dpnb_columnar.dialects.rules import Kinds
@@ -26,6 +27,7 @@ class Model(NaiveBayes):
     and ``attribute_weights``.
     """
 
+    @speaking_python()
     @confined()
     def predict(self, rows: FrameT, keep: Sequence[str] = ()) -> FrameT:
         """Predict the class and the class probabilities of every row; see ``dpnb_columnar.model.predict.score``.
@@ -49,6 +51,7 @@ class Model(NaiveBayes):
         result: FrameT = in_form_of(score(self, to_polars(rows, names).lazy(), keep), rows)
         return result
 
+    @speaking_python()
     def evaluate(self, data: str | PathLike[str] | Sequence[str | PathLike[str]] | Frame) -> Evaluation:
         """Compare predictions with the classes of labelled rows. CONFIDENTIAL: every figure is exact, without noise.
 
@@ -93,6 +96,7 @@ class Model(NaiveBayes):
         names = "".join(f'<th scope="col">{name}</th>' for name in ("class", "noisy count", "probability"))
         return f"<div>{paragraphs}<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table></div>"
 
+    @speaking_python()
     def to_sql(
         self, dialect: str, table: str | None = None, keys: Sequence[str] = (), kinds: Kinds | None = None
     ) -> str:
@@ -115,8 +119,17 @@ class Model(NaiveBayes):
 
         return scoring_query(self, parse_dialect(dialect), table, keys, kinds)
 
+    @speaking_python()
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
-        """Write the model as JSON or Parquet; see ``dpnb_columnar.model.model_files.save_model``."""
+        """Write the model, which is public; see ``dpnb_columnar.model.model_files.save_model``.
+
+        Args:
+            path: File to write: ``.json``, or ``.parquet`` for one row per parameter.
+            overwrite: Whether to replace an existing file.
+
+        Raises:
+            dpnb_columnar.errors.Error: if the name ends otherwise, or the file exists or cannot be written.
+        """
         from dpnb_columnar.model.model_files import save_model
 
         save_model(self, Path(path), overwrite=overwrite)

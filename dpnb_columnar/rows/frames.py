@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.column_checks import check_columns
 from dpnb_columnar.rows.row_rules import column
 
@@ -153,6 +153,21 @@ def _read(frame: Any, names: Collection[str] | None) -> pl.DataFrame | pl.LazyFr
             for name, values in wrapped.to_pandas().items()
         ]
     )
+
+
+def opened_eagerly(frame: Frame) -> nw.DataFrame[Any]:
+    """Return a frame that is held in memory as narwhals sees it.
+
+    Raises:
+        UsageError: if it is lazy.
+        DataError: if it has two columns of one name.
+    """
+    import narwhals.stable.v2 as nw
+
+    wrapped = _wrapped(frame)
+    if not isinstance(wrapped, nw.DataFrame):
+        raise UsageError(f"{NAME} is lazy, and the order of its rows may change; collect it first")
+    return wrapped
 
 
 def in_form_of(result: pl.LazyFrame, frame: Frame) -> Any:

@@ -18,11 +18,14 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.domain.metadata import DOMAIN_KEY
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.rows.frames import NAME, Frame, opened_eagerly
 from dpnb_columnar.rows.other_formats import not_parquet
 from dpnb_columnar.rows.parquet import damaged
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined
+from dpnb_columnar.runtime.output_checks import check_target, default_name
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
 
@@ -51,6 +54,77 @@ class Split:
     test: Fraction
     by: tuple[str, ...] = ()
     seed: int = 0
+
+
+def split_of(test: object, by: Sequence[str], seed: int) -> Split:
+    """Check how rows are to be divided.
+
+    Args:
+        test: The part to hold out: a number, or text such as ``0.2`` or ``1/5``, taken exactly.
+        by: Columns that name a unit.
+        seed: A whole number from 0 on.
+
+    Raises:
+        UsageError: if the part is not above 0 and below 1, or if the seed is out of range.
+    """
+    try:
+        part = exact_number(str(test) if isinstance(test, float) else test)
+    except ValueError as error:
+        raise UsageError(f"--test: {error}") from None
+    if not 0 < part < 1:
+        raise UsageError(f"--test: {test} is no part of the rows; give a number above 0 and below 1, such as 0.2")
+    if seed < 0:
+        raise UsageError(f"--seed {seed}: give a whole number from 0 on, such as --seed 1")
+    return Split(part, tuple(by), seed)
+
+
+def split_outputs(
+    data: Sequence[str], files: Sequence[Path], train: Path | None, test: Path | None, overwrite: bool
+) -> tuple[Path, Path]:
+    """Name the two files, by the data where they are not named, and refuse those that cannot be written.
+
+    Args:
+        data: Inputs as typed.
+        files: The files that they stand for.
+        train: File for the rows to train on; None for ``NAME.train.parquet`` in the working directory.
+        test: File for the rows that are held out; None for ``NAME.test.parquet`` there.
+        overwrite: Whether to replace existing files.
+
+    Raises:
+        UsageError: if both are one file.
+        OutputError: if one is refused.
+    """
+    named = data[0] if Path(data[0]).exists() else str(files[0])  # a pattern names no file
+    train = train or default_name([named], "data", ".train.parquet")
+    test = test or default_name([named], "data", ".test.parquet")
+    if train.resolve() == test.resolve():
+        raise UsageError("--train-output and --test-output are one file; name two")
+    for output in (train, test):
+        check_target(output, overwrite, files)
+    return train, test
+
+
+@confined()
+def split_frame(frame: Frame, split: Split) -> tuple[Frame, Frame]:
+    """Divide the rows of a frame as those of a file of the same rows would be.
+
+    Args:
+        frame: The frame; not a lazy one, since the order of its rows decides.
+        split: How to divide them.
+
+    Returns:
+        The rows to train on and those that are held out, each a frame of the same library.
+
+    Raises:
+        UsageError: if the frame is lazy.
+        DataError: if a column of the unit is missing.
+    """
+    opened = opened_eagerly(frame)
+    if absent := [name for name in split.by if name not in opened.columns]:
+        raise DataError(f"{NAME}: has no column {listed(absent)} to split by; its columns are {listed(opened.columns)}")
+    units = [opened[name].to_arrow().to_pylist() for name in split.by]
+    held_out = _held_out(units, split, np.random.PCG64(split.seed).random_raw(len(opened)))
+    return opened.filter((~held_out).tolist()).to_native(), opened.filter(held_out.tolist()).to_native()
 
 
 @confined()
@@ -85,7 +159,8 @@ def split_files(files: Sequence[Path], split: Split, train: Path, test: Path, *,
             for path in (train, test)
         ]
         for batch in _batches(files):
-            held_out = _held_out(batch, split, draws.random_raw(len(batch)))
+            units = [batch.column(name).to_pylist() for name in split.by]
+            held_out = _held_out(units, split, draws.random_raw(len(batch)))
             for writer, chosen in zip(writers, (~held_out, held_out), strict=True):
                 if chosen.any():
                     kept = batch.filter(pa.array(chosen))
@@ -137,11 +212,11 @@ def _batches(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:
             raise damaged(file) from None
 
 
-def _held_out(batch: pa.RecordBatch, split: Split, draws: NDArray[np.uint64]) -> NDArray[np.bool_]:
+def _held_out(columns: Sequence[Sequence[object]], split: Split, draws: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Choose the rows of a batch that are held out; shape (rows,).
 
     Args:
-        batch: The rows.
+        columns: The values of the columns that name a unit.
         split: How to divide them.
         draws: Shape (rows,): a random word for each row.
     """
@@ -149,7 +224,7 @@ def _held_out(batch: pa.RecordBatch, split: Split, draws: NDArray[np.uint64]) ->
     rows = draws < limit
     if not split.by:
         return rows
-    units = zip(*(map(_unit, batch.column(name).to_pylist()) for name in split.by), strict=True)
+    units = zip(*(map(_unit, values) for values in columns), strict=True)
     known: dict[tuple[str | None, ...], bool] = {}
     for place, unit in enumerate(units):
         if None in unit:

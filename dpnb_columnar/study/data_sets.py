@@ -13,8 +13,8 @@ from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.metadata import domain_from_metadata
 from dpnb_columnar.rows.parquet import read_metadata
-from dpnb_columnar.simulate import simulate_census
-from dpnb_columnar.simulate.synthetic import synthetic_domain, write_synthetic
+from dpnb_columnar.simulation import simulate_census
+from dpnb_columnar.simulation.synthetic import synthetic_domain, write_synthetic
 
 SYNTHETIC_SEED = 2021
 

@@ -28,7 +28,7 @@ from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE, trim
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size, searched_beta
-from dpnb_columnar.simulate import simulate_census
+from dpnb_columnar.simulation import simulate_census
 from dpnb_columnar.study.accuracy import Row
 from dpnb_columnar.study.plan import Runtime
 

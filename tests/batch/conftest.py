@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.examples import EXAMPLES, shell
 
-from dpnb_columnar.simulate import simulate_census
+from dpnb_columnar.simulation import simulate_census
 
 
 @pytest.fixture

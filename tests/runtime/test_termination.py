@@ -24,7 +24,7 @@ from dpnb_columnar.runtime.signals import GRACE_SECONDS
 PROGRAM = """
 import signal, sys, threading, time
 from pathlib import Path
-import dpnb_columnar.simulate
+import dpnb_columnar.simulation
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.runtime.outputs import atomic_output
 
@@ -69,7 +69,7 @@ def write(output, **_):
         partial.write_text("begun")
         WORK()
 
-dpnb_columnar.simulate.simulate_census = write
+dpnb_columnar.simulation.simulate_census = write
 WORK = globals()[sys.argv[1]]
 run(["simulate", "census.parquet"])
 """

@@ -9,7 +9,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table, stage
-from dpnb_columnar.cli.output_checks import check_parquet
+from dpnb_columnar.runtime.output_checks import check_parquet
 
 app = typer.Typer(
     help="List the data sets of datasets.toml, prepare raw files.",

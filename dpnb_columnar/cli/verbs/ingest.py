@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from shlex import quote
@@ -13,16 +12,13 @@ import typer
 from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat, print_line, progress
-from dpnb_columnar.cli.output_checks import check_parquet, check_target
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.locks import output_lock
+from dpnb_columnar.runtime.output_checks import check_parquet, check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.domain import Declaration
     from dpnb_columnar.extracts.convert import Conversion
-
-NAMES_SHOWN = 4
-"""Columns that are named for one reason; the others are counted."""
 
 
 def command(
@@ -127,21 +123,12 @@ def command(
 def _print_result(conversion: Conversion, output: Path) -> None:
     """Print what was written and the next command: public facts alone."""
     from dpnb_columnar.domain.domain import Domain
+    from dpnb_columnar.extracts.convert import result_lines
 
-    written = len(conversion.selection.columns)
-    domain = f"domain {conversion.domain.name}" if conversion.domain else "no domain"
-    print_line(f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}", "written", output=str(output))
-    if conversion.selection.absent_roles:
-        print_line(f"no column for: {', '.join(conversion.selection.absent_roles)}")
-    reasons: dict[str, list[str]] = {}
-    for left in conversion.left_out:
-        reasons.setdefault(left.reason, []).append(left.name)
-    for reason, names in reasons.items():
-        print_line(f"left out of the domain: {_first_names(names)}: {reason}")
-    if conversion.undeclared:
-        print_line(
-            f"not declared by a codebook: {_first_names(conversion.undeclared)}: kept as text; numbers match by value"
-        )
+    first, *others = result_lines(conversion, output)
+    print_line(first, "written", output=str(output))
+    for line in others:
+        print_line(line)
     if conversion.domain is None:
         print_line("to train, declare its domain in datasets.toml, or ingest it again with --codebook")
         return
@@ -168,9 +155,3 @@ def _print_plan(domain: Declaration, output: Path) -> None:
     print_missing(planned)
     circumstances = f"at {options.USUAL_SIZE} rows in each class and epsilon {options.DEFAULT_EPSILON}"
     print_wide_ranges(wide_ranges(planned, options.USUAL_SIZE), circumstances, quote(str(output)))
-
-
-def _first_names(names: Sequence[str]) -> str:
-    """Join the first few names."""
-    more = len(names) - NAMES_SHOWN
-    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")

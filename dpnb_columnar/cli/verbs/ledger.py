@@ -11,7 +11,7 @@ import typer
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table, print_warning
-from dpnb_columnar.cli.output_checks import check_target
+from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.ledger import Ledger

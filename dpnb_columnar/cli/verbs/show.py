@@ -10,10 +10,10 @@ import typer
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_warning
 from dpnb_columnar.cli.model_tables import MOST_ATTRIBUTES, print_attributes, print_classes, print_parameters
-from dpnb_columnar.cli.output_checks import check_target
 from dpnb_columnar.cli.tables import awaits, print_composition, source_text
 from dpnb_columnar.domain.description import predicts
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.model.model import Model

@@ -9,8 +9,8 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, progress
-from dpnb_columnar.cli.output_checks import check_parquet
 from dpnb_columnar.runtime.locks import output_lock
+from dpnb_columnar.runtime.output_checks import check_parquet
 from dpnb_columnar.runtime.outputs import check_output
 
 
@@ -31,7 +31,7 @@ def command(
       dpnb-columnar simulate census.parquet
       dpnb-columnar simulate washington.parquet --rows 1700000 --seed 53
     """
-    from dpnb_columnar.simulate import simulate_census
+    from dpnb_columnar.simulation import simulate_census
 
     check_parquet(output)
     check_output(output, overwrite)

@@ -9,8 +9,6 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, stage
-from dpnb_columnar.cli.output_checks import check_target, default_name
-from dpnb_columnar.errors import UsageError
 
 
 def command(
@@ -44,26 +42,12 @@ def command(
       dpnb-columnar split census.parquet
       dpnb-columnar split census.parquet --test 0.1 --by SERIAL --by SAMPLE
     """
-    from dpnb_columnar.domain.numbers import exact_number
-    from dpnb_columnar.rows.holdout import Split, split_files
+    from dpnb_columnar.rows.holdout import split_files, split_of, split_outputs
     from dpnb_columnar.rows.parquet import resolve_files
 
-    try:
-        part = exact_number(test)
-    except ValueError as error:
-        raise UsageError(f"--test: {error}") from None
-    if not 0 < part < 1:
-        raise UsageError(f"--test: {test} is no part of the rows; give a number above 0 and below 1, such as 0.2")
+    split = split_of(test, by or (), seed)
     files = resolve_files(data)
-    named = data[0] if Path(data[0]).exists() else str(files[0])  # a pattern names no file
-    outputs = [
-        train_output or default_name([named], "data", ".train.parquet"),
-        test_output or default_name([named], "data", ".test.parquet"),
-    ]
-    if outputs[0].resolve() == outputs[1].resolve():
-        raise UsageError("--train-output and --test-output are one file; name two")
-    for output in outputs:
-        check_target(output, overwrite, files)
+    outputs = split_outputs(data, files, train_output, test_output, overwrite)
     with stage("splitting"):
-        split_files(files, Split(part, tuple(by or ()), seed), *outputs, overwrite=overwrite)
+        split_files(files, split, *outputs, overwrite=overwrite)
     print_line(f"wrote {outputs[0]} to train on, and {outputs[1]} to evaluate on")

@@ -13,9 +13,9 @@ from typer.core import TyperGroup
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.cli.given import scores_of
-from dpnb_columnar.cli.output_checks import check_target
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.model.model import Model

@@ -9,8 +9,8 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_warning, stage
-from dpnb_columnar.cli.output_checks import check_target
 from dpnb_columnar.errors import DataError, OutputError, UsageError
+from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.suggestion import Draft

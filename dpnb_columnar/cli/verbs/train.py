@@ -11,8 +11,8 @@ from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import batch, budget_options, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
-from dpnb_columnar.cli.output_checks import default_name
 from dpnb_columnar.counting.inputs import Engine, opened_input
+from dpnb_columnar.runtime.output_checks import default_name
 
 
 def command(

@@ -18,7 +18,7 @@ from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.simulate import simulate_census
+from dpnb_columnar.simulation import simulate_census
 
 FILES, ROWS = 24, 4000
 

@@ -13,9 +13,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.simulate import marginals
-from dpnb_columnar.simulate.employment import NO_OCCUPATION_INDEX
-from dpnb_columnar.simulate.lookup_tables import SLOT_BITS, Codes, Draws, Lookup
+from dpnb_columnar.simulation import marginals
+from dpnb_columnar.simulation.employment import NO_OCCUPATION_INDEX
+from dpnb_columnar.simulation.lookup_tables import SLOT_BITS, Codes, Draws, Lookup
 
 TOP_CODE = 5001
 """Dollars; stands for every wage above 5,000."""

@@ -102,10 +102,10 @@ def census_block(seed: int, block: int, rows: int) -> dict[str, NDArray[np.signe
     Returns:
         Column name to codes of shape (rows,), in the order and types of ``COLUMN_TYPES``.
     """
-    from dpnb_columnar.simulate.employment import draw_work
-    from dpnb_columnar.simulate.lookup_tables import Draws
-    from dpnb_columnar.simulate.people import draw_people
-    from dpnb_columnar.simulate.wages import draw_wages
+    from dpnb_columnar.simulation.employment import draw_work
+    from dpnb_columnar.simulation.lookup_tables import Draws
+    from dpnb_columnar.simulation.people import draw_people
+    from dpnb_columnar.simulation.wages import draw_wages
 
     draws = Draws(seed, block, rows)
     people = draw_people(draws)

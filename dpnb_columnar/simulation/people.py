@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 
-from dpnb_columnar.simulate import marginals
-from dpnb_columnar.simulate.lookup_tables import Codes, Draws, Groups, Lookup, interval_indices
+from dpnb_columnar.simulation import marginals
+from dpnb_columnar.simulation.lookup_tables import Codes, Draws, Groups, Lookup, interval_indices
 
 BANDS = interval_indices(marginals.BAND_STARTS, marginals.OLDEST + 1)
 STAGES = interval_indices(marginals.STAGE_STARTS, marginals.OLDEST + 1)

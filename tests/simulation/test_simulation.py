@@ -16,9 +16,9 @@ from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.domain.catalogue import packaged_entries
 from dpnb_columnar.domain.metadata import domain_from_metadata
 from dpnb_columnar.errors import OutputError, UsageError
-from dpnb_columnar.simulate import simulate_census
-from dpnb_columnar.simulate.census import BLOCK_ROWS
-from dpnb_columnar.simulate.lookup_tables import Draws, Lookup, interval_indices
+from dpnb_columnar.simulation import simulate_census
+from dpnb_columnar.simulation.census import BLOCK_ROWS
+from dpnb_columnar.simulation.lookup_tables import Draws, Lookup, interval_indices
 
 ROWS = 150_000
 SEED = 1940
@@ -26,7 +26,7 @@ SEED = 1940
 MEMORY_SCRIPT = (
     PEAK_MEBIBYTES
     + """
-from dpnb_columnar.simulate import simulate_census
+from dpnb_columnar.simulation import simulate_census
 
 folder = Path(sys.argv[1])
 for rows in (200_000, 2_000_000):
@@ -260,7 +260,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
 
 
 def test_importing_the_package_is_light() -> None:
-    script = "import sys, dpnb_columnar.simulate; sys.exit(bool({'numpy', 'pyarrow', 'polars'} & set(sys.modules)))"
+    script = "import sys, dpnb_columnar.simulation; sys.exit(bool({'numpy', 'pyarrow', 'polars'} & set(sys.modules)))"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 

@@ -11,9 +11,9 @@ from functools import cache
 
 import numpy as np
 
-from dpnb_columnar.simulate import marginals
-from dpnb_columnar.simulate.lookup_tables import Codes, Draws, Groups, Lookup
-from dpnb_columnar.simulate.people import BANDS, MARRIAGE_OF_MARST, STAGES
+from dpnb_columnar.simulation import marginals
+from dpnb_columnar.simulation.lookup_tables import Codes, Draws, Groups, Lookup
+from dpnb_columnar.simulation.people import BANDS, MARRIAGE_OF_MARST, STAGES
 
 EMPLOYED, UNEMPLOYED = 1, 2
 """Codes of EMPSTAT; 3 is not in the labor force."""

@@ -1,0 +1,40 @@
+"""``help(dpnb.train)`` and the like say what every argument is for."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.model.model import Model
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {name: getattr(dpnb, name) for name in dpnb.__all__}
+METHODS = {
+    f"Model.{name}": value for name, value in vars(Model).items() if inspect.isfunction(value) and name[0] != "_"
+}
+ARGUMENT = re.compile(r"^    (\w+): (.+)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
+def test_every_argument_is_described(name: str) -> None:
+    function = (FUNCTIONS | METHODS)[name]
+    text = inspect.getdoc(function) or ""
+    body = text.partition("Args:\n")[2].split("\n\n")[0]
+    described = [argument for argument, _ in ARGUMENT.findall(body)]
+    assert described == [argument for argument in inspect.signature(function).parameters if argument != "self"]
+    assert "Raises:\n" in text
+
+
+def test_help_shows_signature_and_description() -> None:
+    text = pydoc.plain(pydoc.render_doc(dpnb.train))
+    assert "train(data: 'Data', *, epsilon: 'Epsilon'" in text
+    assert "run_id: Name of this release in the ledger" in text
+
+
+def test_the_package_lists_its_functions() -> None:
+    assert {*dpnb.__all__} <= {*dir(dpnb)}

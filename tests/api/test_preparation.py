@@ -1,0 +1,114 @@
+"""What comes before a release, in Python: rows to try, extracts, rows held out, domains."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
+from support.running import Run
+
+import dpnb_columnar as dpnb
+from dpnb_columnar import errors
+from dpnb_columnar.domain import Domain, UnlabelledDomain
+from dpnb_columnar.simulation.census import COLUMN_TYPES
+
+
+def test_simulated_rows_train_as_they_are(folder: Path, run: Run) -> None:
+    path = dpnb.simulate("census.parquet", rows=500, seed=3)
+    assert path == Path("census.parquet")
+    assert pl.read_parquet(path).columns == [*COLUMN_TYPES]
+    run("simulate", "other.parquet", "--rows", 500, "--seed", 3)
+    assert path.read_bytes() == Path("other.parquet").read_bytes()
+    assert dpnb.simulate(path, rows=5, overwrite=True) == path
+    with pytest.raises(errors.UsageError, match=r"end its name in \.parquet"):
+        dpnb.simulate("census.csv")
+
+
+def test_files_are_split_as_on_the_command_line(folder: Path, run: Run) -> None:
+    write_people(folder / "people.parquet", people(400).with_columns(home=pl.int_range(400) // 3))
+    run("split", "people.parquet", "--test", "0.3", "--by", "home", "--seed", 5)
+    train, test = dpnb.split(
+        "people.parquet", test=0.3, by="home", seed=5, train_output="a.parquet", test_output="b.parquet"
+    )
+    assert pl.read_parquet(train).equals(pl.read_parquet("people.train.parquet"))
+    assert pl.read_parquet(test).equals(pl.read_parquet("people.test.parquet"))
+    assert dpnb.split(["people.parquet"], overwrite=True)[0] == Path("people.train.parquet")
+
+
+def test_frames_are_split_as_files_of_their_rows_are(folder: Path) -> None:
+    rows = people(400).with_columns(home=pl.int_range(400) // 3)
+    write_people(folder / "people.parquet", rows)
+    for by in ((), "home", ["home", "sex"]):
+        train, test = dpnb.split("people.parquet", by=by, overwrite=True)
+        expected = [pl.read_parquet(each) for each in (train, test)]
+        parts = dpnb.split(rows, by=by)
+        assert all(one.equals(two) for one, two in zip(parts, expected, strict=True))
+        tables = dpnb.split(rows.to_arrow(), by=by)
+        assert all(isinstance(each, pa.Table) for each in tables)
+        assert pl.DataFrame(tables.test).equals(expected[1])
+        frames = dpnb.split(rows.to_pandas(), by=by)
+        assert isinstance(frames.test, pd.DataFrame)
+        assert frames.test["age"].tolist() == expected[1]["age"].to_list()
+        # The rows that are held out are told by the index that they keep.
+        assert sorted([*frames.train.index, *frames.test.index]) == [*range(400)]
+
+
+def test_splits_that_are_refused(folder: Path) -> None:
+    rows = people(20)
+    for lazy in (rows.lazy(), duckdb.from_arrow(rows.to_arrow())):
+        with pytest.raises(errors.UsageError, match="the frame is lazy"):
+            dpnb.split(lazy)
+    with pytest.raises(errors.DataError, match="the frame: has no column 'home' to split by; its columns are 'age'"):
+        dpnb.split(rows, by="home")
+    with pytest.raises(errors.UsageError, match="train_output and test_output are for files"):
+        dpnb.split(rows, train_output="a.parquet")
+    with pytest.raises(errors.UsageError, match="seed -1: give a whole number"):
+        dpnb.split(rows, seed=-1)
+    write_people(folder / "people.parquet", rows)
+    with pytest.raises(errors.UsageError, match="train_output and test_output are one file"):
+        dpnb.split("people.parquet", train_output="a.parquet", test_output="a.parquet")
+
+
+def test_extracts_become_parquet(folder: Path, run: Run) -> None:
+    Path("rows.csv").write_text("age,sex,town\n30,f,A\n40,m,B\n")
+    Path("types.toml").write_text('age = "integer"\n')
+    made = dpnb.ingest("rows.csv", "rows.parquet", types="types.toml", columns=["age", "town"])
+    assert pl.read_parquet(made.output).to_dict(as_series=False) == {"age": [30, 40], "town": ["A", "B"]}
+    assert made.domain is None
+    assert (
+        repr(made).splitlines()
+        == run("ingest", "rows.csv", "--output", "r.parquet", "--types", "types.toml", "--columns", "age,town")
+        .out.replace("r.parquet", "rows.parquet")
+        .splitlines()[:-1]
+    )
+    with pytest.raises(errors.UsageError, match="extracts: not names of files"):
+        dpnb.ingest(5, "rows.parquet")  # type: ignore[arg-type]
+
+
+def test_domains_are_read_from_wherever_they_are_declared(folder: Path) -> None:
+    write_people(folder / "people.parquet")
+    assert dpnb.read_domain("people.parquet") == people_domain()
+    assert dpnb.read_domain({"name": "people", **PEOPLE}) == people_domain()
+    Path("other.toml").write_text(DECLARATION)
+    assert dpnb.read_domain(dataset="people", catalogue="other.toml") == people_domain()
+    by_sex = dpnb.read_domain("people.parquet", label="sex")
+    assert isinstance(by_sex, Domain)
+    assert by_sex.classes == ("f", "m")
+    assert isinstance(dpnb.read_domain({"attributes": PEOPLE["attributes"]}), UnlabelledDomain)
+    with pytest.raises(errors.UsageError, match="source and dataset both name a domain"):
+        dpnb.read_domain(PEOPLE, dataset="people")
+    with pytest.raises(errors.MissingInputError, match=r"nothing\.parquet"):
+        dpnb.read_domain("nothing.parquet")
+
+
+def test_models_are_saved_and_evaluated_by_functions_too(folder: Path) -> None:
+    rows = people(200)
+    model = dpnb.train(rows, epsilon=1, domain=people_domain(), mechanism="histogram")
+    dpnb.save(model, "model.json")
+    assert dpnb.load_model("model.json") == model
+    assert dpnb.evaluate(model, rows) == model.evaluate(rows)
