@@ -22,6 +22,7 @@ COMMAND_LINE = ("cli", "audit", "study", "report", "datasets", "dialects")
 
 OF_COMMANDS = {
     "table": "databases",
+    "unit": "a unit that the domain does not declare",
     "checkpoint": "aggregate on the command line alone",
     "given": "files of statistics and counts",
     "domain": "release of a query's result; train has an argument of this name",
