@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from support.people import write_people
 from support.running import Ended, Run
 from support.servers import PASSWORD, PostgresServer, postgres_server
@@ -18,6 +19,11 @@ from support.spark import local_session
 
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.simulation import simulate_census
+
+# The same examples in every run: what a change did not cause is not held against it. New ones are looked for with
+# --hypothesis-profile=default, and new files with tests/fuzz.
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 MEMORY = Path("/dev/shm")
 """File system of Linux that is in memory."""

@@ -103,6 +103,7 @@ def read_table(path: Path) -> pa.Table:
     if unpacked > most:
         raise ValueError("more than any statistics of a file so small")
     table = pq.read_table(path, columns=names, read_dictionary=texts)  # else a text would be repeated in every row
+    table.validate(full=True)  # a damaged file may hold dictionary codes that are in no dictionary, which others trust
     _check_texts(table, most)
     return table
 

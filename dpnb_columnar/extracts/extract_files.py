@@ -106,20 +106,20 @@ def _extracts_at(path: Path) -> Iterator[Extract]:
 
 def _person_files(path: Path) -> list[str]:
     """List the persons' files in an archive, after checking that they can be unpacked."""
-    with _file_errors(path), zipfile.ZipFile(path) as archive:
-        if len(archive.filelist) > MOST_MEMBERS:
-            raise DataError(f"{path}: holds more than {MOST_MEMBERS} files; unpack it and give the .csv")
-        members = sorted(fnmatch.filter(archive.namelist(), ACS_PERSONS))
-        if len(set(members)) < len(members):
-            raise DataError(f"{path}: holds two files of one name, so people might count twice; get it again")
-        try:
+    unknown = DataError(f"{path}: is encrypted or packed in an unknown way; unpack it and give the .csv")
+    try:
+        with _file_errors(path), zipfile.ZipFile(path) as archive:
+            if len(archive.filelist) > MOST_MEMBERS:
+                raise DataError(f"{path}: holds more than {MOST_MEMBERS} files; unpack it and give the .csv")
+            members = sorted(fnmatch.filter(archive.namelist(), ACS_PERSONS))
+            if len(set(members)) < len(members):
+                raise DataError(f"{path}: holds two files of one name, so people might count twice; get it again")
             for member in members:
                 archive.open(member).close()
-            unknown = any(archive.getinfo(member).compress_type not in METHODS for member in members)
-        except RuntimeError:  # zipfile raises it for passwords and for methods it does not know
-            unknown = True
-        if unknown:
-            raise DataError(f"{path}: is encrypted or packed in an unknown way; unpack it and give the .csv")
+            if any(archive.getinfo(member).compress_type not in METHODS for member in members):
+                raise unknown
+    except RuntimeError:  # zipfile raises it for passwords, and for methods and versions that it does not know
+        raise unknown from None
     if not members:
         raise DataError(f"{path}: holds no {ACS_PERSONS}; give an ACS archive of persons, such as csv_pvt.zip")
     return members
@@ -219,7 +219,7 @@ def _file_errors(path: Path) -> Iterator[None]:
     """Raise errors of the operating system and the decompressors as one line about the file."""
     try:
         yield
-    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError):
+    except (gzip.BadGzipFile, zipfile.BadZipFile, zlib.error, EOFError, UnicodeDecodeError):
         raise DataError(f"{path}: cannot be read to the end (damaged or cut short); get it again") from None
     except OSError as error:
         raise MissingInputError(

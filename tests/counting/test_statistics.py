@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.aggregation_cases import BOTH, LABEL, MIXED, NUMERIC_BODIES, declared, total, written
 from support.rows_in_python import counts_of
@@ -127,3 +129,14 @@ def test_statistics_may_be_as_large_as_their_file_allows(
     monkeypatch.setattr(query_results, "LARGEST_RATIO", 0.001)
     with pytest.raises(DataError, match=r"all\.statistics\.parquet: not a statistics file"):
         load_statistics(tmp_path / "all.statistics.parquet")
+
+
+def test_codes_without_a_text_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a damaged file Arrow returns dictionary codes that are in no dictionary, at which Polars panics."""
+    path = tmp_path / "counts.parquet"
+    numbers = {name: pa.array([1], pa.int64()) for name in ("class", "code", "count")}
+    pq.write_table(pa.table({"attribute": ["sex"], **numbers}), path)
+    beyond = pa.DictionaryArray.from_arrays(pa.array([7], pa.int32()), pa.array(["sex"]), safe=False)
+    monkeypatch.setattr(pq, "read_table", lambda *_, **__: pa.table({"attribute": beyond, **numbers}))
+    with pytest.raises(DataError, match=r"counts\.parquet: not a statistics file"):
+        load_statistics(path, SMALL)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import threading
+import zipfile
 from collections.abc import Generator
 from pathlib import Path
 
@@ -37,6 +38,28 @@ def test_compression_is_known_by_the_content_and_members_follow_each_other(tmp_p
     path.write_bytes(gzip.compress(b"a\n") + b"trailing")
     with pytest.raises(DataError, match=r"damaged or cut short"), opened(find_extracts([path])[0]) as stream:
         stream.read()
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "refusal"),
+    [
+        ("version needed", b"\x7f\x00", "packed in an unknown way"),
+        ("flags and name", b"\xd1", r"damaged or cut short"),
+    ],
+)
+def test_an_archive_that_lies_about_itself_is_named(tmp_path: Path, place: str, value: bytes, refusal: str) -> None:
+    """zipfile reports a version that it does not know, and a name that is not UTF-8, in ways of their own."""
+    path = tmp_path / "csv_pde.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("psam_p\N{LATIN SMALL LETTER E WITH ACUTE}.csv", "AGEP\n7\n")  # not ASCII, so flagged as UTF-8
+    content = bytearray(path.read_bytes())
+    directory = content.index(b"PK\x01\x02")
+    start = directory + 6 if place == "version needed" else content.index(b"psam_p") + 7
+    content[start : start + len(value)] = value
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=refusal) as refused:
+        find_extracts([path])
+    assert str(path) in str(refused.value)
 
 
 def test_row_groups_are_of_the_size_set_and_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def _table_changed(random: Random, content: bytes) -> bytes:
     for _ in range(random.choice((1, 1, 2))):
         try:
             table = random.choice(TABLES)(random, table)
-        except (pa.ArrowException, ValueError, TypeError):
+        except (pa.ArrowException, ValueError, TypeError, OverflowError):
             continue
     if metadata and random.random() < 0.6:
         key = random.choice([*metadata])
