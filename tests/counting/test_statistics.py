@@ -134,9 +134,9 @@ def test_statistics_may_be_as_large_as_their_file_allows(
 def test_codes_without_a_text_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a damaged file Arrow returns dictionary codes that are in no dictionary, at which Polars panics."""
     path = tmp_path / "counts.parquet"
-    numbers = {name: pa.array([1], pa.int64()) for name in ("class", "code", "count")}
-    pq.write_table(pa.table({"attribute": ["sex"], **numbers}), path)
+    others = {name: pa.array([1], pa.int64()) for name in ("class", "code", "count")} | {"domain": ["any"]}
+    pq.write_table(pa.table({"attribute": ["sex"], **others}), path)
     beyond = pa.DictionaryArray.from_arrays(pa.array([7], pa.int32()), pa.array(["sex"]), safe=False)
-    monkeypatch.setattr(pq, "read_table", lambda *_, **__: pa.table({"attribute": beyond, **numbers}))
+    monkeypatch.setattr(pq, "read_table", lambda *_, **__: pa.table({"attribute": beyond, **others}))
     with pytest.raises(DataError, match=r"counts\.parquet: not a statistics file"):
         load_statistics(path, SMALL)
