@@ -161,7 +161,7 @@ def _prepare(folder: Path) -> None:
     """Create the folder if it does not exist, check that it is private, and remove what killed runs left unfinished.
 
     Raises:
-        OutputError: if the folder cannot be created, is not a folder, or is open to others.
+        OutputError: if the folder cannot be created, is not a folder, is open to others, or belongs to another user.
     """
     try:
         if not folder.exists():
@@ -173,4 +173,6 @@ def _prepare(folder: Path) -> None:
         raise OutputError(f"{folder}: is not a folder; name another --checkpoint")
     if os.name == "posix" and stat.S_IMODE(status.st_mode) & ~PRIVATE_FOLDER:
         raise OutputError(f"{folder}: is open to others, and checkpoints are confidential; chmod 700 {folder}")
+    if os.name == "posix" and status.st_uid != os.geteuid():  # root may write there, and its owner would read it
+        raise OutputError(f"{folder}: belongs to another user, and checkpoints are confidential; name another folder")
     remove_abandoned(folder)

@@ -87,6 +87,9 @@ def _open_lock_file(name: Path, path: Path) -> int:
         if error.errno == errno.ELOOP:
             raise OutputError(f"{path}: {name} is a link, not a lock; remove it") from None
         raise write_error(path, error) from None
+    if os.fstat(descriptor).st_uid != os.geteuid():  # whom the permissions do not stop, root, is to be told as well
+        os.close(descriptor)
+        raise _lock_of_another_user(name, path) or write_error(path, PermissionError(errno.EACCES, ""))
     with suppress(OSError):
         os.fchmod(descriptor, LOCK_MODE)
     return descriptor

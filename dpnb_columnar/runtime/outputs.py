@@ -100,13 +100,17 @@ def remove_abandoned(folder: Path, name: str | None = None) -> None:
 
 
 def _is_being_written(file: Path) -> bool:
-    """Return whether a file is being written, or may be where locks are not known; also of what is no regular file."""
+    """Return whether a file is being written, or may be: where locks are not known, and by another user.
+
+    So is what is no regular file.
+    """
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a named pipe would block for ever
     except OSError:
         return True
     try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():  # root could remove everybody's
             return True
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:

@@ -133,6 +133,15 @@ def test_a_folder_that_is_open_to_others_is_refused(source: ParquetSource, tmp_p
     assert kept(tmp_path / "kept") == []
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can give folders away, and write to those of others")
+def test_a_folder_of_another_user_is_refused(source: ParquetSource, tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir(mode=0o700)
+    os.chown(tmp_path / "kept", 65534, 65534)
+    with pytest.raises(OutputError, match=r"kept: belongs to another user, and checkpoints are confidential"):
+        aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    assert kept(tmp_path / "kept") == []
+
+
 @pytest.mark.parametrize(
     ("name", "reason"),
     [

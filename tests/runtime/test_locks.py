@@ -269,6 +269,24 @@ def test_another_users_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             pytest.fail("the block must not run")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="root alone can give files away")
+def test_root_leaves_alone_what_another_user_holds_or_has_not_finished(tmp_path: Path) -> None:
+    lock, unfinished = tmp_path / ".out.lock", tmp_path / ".out.0123456789ab.partial"
+    for name in (lock, unfinished):
+        name.write_text("{}")
+        os.chown(name, 65534, 65534)
+    with pytest.raises(OutputError, match="left by a killed run of another user"), output_lock(tmp_path / "out"):
+        pytest.fail("the block must not run")
+    with lock.open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(BusyError), output_lock(tmp_path / "out"):
+            pytest.fail("the block must not run")
+    lock.unlink()
+    with output_lock(tmp_path / "out"):
+        assert unfinished.exists()
+    assert names_of(tmp_path) == {unfinished.name}
+
+
 def test_who_holds_a_lock_since_when_is_in_utc(tmp_path: Path) -> None:
     with output_lock(tmp_path / "out"):
         since = json.loads((tmp_path / ".out.lock").read_text())["since"]
