@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.cli.console import print_line, print_table
 from dpnb_columnar.domain import Numeric
+from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 
 if TYPE_CHECKING:
     from dpnb_columnar.model.parameters import NaiveBayes
@@ -24,7 +25,7 @@ def print_classes(model: NaiveBayes) -> None:
     body, weights = model.classes, model.attribute_weights
     rows: list[list[object]] = [
         [name, count, f"{probability:.4f}"]
-        for name, count, probability in zip(model.domain.classes, body.released, body.probability, strict=True)
+        for name, count, probability in zip(class_texts(model.domain), body.released, body.probability, strict=True)
     ]
     header = ["class", "noisy count", "probability"]
     if weights is not None and any(weights.intercepts):
@@ -48,7 +49,12 @@ def print_attributes(model: NaiveBayes, most: int | None) -> None:
     ranked = informative_attributes(model)
     weighted = model.attribute_weights is not None
     print_table(
-        ["attribute", "bits", *["weight"] * weighted, *(f"speaks for {name}" for name in model.domain.classes)],
+        [
+            "attribute",
+            "bits",
+            *["weight"] * weighted,
+            *(f"speaks for {name}" for name in class_texts(model.domain, SHORT)),
+        ],
         [
             [each.name, f"{each.bits:.3f}", *[f"{each.weight:.2f}"] * weighted, *map(shortened, each.telling)]
             for each in ranked[:most]
@@ -76,13 +82,14 @@ def print_parameters(model: NaiveBayes) -> None:
         if isinstance(part, Histogram) and isinstance(attribute, Numeric):
             codes = [f"{first}..{end - 1}" for first, end in pairwise(part.edges)]
             bins |= zip(product([part.attribute], codes), bin_texts(attribute, part.edges), strict=True)
+    labels, class_labels = model.domain.value_labels, model.domain.class_labels
     print_table(
         ["attribute", "class", "cell", "statistic", "released", "parameter", "value"],
         [
             [
                 leaf.attribute or "",
-                leaf.klass or "",
-                bins.get((leaf.attribute, leaf.cell), leaf.cell) or "",
+                worded(leaf.klass or "", class_labels),
+                bins.get((leaf.attribute, leaf.cell)) or worded(leaf.cell or "", labels.get(leaf.attribute or "", {})),
                 leaf.statistic,
                 "" if leaf.drawn is None else f"{leaf.drawn:.10g}",
                 leaf.parameter,

@@ -12,7 +12,15 @@ from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.budget.costs import PrivacyCost, numbers
 from dpnb_columnar.cli.console import print_line, print_table
 from dpnb_columnar.domain import Declaration, Domain, Missing
-from dpnb_columnar.domain.description import ATTRIBUTE_HEADER, attribute_row, counts_by, missing_text, values_text
+from dpnb_columnar.domain.description import (
+    ATTRIBUTE_HEADER,
+    LABEL_HEADER,
+    attribute_row,
+    counts_by,
+    label_rows,
+    missing_text,
+    values_text,
+)
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 
@@ -91,12 +99,13 @@ def wide_ranges_edit(wide: Sequence[WideRange], source: str) -> str:
     return f"dpnb-columnar domain edit {source} {options} --output datasets.toml"
 
 
-def print_domain_table(domain: Declaration) -> None:
-    """Print the label and one line per attribute."""
+def print_domain_table(domain: Declaration, *, every: bool = False) -> None:
+    """Print the label and one line per attribute; with ``every``, also every value with its value label."""
     if isinstance(domain, Domain):
         label = domain.label
         source = label.column if label.condition is None else label.condition.text
-        print_line(f"predicts {source}: {values_text(label.classes, label.groups)}{missing_text(label.missing_values)}")
+        classes = values_text(label.classes, label.groups, domain.class_labels)
+        print_line(f"predicts {source}: {classes}{missing_text(label.missing_values, domain.class_labels)}")
     else:
         print_line('predicts nothing yet: name what to predict, such as --label "COLUMN > 1000"')
     if domain.unit is not None:
@@ -104,7 +113,11 @@ def print_domain_table(domain: Declaration) -> None:
     if domain.available_unit:
         print_line(f"unit available: {named(domain.available_unit)}")
     print_line()
-    print_table(ATTRIBUTE_HEADER, [attribute_row(attribute) for attribute in domain.attributes])
+    labels = domain.value_labels
+    print_table(ATTRIBUTE_HEADER, [attribute_row(each, labels.get(each.name, {})) for each in domain.attributes])
+    if every:
+        print_line()
+        print_table(LABEL_HEADER, label_rows(domain))
 
 
 def source_text(source: PublicSource) -> str:

@@ -18,7 +18,7 @@ from dpnb_columnar.domain.catalogue import (
     entry_named,
 )
 from dpnb_columnar.domain.labelling import no_label, provisional
-from dpnb_columnar.domain.metadata import domain_from_metadata
+from dpnb_columnar.domain.metadata import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.rows.parquet import read_metadata
@@ -151,8 +151,13 @@ def find_declaration(
         return ResolvedDeclaration(entry.declared, str(entry), entry)
     if catalogue is not None:
         return _claiming(files, catalogue)
-    carried = [domain_from_metadata(metadata(file), str(file)) for file in files]
-    domains = {digest(domain): domain for domain in carried if domain is not None}
+    carried: dict[str | None, Declaration | None] = {}
+    for file in files:
+        pairs = metadata(file)
+        if (text := pairs.get(DOMAIN_KEY)) not in carried:  # most files carry the same text
+            carried[text] = domain_from_metadata(pairs, str(file))
+    # Of domains that differ in what is for people alone, the first file's is taken.
+    domains = {digest(domain): domain for domain in reversed(carried.values()) if domain is not None}
     if len(domains) == 1 and None not in carried:
         (domain,) = domains.values()
         return ResolvedDeclaration(domain, "the metadata of the data", entry_declaring(domain))

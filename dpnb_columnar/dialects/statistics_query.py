@@ -13,6 +13,7 @@ from dpnb_columnar.dialects.nodes import SOURCE, case, identifier, integer, is_n
 from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
 from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, grid_code, number
 from dpnb_columnar.domain import Domain, Missing, Numeric, digest
+from dpnb_columnar.domain.value_labels import label_remarks
 from dpnb_columnar.rows.database_address import Dialect
 
 CLASS, PLACE = "class", "place"
@@ -173,4 +174,5 @@ def _remarks(domain: Domain, dialect: Dialect) -> Sequence[str]:
         f"Domain {domain.name!r}, SHA-256 {digest(domain)}.",
         "Save the result as a CSV file with a header line, then release a model from it:",
         "  dpnb-columnar release RESULT.csv --dataset NAME --output MODEL.json",
+        *label_remarks(domain, domain.columns),
     )

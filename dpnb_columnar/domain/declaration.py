@@ -18,9 +18,10 @@ from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, reported
 from dpnb_columnar.domain.groups import compressed
 from dpnb_columnar.domain.names import quoted
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.value_labels import with_value_labels
 from dpnb_columnar.errors import DomainError, excerpt
 
-DOMAIN_KEYS = ("label", "unit", "available_unit", "attributes")
+DOMAIN_KEYS = ("label", "unit", "available_unit", "attributes", "value_labels")
 LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values")
 UNIT_KEYS = ("column", "columns", "rows")
 
@@ -102,14 +103,15 @@ class _DeclarationReader(AttributeReader):
         unit, available = self.units(table, columns)
         if label is None or self.faults:
             return None
-        return Domain(self.data_set, label, attributes, unit, available)
+        return with_value_labels(self, Domain(self.data_set, label, attributes, unit, available), table, self.place)
 
     def unlabelled(self, document: Mapping[str, Any], keys: Sequence[str]) -> UnlabelledDomain:
         """Read a declaration without a label."""
         table = self.table(document, self.place, keys) or {}
         self.check_name(self.data_set, self.place)
         attributes = self.attributes(table)
-        return UnlabelledDomain(self.data_set, attributes, *self.units(table, [each.name for each in attributes]))
+        units = self.units(table, [each.name for each in attributes])
+        return with_value_labels(self, UnlabelledDomain(self.data_set, attributes, *units), table, self.place)
 
     def units(self, table: Mapping[str, Any], columns: Sequence[str]) -> tuple[Unit | None, tuple[str, ...]]:
         """Read the unit that is counted by, and the columns of one that is merely there.
@@ -237,6 +239,7 @@ def document_of(domain: Declaration, *, defaults: bool = True) -> dict[str, Any]
     label = {} if isinstance(domain, UnlabelledDomain) else {"label": _label_document(domain.label)}
     unit = {} if domain.unit is None else {"unit": _unit_document(domain.unit)}
     available = {"available_unit": [*domain.available_unit]} if domain.available_unit else {}
+    kept = {name: dict(domain.value_labels[name]) for name in domain.columns if domain.value_labels.get(name)}
     return {
         **label,
         **unit,
@@ -244,13 +247,14 @@ def document_of(domain: Declaration, *, defaults: bool = True) -> dict[str, Any]
         "attributes": {
             attribute.name: attribute_document(attribute, defaults=defaults) for attribute in domain.attributes
         },
+        **({"value_labels": kept} if kept else {}),
     }
 
 
 def digest(domain: Declaration) -> str:
     """Compute the hexadecimal SHA-256 of the canonical declaration: domains of one digest count the same cells."""
-    document = document_of(domain)
-    document.pop("available_unit", None)  # changes no count
+    uncounted = ("available_unit", "value_labels")
+    document = {key: value for key, value in document_of(domain).items() if key not in uncounted}
     canonical = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Numeric
 from dpnb_columnar.domain.condition import Condition
+
+ValueLabels = Mapping[str, Mapping[str, str]]
+"""Words for values, by column and by the value as it is declared; see ``domain.value_labels``."""
 
 MOST_UNIT_ROWS = 1000
 """Most rows of a unit that may count: each of so many rows has a thousandth of every share."""
@@ -75,6 +78,7 @@ class Domain:
         unit: The unit that a guarantee is for; None where it is for one row.
         available_unit: Columns that name a unit which the data has, though nothing is counted by it; empty for none.
             It changes no count, so domains that differ in it alone are equal.
+        value_labels: Words for values; they change no count either.
     """
 
     name: str
@@ -82,6 +86,7 @@ class Domain:
     attributes: tuple[Attribute, ...]
     unit: Unit | None = None
     available_unit: tuple[str, ...] = field(default=(), compare=False)
+    value_labels: ValueLabels = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -108,6 +113,11 @@ class Domain:
         """Every column of the label and the attributes, each once."""
         names = [*self.label.columns, *(attribute.name for attribute in self.attributes)]
         return tuple(dict.fromkeys(names))
+
+    @property
+    def class_labels(self) -> Mapping[str, str]:
+        """Value labels of the classes; none where the label is a condition, whose classes have names of their own."""
+        return {} if self.label.column is None else self.value_labels.get(self.label.column, {})
 
     @property
     def counted_columns(self) -> tuple[str, ...]:
@@ -142,13 +152,14 @@ class UnlabelledDomain:
     Attributes:
         name: Name of the data set.
         attributes: Every column that may serve as an attribute or as the label, in order.
-        unit, available_unit: As of a ``Domain``.
+        unit, available_unit, value_labels: As of a ``Domain``.
     """
 
     name: str
     attributes: tuple[Attribute, ...]
     unit: Unit | None = None
     available_unit: tuple[str, ...] = field(default=(), compare=False)
+    value_labels: ValueLabels = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpnb_columnar.domain.declaration import Declaration, attribute_document, document_of, read_declaration
 from dpnb_columnar.domain.domain import Domain
 from dpnb_columnar.domain.groups import merge_codes
 from dpnb_columnar.domain.names import did_you_mean
+from dpnb_columnar.domain.value_labels import columns_of, fitting
 from dpnb_columnar.errors import Fault, UsageError
 
 Body = dict[str, Any]
@@ -31,6 +32,7 @@ class Edits:
         missing: ``skip``, ``category`` or ``row`` (``Missing``).
         merge: Group of each code (``groups.read_merge_map``).
         rest: Group of the codes that such a map does not name; None if they keep their categories.
+        value_labels: The label of each value (``value_labels.read_label_file``).
     """
 
     values: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -41,10 +43,11 @@ class Edits:
     missing: Mapping[str, str] = field(default_factory=dict)
     merge: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     rest: str | None = None
+    value_labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def edited(domain: Declaration, edits: Edits, source: str, name: str | None = None) -> Declaration:
-    """Edit a domain.
+    """Edit a domain. Value labels stay, but those of values that it no longer has.
 
     Args:
         domain: A domain, with a label or without.
@@ -58,6 +61,7 @@ def edited(domain: Declaration, edits: Edits, source: str, name: str | None = No
         DomainError: If the edited domain has faults.
     """
     document = document_of(domain, defaults=False)
+    document.pop("value_labels", None)
     faults = [*_merge(domain, edits, document["attributes"])]
     for column in edits.values:
         if column in edits.bounds:
@@ -65,6 +69,8 @@ def edited(domain: Declaration, edits: Edits, source: str, name: str | None = No
     if isinstance(domain, Domain):
         for column in set(domain.label.columns) & set(edits.missing_values):
             document["label"]["missing_values"] = list(edits.missing_values[column])
+    unknown = [name for name in edits.value_labels if name not in domain.columns]
+    faults += [_unknown("--value-labels", name, domain.columns) for name in unknown]
     for option, column, change in _changes(edits):
         if column in document["attributes"]:
             body = document["attributes"][column]
@@ -73,7 +79,9 @@ def edited(domain: Declaration, edits: Edits, source: str, name: str | None = No
         elif option != "missing-values" or column not in domain.columns:
             faults.append(_unknown(f"--{option}", column, document["attributes"]))
     _refuse(faults)
-    return read_declaration(name or domain.name, document, source)
+    read = read_declaration(name or domain.name, document, source)
+    kept = {**_still_true(domain, read, edits.merge), **edits.value_labels}
+    return read_declaration(read.name, {**document, "value_labels": kept}, source) if kept else read
 
 
 def restricted(domain: Declaration, keep: Sequence[str] | None, drop: Sequence[str]) -> Declaration:
@@ -89,12 +97,24 @@ def restricted(domain: Declaration, keep: Sequence[str] | None, drop: Sequence[s
         DomainError: If no attribute is left.
     """
     document = document_of(domain, defaults=False)
+    document.pop("value_labels", None)
     bodies: Body = document["attributes"]
     named = [("--attributes", column) for column in keep or ()] + [("--drop", column) for column in drop]
     _refuse(_unknown(option, column, bodies) for option, column in named if column not in bodies)
     columns = dict.fromkeys(keep if keep is not None else bodies)
     document["attributes"] = {column: bodies[column] for column in columns if column not in drop}
-    return read_declaration(domain.name, document, f"{domain.name} with fewer attributes")
+    read = read_declaration(domain.name, document, f"{domain.name} with fewer attributes")
+    return replace(read, value_labels=fitting(read, domain.value_labels))
+
+
+def _still_true(before: Declaration, after: Declaration, merged: Iterable[str]) -> dict[str, Mapping[str, str]]:
+    """Return the value labels of a domain that an edited one still has: not those of codes that now name a group."""
+    labels: dict[str, Mapping[str, str]] = {**fitting(after, before.value_labels)}
+    for column in labels.keys() & merged:
+        groups = [getattr(columns_of(domain)[column], "groups", ()) for domain in (before, after)]
+        names = {group.name for group in groups[1] if group not in groups[0]}
+        labels[column] = {value: label for value, label in labels[column].items() if value not in names}
+    return labels
 
 
 def _changes(edits: Edits) -> Iterator[tuple[str, str, Body]]:

@@ -7,18 +7,15 @@ hold just that.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, missing_texts
+from dpnb_columnar.domain.documents import csv_pairs
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.numbers import identity
-from dpnb_columnar.errors import ConfigurationError, MissingInputError, excerpt
-
-HEADER = ("code", "group")
-"""Columns of a merge map."""
+from dpnb_columnar.errors import ConfigurationError, excerpt
 
 RANGE = re.compile(r"(\d{1,15})-(\d{1,15})", re.ASCII)
 
@@ -81,23 +78,8 @@ def read_merge_map(path: Path) -> dict[str, str]:
         MissingInputError: If the file cannot be read.
         ConfigurationError: If the file is no such map, or gives a code two groups.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return _parse_merge_map(path, csv.DictReader(file, strict=True))
-    except OSError as error:
-        raise MissingInputError(f"{path}: cannot be read: {error.strerror}; check the path") from None
-    except (csv.Error, UnicodeDecodeError) as error:
-        raise ConfigurationError(f"{path}: not a CSV file in UTF-8 ({error}); save it as one") from None
-
-
-def _parse_merge_map(path: Path, rows: csv.DictReader[str]) -> dict[str, str]:
-    if not set(HEADER) <= set(rows.fieldnames or ()):
-        raise ConfigurationError(f"{path}: its first line needs the columns code and group, such as: code,group")
     groups: dict[str, str] = {}
-    for row in rows:
-        place, code, group = f"{path}, line {rows.line_num}", row["code"], row["group"]
-        if not code or not group:
-            raise ConfigurationError(f"{place}: expected a code and its group; fill both columns in")
+    for place, code, group in csv_pairs(path, "code", "group"):
         try:
             members = expanded(code, LARGEST_DECLARATION)
         except ValueError as error:

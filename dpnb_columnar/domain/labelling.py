@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Numeric, missing_texts
@@ -17,6 +17,7 @@ from dpnb_columnar.domain.declaration import Declaration, document_of, read_doma
 from dpnb_columnar.domain.domain import Domain, Label, UnlabelledDomain
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
+from dpnb_columnar.domain.value_labels import fitting
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt
 
 OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
@@ -74,7 +75,8 @@ def labelled(domain: Declaration, label: str) -> Domain:
         if column.attribute is not None and name not in chosen.columns
     )
     document = document_of(Domain(domain.name, chosen, attributes, domain.unit, domain.available_unit))
-    return read_domain(domain.name, document, f"--label {excerpt(label)}")
+    read = read_domain(domain.name, document, f"--label {excerpt(label)}")
+    return replace(read, value_labels=fitting(read, domain.value_labels))
 
 
 def no_label(domain: Declaration, source: str) -> ConfigurationError:
@@ -91,7 +93,7 @@ def provisional(domain: UnlabelledDomain) -> Domain:
     constant = Decimal(0) if isinstance(column, Numeric) else column.values[0]
     condition = Condition(NOT_CHOSEN, Comparison(column.name, "=", constant))
     label = Label(("first class", "second class"), None, condition)
-    return Domain(domain.name, label, domain.attributes, domain.unit, domain.available_unit)
+    return Domain(domain.name, label, domain.attributes, domain.unit, domain.available_unit, domain.value_labels)
 
 
 def _columns(domain: Declaration) -> dict[str, _Column]:

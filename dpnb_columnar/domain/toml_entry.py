@@ -52,7 +52,10 @@ def entry_toml(
         lines += [comment(remark) for remark in (remarks or {}).get(attribute.name, ())]
         body = _numbers(document["attributes"][attribute.name], decimals=isinstance(attribute, Numeric))
         lines.append(f"{_key(attribute.name)} = {_value(body)}")
-    return "\n\n".join([*sections, "\n".join(lines)]) + "\n"
+    sections.append("\n".join(lines))
+    for column, labels in document.get("value_labels", {}).items():
+        sections.append(_section(f"{name}.value_labels.{_key(column)}", labels))
+    return "\n\n".join(sections) + "\n"
 
 
 def _section(name: str, body: Mapping[str, Any]) -> str:

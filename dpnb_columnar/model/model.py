@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from dpnb_columnar.domain.names import listed
+from dpnb_columnar.domain.value_labels import class_texts
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.wording import speaking_python
@@ -29,13 +30,14 @@ class Model(NaiveBayes):
 
     @speaking_python()
     @confined()
-    def predict(self, rows: FrameT, keep: Sequence[str] = ()) -> FrameT:
+    def predict(self, rows: FrameT, keep: Sequence[str] = (), *, labels: bool = False) -> FrameT:
         """Predict the class and the class probabilities of every row; see ``dpnb_columnar.model.predict.score``.
 
         Args:
             rows: A frame with a column for each attribute: of Polars, lazy or not, an Arrow table, or a frame of a
                 library that narwhals knows, such as pandas or DuckDB.
             keep: Columns to carry over, placed first.
+            labels: Whether to add the column ``predicted_label``: the value label of the class, such as White for 1.
 
         Returns:
             A frame of the same library; for a LazyFrame, a query that is not computed yet. A pandas frame keeps its
@@ -48,7 +50,7 @@ class Model(NaiveBayes):
         from dpnb_columnar.rows.frames import in_form_of, to_polars
 
         names = {*self.domain.columns, *keep}
-        result: FrameT = in_form_of(score(self, to_polars(rows, names).lazy(), keep), rows)
+        result: FrameT = in_form_of(score(self, to_polars(rows, names).lazy(), keep, labels=labels), rows)
         return result
 
     @speaking_python()
@@ -74,8 +76,9 @@ class Model(NaiveBayes):
     def __repr__(self) -> str:
         from dpnb_columnar.model.guarantee import statement
 
+        classes = listed(class_texts(self.domain))
         counts = f"{len(self.domain.numeric)} numeric and {len(self.domain.categorical)} categorical attributes"
-        return f"Model of {self.domain.name}: {listed(self.domain.classes)} from {counts}\n{statement(self.guarantee)}"
+        return f"Model of {self.domain.name}: {classes} from {counts}\n{statement(self.guarantee)}"
 
     def _repr_html_(self) -> str:
         """Show the model in a notebook: what it predicts, the guarantee and the prior."""
@@ -90,7 +93,7 @@ class Model(NaiveBayes):
         rows = "".join(
             f'<tr><th scope="row">{escape(printable(klass))}</th><td>{count:,}</td><td>{probability:.4f}</td></tr>'
             for klass, count, probability in zip(
-                self.domain.classes, self.classes.released, self.classes.probability, strict=True
+                class_texts(self.domain), self.classes.released, self.classes.probability, strict=True
             )
         )
         names = "".join(f'<th scope="col">{name}</th>' for name in ("class", "noisy count", "probability"))

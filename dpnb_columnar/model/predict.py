@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import reduce
 from operator import add
 
@@ -19,6 +19,7 @@ from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, category_keys, 
 from dpnb_columnar.rows.row_rules import column
 
 PREDICTED = "predicted"
+PREDICTED_LABEL = "predicted_label"
 SKIPPED = "skipped"
 
 MOST_SCHEMAS = 8
@@ -30,7 +31,7 @@ def probability_column(name: str) -> str:
     return f"probability_{name}"
 
 
-def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = ()) -> pl.LazyFrame:
+def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = (), *, labels: bool = False) -> pl.LazyFrame:
     """Predict the class and the class probabilities of every row, in the order of the rows.
 
     A null or NaN attribute, and a category outside the domain, is left out of that row's likelihood and counted, unless
@@ -41,6 +42,8 @@ def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = ()) -> p
         model: A released model.
         frame: Rows with a column for each attribute of the model.
         keep: Columns to carry over, placed first.
+        labels: Whether to add ``predicted_label`` (string: the value label of ``predicted``, or the class itself where
+            it has none), placed behind ``predicted``.
 
     Returns:
         A lazy frame: the kept columns, ``predicted`` (string: the first class of the largest probability),
@@ -49,10 +52,11 @@ def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = ()) -> p
 
     Raises:
         DataError: if a column is missing, has a type the attribute cannot be read from, or a kept column has the name
-            of a result.
+            of a result; or if ``labels`` is asked for, and no class has a value label.
     """
     rows, kept = frame.lazy(), dict.fromkeys(keep)
     attributes = _checked_terms(model, rows.collect_schema(), list(kept))
+    worded = {PREDICTED_LABEL: _class_words(model, kept)} if labels else {}
     # Kept columns wait under names of ours, so that no name of theirs stands in the way of a step.
     waiting = {name: f"__kept_{index}" for index, name in enumerate(kept)}
     values = [pl.col(f"__value_{index}") for index in range(len(attributes))]
@@ -69,9 +73,26 @@ def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = ()) -> p
     return _probabilities(scored, joint, results).select(
         *(pl.col(alias).alias(name) for name, alias in waiting.items()),
         _likeliest(model.domain.classes, results).alias(PREDICTED),
+        *(_likeliest(words, results).alias(name) for name, words in worded.items()),
         *results,
         SKIPPED,
     )
+
+
+def _class_words(model: NaiveBayes, keep: Collection[str]) -> list[str]:
+    """Return the value label of each class, or the class itself.
+
+    Raises:
+        DataError: if no class has one, or a kept column has the name of their column.
+    """
+    if not (labels := model.domain.class_labels):
+        raise DataError(
+            f"no class of the model has a value label; train with a domain that declares value_labels of "
+            f"{named(model.domain.label.columns)}, or leave labels out"
+        )
+    if PREDICTED_LABEL in keep:
+        raise DataError(f"column {PREDICTED_LABEL} would stand beside a result of that name; rename it first")
+    return [labels.get(klass, klass) for klass in model.domain.classes]
 
 
 def _joint(model: NaiveBayes, attributes: Sequence[Terms], values: Sequence[pl.Expr]) -> list[pl.Expr]:

@@ -24,7 +24,13 @@ COMPRESSION = 1
 
 @confined()
 def write_scores(
-    model: NaiveBayes, files: Sequence[Path], output: Path, keep: Sequence[str], *, overwrite: bool = False
+    model: NaiveBayes,
+    files: Sequence[Path],
+    output: Path,
+    keep: Sequence[str],
+    *,
+    labels: bool = False,
+    overwrite: bool = False,
 ) -> tuple[int, int]:
     """Score Parquet files into one Parquet file, streamed: memory does not grow with the rows.
 
@@ -33,6 +39,7 @@ def write_scores(
         files: Parquet files with a column for each attribute.
         output: File to write, readable by its owner alone.
         keep: Columns to carry over, placed first.
+        labels: Whether to add the value labels of the predicted classes.
         overwrite: Whether an existing file is replaced.
 
     Returns:
@@ -43,7 +50,7 @@ def write_scores(
         DataError: if a file is not Parquet, lacks a column, or holds a kept column of another type than the first file.
         OutputError: if the output exists, or cannot be written.
     """
-    scored = _scored(model, files, keep)
+    scored = _scored(model, files, keep, labels)
     try:
         with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
             scored.sink_parquet(partial, compression="zstd", compression_level=COMPRESSION)
@@ -57,7 +64,7 @@ def write_scores(
     return int(rows), int(skipped)
 
 
-def _scored(model: NaiveBayes, files: Sequence[Path], keep: Sequence[str]) -> pl.LazyFrame:
+def _scored(model: NaiveBayes, files: Sequence[Path], keep: Sequence[str], labels: bool) -> pl.LazyFrame:
     """Score files in their order; files of equal types that follow each other take one query between them.
 
     Raises:
@@ -73,13 +80,13 @@ def _scored(model: NaiveBayes, files: Sequence[Path], keep: Sequence[str]) -> pl
             runs[-1][1].append(file)
             continue
         try:
-            score(model, pl.LazyFrame(schema=schema), keep)
+            score(model, pl.LazyFrame(schema=schema), keep, labels=labels)
         except DataError as error:
             raise DataError(f"{file}: {error}") from None
         _check_kept(keep, file, types, *(runs[0] if runs else (types, files)))
         runs.append((types, [file]))
     scans = (pl.concat([pl.scan_parquet(each, glob=False).select(*types) for each in run]) for types, run in runs)
-    return pl.concat([score(model, rows, keep) for rows in scans])
+    return pl.concat([score(model, rows, keep, labels=labels) for rows in scans])
 
 
 def _check_kept(
@@ -104,7 +111,14 @@ def _check_kept(
 
 @confined()
 def write_result_scores(
-    model: NaiveBayes, database: Database, query: str, output: Path, keep: Sequence[str], *, overwrite: bool = False
+    model: NaiveBayes,
+    database: Database,
+    query: str,
+    output: Path,
+    keep: Sequence[str],
+    *,
+    labels: bool = False,
+    overwrite: bool = False,
 ) -> tuple[int, int]:
     """Score the rows that a query returns, in its order, part by part: memory does not grow with the rows.
 
@@ -114,6 +128,7 @@ def write_result_scores(
         query: A query whose result has a column for each attribute.
         output: File to write, readable by its owner alone.
         keep: Columns to carry over, placed first.
+        labels: Whether to add the value labels of the predicted classes.
         overwrite: Whether an existing file is replaced.
 
     Returns:
@@ -126,7 +141,7 @@ def write_result_scores(
     rows = skipped = 0
     with read_query(database, query) as result:
         try:
-            empty = score(model, pl.LazyFrame(schema=result.columns), keep).collect()
+            empty = score(model, pl.LazyFrame(schema=result.columns), keep, labels=labels).collect()
         except DataError as error:
             raise DataError(f"{database}: {error}") from None
         schema = empty.to_arrow().schema
@@ -135,7 +150,7 @@ def write_result_scores(
             parquet_writer(partial, schema) as writer,
         ):
             for part in result.parts:
-                scored = score(model, part.lazy(), keep).collect()
+                scored = score(model, part.lazy(), keep, labels=labels).collect()
                 writer.write_table(scored.to_arrow().cast(schema))
                 rows += scored.height
                 skipped += int(scored[SKIPPED].cast(pl.Int64).sum())

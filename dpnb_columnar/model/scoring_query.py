@@ -29,6 +29,7 @@ from dpnb_columnar.dialects.rules import Kinds, category_code, grid_code, number
 from dpnb_columnar.dialects.steps import Step, rows_of_table
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
 from dpnb_columnar.domain.names import listed
+from dpnb_columnar.domain.value_labels import label_remarks
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.likelihood import (
     bin_starts,
@@ -231,7 +232,10 @@ def _results(model: NaiveBayes, names: Sequence[str]) -> list[exp.Alias]:
 
 
 def _remarks(model: NaiveBayes, dialect: Dialect) -> Sequence[str]:
+    domain = model.domain
+    columns = [*domain.label.columns, *(parameters.attribute for parameters in model.attributes)]
     return (
         f"Scores rows by a model of {model.domain.name!r} ({dialect.value}). Holds what the model holds, and no row.",
         f"{PREDICTED}: the likeliest class; {SKIPPED}: attributes left out of the row, missing or of unknown category.",
+        *label_remarks(domain, columns),
     )

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.domain import Attribute, Numeric
+from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.value_labels import worded
 from dpnb_columnar.mechanisms.log_ratios import LogRatios, model_log_ratios
 from dpnb_columnar.model.likelihood import bin_starts
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal
@@ -48,7 +49,7 @@ def informative_attributes(model: NaiveBayes) -> list[InformativeAttribute]:
             parameters.attribute,
             mutual_information(prior, np.column_stack([steps.probability, steps.absent])),
             weight,
-            _telling(model.domain[parameters.attribute], parameters, steps, prior),
+            _telling(model.domain, parameters, steps, prior),
         )
         for parameters, steps, weight in zip(model.attributes, model_log_ratios(model), weights, strict=True)
     ]
@@ -69,8 +70,9 @@ def mutual_information(prior: Floats, probability: Floats) -> float:
     return float((joint[positive] * (np.log2(probability[positive]) - np.log2(overall))).sum())
 
 
-def _telling(attribute: Attribute, parameters: AttributeParameters, steps: LogRatios, prior: Floats) -> tuple[str, ...]:
+def _telling(domain: Domain, parameters: AttributeParameters, steps: LogRatios, prior: Floats) -> tuple[str, ...]:
     """Describe, per class, what speaks for it."""
+    attribute, labels = domain[parameters.attribute], domain.value_labels.get(parameters.attribute, {})
     if isinstance(parameters, Normal):
         return tuple(f"mean {mean:.4g}" for mean in _class_means(attribute, steps))
     overall = np.maximum(prior @ steps.probability, TINY)
@@ -78,7 +80,7 @@ def _telling(attribute: Attribute, parameters: AttributeParameters, steps: LogRa
     # What a step adds to the class's expected log-ratio: often and clearly, not the rarest value of all.
     places = (steps.probability * np.log(np.maximum(ratios, TINY))).argmax(axis=1)
     return tuple(
-        f"{_value_text(attribute, steps.starts, int(place))} ({ratios[row, place]:.2g} times)"
+        f"{worded(_value_text(attribute, steps.starts, int(place)), labels)} ({ratios[row, place]:.2g} times)"
         for row, place in enumerate(places)
     )
 

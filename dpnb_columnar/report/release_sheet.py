@@ -15,6 +15,7 @@ from dpnb_columnar.domain.declaration import digest
 from dpnb_columnar.domain.description import ATTRIBUTE_HEADER, attribute_row, predicts, values_text
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.value_labels import class_texts
 from dpnb_columnar.ledger.export import ACCOUNT_HEADER, account_cells
 from dpnb_columnar.ledger.records import Account
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS
@@ -76,6 +77,7 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
     ranked = informative_attributes(model)
     parts = {part.attribute: part for part in model.attributes}
     shares = {(share.query, share.attribute): share for share in guarantee.composition}
+    texts = class_texts(domain)
     header, rows = composition_table(guarantee.composition)
     noise = counts_noise(domain, shares.get((CLASS_COUNTS, None)))
     # A name that begins with a hyphen would be an option.
@@ -94,8 +96,11 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
         "total": _listed(numbers(total(guarantee.composition))) if guarantee.composition else "",
         "reserved": None if guarantee.reserved is None else _listed(numbers(guarantee.reserved.cost)),
         "population": list(_population(model)),
-        "attributes": (ATTRIBUTE_HEADER, [attribute_row(attribute) for attribute in domain.attributes]),
-        "classes": [domain.classes[code] for code in codes],
+        "attributes": (
+            ATTRIBUTE_HEADER,
+            [attribute_row(each, domain.value_labels.get(each.name, {})) for each in domain.attributes],
+        ),
+        "classes": [texts[code] for code in codes],
         "omitted_classes": len(domain.classes) - len(codes),
         "ranking": [
             [each.name, f"{each.bits:.3f}", f"{each.weight:.3g}", *(each.telling[code] for code in codes)]
@@ -106,7 +111,7 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
         "prior": [
             [klass, f"{count:,}", f"{probability:.4f}", f"{intercept:.3g}"]
             for klass, count, probability, intercept in zip(
-                domain.classes, model.classes.released, model.classes.probability, model.intercepts, strict=True
+                texts, model.classes.released, model.classes.probability, model.intercepts, strict=True
             )
         ],
         "prior_noise": None if noise is None else f"{noise:.3g}",
@@ -155,7 +160,7 @@ def _population(model: NaiveBayes) -> Iterator[tuple[str, str]]:
         )
     else:
         yield "what is predicted", f"the column {label.column}"
-        yield "classes", values_text(label.classes, label.groups)
+        yield "classes", values_text(label.classes, label.groups, domain.class_labels)
         yield "rows that count", f"those whose {label.column} is one of the classes{missing}"
     if domain.row_dropping:
         yield "rows left out", f"those without a value of {named([each.name for each in domain.row_dropping])}"

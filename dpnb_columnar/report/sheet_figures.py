@@ -10,6 +10,7 @@ import numpy as np
 
 from dpnb_columnar.budget import Share
 from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
+from dpnb_columnar.domain.value_labels import class_texts, worded
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.log_ratios import log_ratios
@@ -117,7 +118,7 @@ def counts_noise(domain: Domain, share: Share | None) -> float | None:
 
 
 def _bars(model: NaiveBayes, part: Table | Histogram, shares: Shares, classes: Sequence[int]) -> Bars:
-    attribute = model.domain[part.attribute]
+    attribute, labels = model.domain[part.attribute], model.domain.value_labels.get(part.attribute, {})
     steps = log_ratios(attribute, part)
     probability = steps.probability
     if isinstance(part, Histogram):
@@ -125,7 +126,7 @@ def _bars(model: NaiveBayes, part: Table | Histogram, shares: Shares, classes: S
         names = bin_texts(attribute, part.edges)
     else:
         assert isinstance(attribute, Categorical)
-        names = [*attribute.values, "missing"][: attribute.size]
+        names = [*(worded(value, labels) for value in attribute.values), "missing"][: attribute.size]
     if steps.absent.any():
         probability, names = np.column_stack([probability, steps.absent]), [*names, "missing"]
     prior = np.array(model.classes.probability)[:, None]
@@ -193,11 +194,11 @@ def _curves(model: NaiveBayes, part: Normal, shares: Shares, classes: Sequence[i
     share = shares.get(("mean", part.attribute))
     public = share is not None and constant(share)
     sizes = model.classes.released if part.presence is None else [row[0] for row in part.presence.released]
-    rows = []
+    rows, names = [], class_texts(model.domain)
     for klass in classes:
         noise = f" ± {expected_error(model.domain, share, max(sizes[klass], 1)):.2g}" if share and public else ""
         moments = (f"{part.released_mean[klass]:.4g}{noise}", f"{part.mean[klass]:.4g}", f"{part.deviation[klass]:.4g}")
-        rows.append([model.domain.classes[klass], *moments])
+        rows.append([names[klass], *moments])
     note = "The curve is cut off at the declared bounds, so that its mean is not its peak. "
     note += "All three numbers are of log(1 + value). " if logarithmic else ""
     if share is None:

@@ -10,6 +10,7 @@ import typer
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import budget_options, options
 from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_table, print_warning, stage
+from dpnb_columnar.domain.value_labels import class_texts
 from dpnb_columnar.errors import DataError, excerpt
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _print_tables(resolved: ResolvedDomain, result: Diagnosis) -> None:
         ],
     )
     print_line()
-    print_table(["class", "rows that count"], list(zip(resolved.domain.classes, result.class_rows, strict=True)))
+    print_table(["class", "rows that count"], list(zip(class_texts(resolved.domain), result.class_rows, strict=True)))
     for undeclared in result.undeclared:
         print_line()
         more = ", the most frequent" if undeclared.more else ""

@@ -47,6 +47,7 @@ def show(
     source: Source = None,
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
+    every: Annotated[bool, typer.Option("--all", help="Print every value, too, with its value label.")] = False,
     toml: Annotated[bool, typer.Option("--toml", help="Print an entry of datasets.toml.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the declaration as JSON.")] = False,
 ) -> None:
@@ -57,7 +58,7 @@ def show(
     \b
     Examples:
       dpnb-columnar domain show census.parquet
-      dpnb-columnar domain show --dataset adult
+      dpnb-columnar domain show --dataset adult --all
       dpnb-columnar domain show census.parquet --toml >> datasets.toml
     """
     from json import dumps
@@ -66,8 +67,8 @@ def show(
     from dpnb_columnar.domain import document_of
     from dpnb_columnar.domain.toml_entry import entry_toml
 
-    if toml and json:
-        raise UsageError("--toml and --json: give one of them")
+    if toml + json + every > 1:
+        raise UsageError("--all, --toml and --json: give one of them")
     declared = _find(source, dataset, catalogue)
     domain = declared.declaration
     if toml:
@@ -76,7 +77,7 @@ def show(
         print_line(dumps({"name": domain.name, **document_of(domain)}, ensure_ascii=False, indent=2))
     else:
         print_line(f"domain {domain.name}, from {declared.origin}")
-        print_domain_table(domain)
+        print_domain_table(domain, every=every)
 
 
 @app.command()
@@ -113,6 +114,13 @@ def edit(
         str | None,
         typer.Option(
             help="Group of the codes that no line of a map names.", metavar="GROUP", show_default="each stays as it is"
+        ),
+    ] = None,
+    value_labels: Annotated[
+        list[str] | None,
+        _repeated(
+            "Words for values, in place of the column's, by a CSV file with the columns code and label.",
+            "COLUMN=LABELS.csv",
         ),
     ] = None,
     label: options.Label = None,
@@ -158,6 +166,7 @@ def edit(
     from dpnb_columnar.domain.labelling import labelled
     from dpnb_columnar.domain.names import check_dataset
     from dpnb_columnar.domain.toml_entry import entry_toml
+    from dpnb_columnar.domain.value_labels import read_label_file
     from dpnb_columnar.rows.parquet import copy_with_domain
 
     if output.suffix.lower() not in {".toml", ".parquet"}:
@@ -170,6 +179,7 @@ def edit(
     is_entry = output.suffix.lower() == ".toml"
     check_target(output, overwrite or (is_entry and output.exists()), [] if source is None else [source])
     replaced = check_entry_output(output, name or declared.declaration.name, overwrite=overwrite) if is_entry else None
+    words = {column: read_label_file(Path(text)) for column, text in _assignments("value-labels", value_labels)}
     edits = Edits(
         values={column: _list(text) for column, text in _assignments("values", values)},
         bounds={column: _bounds(column, text) for column, text in _assignments("bounds", bounds)},
@@ -179,6 +189,7 @@ def edit(
         missing=dict(_assignments("missing", missing)),
         merge={column: read_merge_map(Path(text)) for column, text in _assignments("merge", merge)},
         rest=rest,
+        value_labels=words,
     )
     domain = edited(declared.declaration, edits, str(source or declared.origin), name)
     if label is not None:

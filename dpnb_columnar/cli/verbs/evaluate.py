@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,6 +12,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_table, print_warning, stage
+from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.errors import excerpt
 
 if TYPE_CHECKING:
@@ -75,14 +77,15 @@ def command(
         compared = {} if alone is None else {"public": asdict(alone)}
         print_line(json.dumps({**asdict(evaluation), **compared}, indent=2))
         return
-    _print_figures(evaluation)
+    _print_figures(evaluation, loaded.domain.class_labels)
     print_line()
-    names = loaded.domain.classes
+    names = class_texts(loaded.domain)
     print_table(
-        ["true \\ predicted", *names], [[name, *row] for name, row in zip(names, evaluation.confusion, strict=True)]
+        ["true \\ predicted", *class_texts(loaded.domain, SHORT)],
+        [[name, *row] for name, row in zip(names, evaluation.confusion, strict=True)],
     )
     print_line()
-    _print_classes(evaluation)
+    _print_classes(evaluation, names)
     print_line()
     print_table(
         ["probability", "rows", "mean probability", "accuracy", ""],
@@ -102,12 +105,12 @@ def command(
         _print_public(evaluation, alone)
 
 
-def _print_figures(evaluation: Evaluation) -> None:
+def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:
     """Print the figures over all rows, one a line, with their intervals."""
     print_line(f"rows               {evaluation.rows}")
     for name, rows in evaluation.lacking.items():
         print_line(f"                   {rows} of them without {excerpt(name)}")
-    largest = excerpt(evaluation.majority_class)
+    largest = excerpt(worded(evaluation.majority_class, labels))
     _print_figure("accuracy", evaluation.accuracy, evaluation.intervals["accuracy"])
     print_line(f"largest class      {evaluation.majority:.4f}  (always predicting {largest})")
     gain = evaluation.intervals["gain"]
@@ -142,14 +145,14 @@ def _print_figure(name: str, value: float | None, interval: Interval | None) -> 
     print_line(f"{name:<18} {_number(value)}  {_ends(interval)}".rstrip())
 
 
-def _print_classes(evaluation: Evaluation) -> None:
+def _print_classes(evaluation: Evaluation, names: Sequence[str]) -> None:
     """Print the figures of each class against the rest; of two classes, the ranking and the Brier score are above."""
     header = ["class", "rows", "predicted", "mean probability", "recall", "", "precision"]
     if several := len(evaluation.classes) > 2:
         header += ["AUC", "", "Brier score"]
     rows = []
-    for each in evaluation.classes:
-        cells: list[object] = [each.name, each.rows, each.predicted, f"{each.mean_probability:.4f}"]
+    for name, each in zip(names, evaluation.classes, strict=True):
+        cells: list[object] = [name, each.rows, each.predicted, f"{each.mean_probability:.4f}"]
         cells += [_number(each.recall), _ends(each.recall_interval), _number(each.precision)]
         if several:
             cells += [_number(each.auc), _ends(each.auc_interval), _number(each.brier_score)]

@@ -30,6 +30,10 @@ def command(
         list[str] | None,
         typer.Option(help="Column to carry over; repeat for more.", metavar="COLUMN", show_default=False),
     ] = None,
+    labels: Annotated[
+        bool,
+        typer.Option("--labels", help="Add the column predicted_label: the value label of the class (White for 1)."),
+    ] = False,
     table: database_options.Table = None,
     query: database_options.Query = None,
     overwrite: options.Overwrite = False,
@@ -47,6 +51,7 @@ def command(
       dpnb-columnar predict census.model.json new.parquet --output scored.parquet
       dpnb-columnar predict model.parquet "part-*.parquet" --key SERIAL --key PERNUM \\
           --output scored.parquet
+      dpnb-columnar predict census.model.json new.parquet --labels --output scored.parquet
       dpnb-columnar predict model.json census.duckdb --table person --key ID \\
           --output scored.parquet
       dpnb-columnar predict model.json postgresql://analyst@db/census \\
@@ -64,10 +69,10 @@ def command(
     loaded, keep = load_model(model), key or []
     with output_lock(output), stage("scoring"):
         if database is None:
-            write_scores(loaded, files, output, keep, overwrite=overwrite)
+            write_scores(loaded, files, output, keep, labels=labels, overwrite=overwrite)
         else:
             columns = [*dict.fromkeys([*keep, *(parameters.attribute for parameters in loaded.attributes)])]
             selection = database_options.query_for(database, table, query, columns)
-            write_result_scores(loaded, database, selection, output, keep, overwrite=overwrite)
+            write_result_scores(loaded, database, selection, output, keep, labels=labels, overwrite=overwrite)
     line = f"wrote {output}; its column {SKIPPED} counts the attributes that a row's score leaves out"
     print_line(line, "written", output=str(output))

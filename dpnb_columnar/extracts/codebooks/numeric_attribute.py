@@ -91,6 +91,16 @@ def numeric_attribute(variable: Variable, fact: AmountFact) -> Numeric | str:
     return _checked(Numeric(variable.name, lower, upper, unit, fact.transform, missing_values, treatment))
 
 
+def amount_labels(variable: Variable) -> dict[str, str]:
+    """Return the labels of single codes, by the amounts that they stand for; not of those that spell their number."""
+    unit = Fraction(1, 10**variable.decimals)
+    labels: dict[str, str] = {}
+    for code in variable.codes:
+        if code.value and not code.last and not _spells_itself(code):
+            labels.setdefault(number_text(_first(code, unit)), code.label)
+    return labels
+
+
 def _checked(attribute: Numeric) -> Numeric | str:
     """Return the attribute, or the reason why a domain cannot have it."""
     if attribute.lower >= attribute.upper:

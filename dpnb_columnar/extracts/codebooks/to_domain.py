@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.domain.domain import UnlabelledDomain
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import did_you_mean
+from dpnb_columnar.domain.value_labels import LONGEST_VALUE_LABEL, fitting, within_bounds
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 from dpnb_columnar.extracts.codebooks.facts import amount_fact, technical_reason
 from dpnb_columnar.extracts.codebooks.labels import Meaning, meaning_of
-from dpnb_columnar.extracts.codebooks.numeric_attribute import numeric_attribute, spells_numbers
+from dpnb_columnar.extracts.codebooks.numeric_attribute import amount_labels, numeric_attribute, spells_numbers
 
 WHOLE = re.compile(r"[-+]?\d{1,18}", re.ASCII)
 
@@ -43,6 +44,9 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
     3. Variables with a list of codes are categorical: see ``categorical_attribute``.
     4. All others are left out: text, and names that the codebook does not list.
 
+    The labels of codes become value labels, each cut to what a domain takes; the longest lists are left out where all
+    are more than that.
+
     Args:
         codebook: Codebook of the extract.
         columns: Variables to consider, in the order wanted; all of them in the codebook's order, if None.
@@ -67,7 +71,27 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
             left_out.append(LeftOut(name, attribute))
         else:
             attributes.append(attribute)
-    return UnlabelledDomain(codebook.name, tuple(attributes)), tuple(left_out)
+    domain = UnlabelledDomain(codebook.name, tuple(attributes))
+    labels = {attribute.name: _value_labels(known[attribute.name], attribute) for attribute in attributes}
+    return replace(domain, value_labels=within_bounds(fitting(domain, labels))), tuple(left_out)
+
+
+def _value_labels(variable: Variable, attribute: Attribute) -> Mapping[str, str]:
+    """Return the labels of a variable's codes, by the values that the readers of extracts write for them."""
+    if isinstance(attribute, Numeric):
+        labels = amount_labels(variable)
+    else:
+        labels = {}
+        for code in variable.codes:
+            for value in _values_of(code, variable.form):
+                labels.setdefault(value, code.label)
+    return {value: cut for value, label in labels.items() if (cut := _cut(label)) and cut != value}
+
+
+def _cut(label: str) -> str:
+    """Put a label on one line that is no longer than a value label may be."""
+    line = " ".join(label.split())
+    return line if len(line) <= LONGEST_VALUE_LABEL else f"{line[: LONGEST_VALUE_LABEL - 3].rstrip()}..."
 
 
 def _attribute(variable: Variable, collection: str) -> Attribute | str:
