@@ -29,8 +29,8 @@ VERSION = 2
 """Incremented whenever the meaning of a document changes; a program reads the versions it knows and no other."""
 
 READ_VERSIONS = (1, VERSION)
-"""Version 1 had no numeric attribute that declares what a missing value means, no attribute weights and no bounds of
-log-likelihoods; else it is the same."""
+"""Version 1 had no numeric attribute that declares what a missing value means, no attribute weights, no bounds of
+log-likelihoods and no value labels; else it is the same."""
 
 DECLARED_PUBLIC = "declared public by the curator"
 """What a model says of the file that its attribute weights were learned from: nobody but the curator can know."""

@@ -318,3 +318,28 @@ def test_adult_like_names_that_are_there() -> None:
         (*tuple(adult_roles())[1:11], "weeks per year"),
     )
     assert adult_like([]) == ((), tuple(adult_roles()))
+
+
+def test_labels_of_codes_become_value_labels_of_the_values_in_the_data() -> None:
+    race = variable("RACE", width=2, codes=codes(_01="White", _02=" Black\n or  mixed ", _03="3", _99="Unknown"))
+    kind = variable("KIND", form=Form.TEXT, width=2, codes=(Code("A ", "Farm"), Code("B", ""), Code("", "Blank")))
+    ages = variable("BAND", width=2, codes=(Code("1", "Child", "3"), Code("4", "Adult")))
+    domain, _ = domain_of(codebook([race, kind, ages]))
+    assert domain.value_labels == {
+        "RACE": {"1": "White", "2": "Black or mixed", "99": "Unknown"},
+        "KIND": {"A": "Farm"},
+        "BAND": {"1": "Child", "2": "Child", "3": "Child", "4": "Adult"},
+    }
+
+
+def test_amounts_keep_the_labels_of_special_codes_alone() -> None:
+    listed = (Code("0", "None"), Code("55", "55 dollars"), Code("60", "Some", "70"), Code("998", "Missing"))
+    wage = amount("WAGE", 3, 1, *listed, Code("9.5", "Half"), Code("999", "N/A"))
+    domain, _ = domain_of(codebook([wage]))
+    assert domain.value_labels == {"WAGE": {"0": "None", "99.8": "Missing", "9.5": "Half", "99.9": "N/A"}}
+
+
+def test_long_labels_are_cut() -> None:
+    domain, _ = domain_of(codebook([variable("KIND", codes=codes(_1="x" * 300, _2="y" * 256))]))
+    assert domain.value_labels == {"KIND": {"1": f"{'x' * 253}...", "2": "y" * 256}}
+    assert labelled(domain).value_labels == domain.value_labels

@@ -196,3 +196,13 @@ def test_1940_is_adult_like() -> None:
     )
     assert without == ()
     assert adult_like(one.name for one in read_codebook("ipums1940").variables) == (chosen, ())
+
+
+def test_words_of_the_codebooks_stay() -> None:
+    pums = declared(shipped(DICTIONARY))[0].value_labels
+    assert pums["SEX"] == {"1": "Male", "2": "Female"}
+    assert pums["OCCP"]["10"] == "MGR-Chief Executives And Legislators"
+    cps = declared(shipped("ipums/cps_00097.xml"))[0].value_labels
+    assert cps["AHRSWORKT"] == {"999": "NIU (Not in universe)"}
+    assert cps["AGE"] == {"0": "Under 1 year"}
+    assert declared("ipums1940")[0].value_labels["RACE"]["1"] == "White"

@@ -105,7 +105,8 @@ def labelled(domain: UnlabelledDomain, condition: str = "SOMETHING > 0") -> Doma
     """The domain with a label, read back from its declaration: so every rule for declarations has been kept."""
     attributes: tuple[Attribute, ...] = tuple(one for one in domain.attributes if one.name != condition.split()[0])
     label = Label(("no", "yes"), None, parse_condition(condition))
-    return read_domain(domain.name, document_of(Domain(domain.name, label, attributes)), "test")
+    worded = Domain(domain.name, label, attributes, value_labels=domain.value_labels)
+    return read_domain(domain.name, document_of(worded), "test")
 
 
 # Letters that survive XML and TOML; a label is one line without blanks at its ends, as readers make it.

@@ -18,6 +18,10 @@ values = ["{REVERSED}", "</td>"]
 lower = 0
 upper = 99
 step = 1
+[town.value_labels.class]
+"{MARKUP}" = "{MARKUP}{REVERSED}"
+[town.value_labels.'a"b&c']
+"</td>" = "{MARKUP}"
 """
 
 

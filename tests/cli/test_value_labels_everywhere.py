@@ -1,0 +1,154 @@
+"""Value labels wherever people read: domain show, check, train, show, evaluate, predict, sql and the release sheet."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.people import PEOPLE, people, people_domain, write_people
+from support.running import Run
+
+from dpnb_columnar.domain import digest
+from dpnb_columnar.model.model import load_model
+
+INCOME = {"low": "Below the median", "high": "Above the median"}
+WORDED: dict[str, Any] = {
+    **PEOPLE,
+    "value_labels": {"income": INCOME, "age": {"0": "Under 1 year"}, "sex": {"f": "Female", "m": "Male"}},
+}
+
+
+@pytest.fixture
+def worded_file(folder: Path) -> Path:
+    """``people.parquet`` with value labels."""
+    write_people(folder / "people.parquet", document=WORDED)
+    return Path("people.parquet")
+
+
+@pytest.fixture
+def worded_model(worded_file: Path, run: Run) -> Path:
+    """A model trained on it, with a seed."""
+    run("train", worded_file, "--seed", 7)
+    return Path("people.model.json")
+
+
+def test_labels_change_nothing_but_the_domain_of_the_model(worded_model: Path, run: Run) -> None:
+    write_people(Path("plain.parquet"))
+    run("train", "plain.parquet", "--seed", 7, "--output", "plain.model.json")
+    worded, plain = (json.loads(path.read_text()) for path in (worded_model, Path("plain.model.json")))
+    assert worded["domain"].pop("value_labels") == WORDED["value_labels"]
+    assert worded == plain
+    assert load_model(worded_model) == load_model(Path("plain.model.json"))
+
+
+@pytest.mark.parametrize("suffix", ["json", "parquet"])
+def test_model_files_keep_labels(worded_file: Path, run: Run, suffix: str) -> None:
+    run("train", worded_file, "--seed", 7, "--output", f"model.{suffix}")
+    assert load_model(Path(f"model.{suffix}")).domain.value_labels == WORDED["value_labels"]
+
+
+def test_statistics_whose_labels_differ_are_added_and_the_first_ones_stay(worded_file: Path, run: Run) -> None:
+    other = {**PEOPLE, "value_labels": {"income": {"low": "poor"}}}
+    write_people(Path("more.parquet"), people(500, seed=2), other)
+    for name in ("people", "more"):
+        run("aggregate", f"{name}.parquet", "--output", f"{name}.statistics.parquet")
+    run("release", "people.statistics.parquet", "more.statistics.parquet", "--seed", 1, "--output", "model.json")
+    assert load_model(Path("model.json")).domain.class_labels == INCOME
+    run("train", "more.parquet", worded_file, "--seed", 1, "--output", "other.json")
+    assert load_model(Path("other.json")).domain.class_labels == {"low": "poor"}
+
+
+def test_domain_show(worded_file: Path, run: Run) -> None:
+    shown = run("domain", "show", worded_file).out
+    assert "predicts income: 2: low = Below the median, high = Above the median\n" in shown
+    assert "2: f = Female, m = Male" in shown
+    listed = run("domain", "show", worded_file, "--all").out.split(shown.rstrip())[1]
+    assert [line.split() for line in listed.splitlines() if line.strip()][2:] == [
+        ["income", "low", "Below", "the", "median"],
+        ["income", "high", "Above", "the", "median"],
+        ["age", "0", "Under", "1", "year"],
+        ["sex", "f", "Female"],
+        ["sex", "m", "Male"],
+    ]
+
+
+def test_domain_show_prints_one_form_at_a_time(worded_file: Path, run: Run) -> None:
+    ended = run("domain", "show", worded_file, "--all", "--json", expected=64)
+    assert "--all, --toml and --json: give one of them" in ended.err
+
+
+def test_an_entry_keeps_labels_and_trains_the_same(worded_file: Path, run: Run) -> None:
+    Path("datasets.toml").write_text("# mine\n[other]\ntitle = 'x'\n[other.attributes]\nx = { values = [1] }\n")
+    for _ in range(2):
+        run("domain", "edit", worded_file, "--output", "datasets.toml", "--overwrite")
+    text = Path("datasets.toml").read_text()
+    assert text.startswith("# mine\n[other]\n")
+    assert '[people.value_labels.sex]\nf = "Female"\nm = "Male"\n' in text
+    run("train", worded_file, "--dataset", "people", "--seed", 7, "--output", "entry.json")
+    assert load_model(Path("entry.json")).domain.value_labels == WORDED["value_labels"]
+
+
+def test_labels_from_a_file(people_file: Path, run: Run) -> None:
+    Path("sex.csv").write_text("code,label\nf,woman\nm,man\n")
+    run("domain", "edit", people_file, "--value-labels", "sex=sex.csv", "--output", "worded.parquet")
+    assert "2: f = woman, m = man" in run("domain", "show", "worded.parquet").out
+    assert digest(people_domain(WORDED)) == digest(people_domain())
+    Path("sex.csv").write_text("code,label\nf,woman\nx,man\n")
+    ended = run("domain", "edit", people_file, "--value-labels", "sex=sex.csv", "--output", "x.parquet", expected=78)
+    assert "people.value_labels.sex.x: labels a value that the column does not declare" in ended.err
+
+
+def test_check_and_evaluate(worded_model: Path, worded_file: Path, run: Run) -> None:
+    assert "low = Below the median" in run("check", worded_file).out
+    evaluated = run("evaluate", worded_model, worded_file).out
+    assert "(always predicting 'low = Below the median')" in evaluated
+    matrix = next(line for line in evaluated.splitlines() if line.strip().startswith("true"))
+    assert matrix.endswith("low = Below the median  high = Above the median")
+    assert json.loads(run("evaluate", worded_model, worded_file, "--json").out)["majority_class"] == "low"
+
+
+def test_show(worded_model: Path, run: Run) -> None:
+    shown = run("show", worded_model, "--all").out
+    assert shown.startswith("people: predicts income: 'low = Below the median', 'high = Above the median'\n")
+    assert "speaks for low = Below the median" in shown
+    assert any("f = Female" in line and "low = Below the median" in line for line in shown.splitlines())
+    run("show", worded_model, "--html", "sheet.html")
+    page = Path("sheet.html").read_text()
+    assert "high = Above the median" in page
+    assert "m = Male" in page
+
+
+def test_predict_adds_the_label_beside_the_class(worded_model: Path, worded_file: Path, run: Run) -> None:
+    run("predict", worded_model, worded_file, "--output", "plain.parquet")
+    run("predict", worded_model, worded_file, "--labels", "--key", "age", "--output", "scored.parquet")
+    plain, scored = pl.read_parquet("plain.parquet"), pl.read_parquet("scored.parquet")
+    assert scored.columns == ["age", "predicted", "predicted_label", *plain.columns[1:]]
+    assert scored.drop("age", "predicted_label").equals(plain)
+    assert scored["predicted_label"].equals(plain["predicted"].replace(INCOME).alias("predicted_label"))
+    framed = load_model(worded_model).predict(pl.read_parquet(worded_file), ["age"], labels=True)
+    assert framed.equals(scored)
+
+
+def test_predict_refuses_labels_that_are_not_there(model_file: Path, people_file: Path, run: Run) -> None:
+    ended = run("predict", model_file, people_file, "--labels", "--output", "scored.parquet", expected=65)
+    assert ended.err == (
+        "dpnb-columnar: people.parquet: no class of the model has a value label; train with a domain that declares "
+        "value_labels of income, or leave labels out\n"
+    )
+    assert not Path("scored.parquet").exists()
+
+
+def test_predict_refuses_a_key_with_the_name_of_the_result(worded_model: Path, run: Run) -> None:
+    write_people(Path("new.parquet"), people(5).with_columns(predicted_label=pl.lit("x")), document=None)
+    arguments = ["predict", worded_model, "new.parquet", "--key", "predicted_label", "--output", "scored.parquet"]
+    assert "column predicted_label would stand beside" in run(*arguments, "--labels", expected=65).err
+    run(*arguments)
+
+
+def test_comments_of_queries(worded_model: Path, worded_file: Path, run: Run) -> None:
+    remark = "-- 'income': 'low = Below the median', 'high = Above the median'\n-- 'age': '0 = Under 1 year'\n"
+    assert remark in run("sql", worded_model, "--dialect", "duckdb").out
+    assert remark in run("sql", "statistics", worded_file, "--dialect", "postgres").out
