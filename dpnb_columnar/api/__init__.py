@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,18 +20,16 @@ from dpnb_columnar.api.arguments import (
     payment_of,
 )
 from dpnb_columnar.api.preparation import ingest, read_domain, simulate, split
+from dpnb_columnar.api.second_release import calibrate, count_scores
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.counting.countable import Counted, CountedScores
+from dpnb_columnar.counting.countable import Counted
 from dpnb_columnar.counting.inputs import Engine
-from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Declaration
 from dpnb_columnar.domain.catalogue import entry_declaring
-from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
-from dpnb_columnar.mechanisms.plan import plan, plan_given, without_second_pass
+from dpnb_columnar.mechanisms.plan import plan, without_second_pass
 from dpnb_columnar.mechanisms.public_sample import weights_chosen
-from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.wording import speaking_python
@@ -62,6 +61,9 @@ def aggregate(
     dataset: str | None = None,
     catalogue: str | PathLike[str] | None = None,
     label: str | None = None,
+    unit: str | Sequence[str] | None = None,
+    unit_rows: int | None = None,
+    whole_units: bool = False,
     engine: str = Engine.LOCAL,
 ) -> Statistics:
     """Count every cell of the domain over Parquet files, or over a frame. The result is CONFIDENTIAL.
@@ -76,13 +78,19 @@ def aggregate(
             ``datasets.toml`` in the working directory, then the packaged one.
         label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain; None
             for what the domain declares.
+        unit: Columns that name the unit, such as a household, that guarantees are for in place of one row; None for the
+            unit that the domain declares, if any. A row without a value in one of them does not count.
+        unit_rows: The most rows of one unit that count; None for as many as are declared, else 1. Without ``unit`` it
+            is of the unit that the data are declared to have.
+        whole_units: Declare that no unit has rows here and in other parts, so that statistics of both may be added up.
         engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
     with opened_data(data, engine) as rows:
-        return rows.check(declared_domain(rows, domain, dataset, catalogue, label).domain).count()
+        resolved = declared_domain(rows, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
+        return replace(rows.check(resolved.domain).count(), whole_units=whole_units)
 
 
 @speaking_python()
@@ -151,6 +159,8 @@ def train(
     dataset: str | None = None,
     catalogue: str | PathLike[str] | None = None,
     label: str | None = None,
+    unit: str | Sequence[str] | None = None,
+    unit_rows: int | None = None,
     mechanism: str = "smooth",
     noise: str | None = None,
     attribute_weights: str | PathLike[str] = "auto",
@@ -176,6 +186,9 @@ def train(
         catalogue: The one catalogue to look for the entry in, which goes before a domain that the files carry; None for
             ``datasets.toml`` in the working directory, then the packaged one.
         label: What to predict: a condition, or a categorical column of the domain; None for the declared label.
+        unit: Columns that name the unit, such as a household, that the guarantee is for in place of one row, as for
+            ``aggregate``.
+        unit_rows: The most rows of one unit that count, as for ``aggregate``: each has this part of epsilon.
         mechanism: Name of the mechanism, as for ``release``.
         noise: Noise family for smooth sensitivity; None for the mechanism's default.
         attribute_weights: Weights of the attributes, as for ``release``; or ``calibrated``: one weight of all, fitted
@@ -200,54 +213,12 @@ def train(
     known = declared_rows(rows, delta, attribute_weights)
     budget = budget_of(epsilon, delta, neighbours, known, shares)
     with opened_data(data, engine) as opened:
-        resolved = declared_domain(opened, domain, dataset, catalogue, label)
+        resolved = declared_domain(opened, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
         if attribute_weights == AUTO and known is None:
             known = entry_rows(entry_declaring(resolved.domain) if domain is not None else resolved.entry)
         chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, opened.files, label)
         planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, can_score=opened.can_score)
         return training.train(planned, opened, payment_of(planned, opened.names, ledger, account, run_id))
-
-
-@speaking_python()
-def count_scores(data: Data, model: Model, *, engine: str = Engine.LOCAL) -> ScoreCounts:
-    """Count the rows by the score that a model gives them, for ``calibrate``. The result is CONFIDENTIAL.
-
-    Args:
-        data: Files, folders or patterns, or a frame, as for ``aggregate``; read in the model's domain.
-        model: What ``release`` made of statistics with ``attribute_weights="calibrated"``.
-        engine: ``local``, or ``spark`` for files.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
-    """
-    plan_given(model)
-    with opened_data(data, engine) as rows:
-        return rows.check(model.domain).count_scores(scores_given(model))
-
-
-@speaking_python()
-def calibrate(
-    model: Model,
-    counts: ScoreCounts,
-    *,
-    ledger: str | PathLike[str] | None = None,
-    account: str | None = None,
-) -> Model:
-    """Release the attribute weights of a model, for the part of the budget that it left for them.
-
-    Args:
-        model: What ``release`` made of statistics with ``attribute_weights="calibrated"``.
-        counts: What ``count_scores`` counted given this model. Confidential.
-        ledger: File of the ledger that pays; None where nobody accounts. It pays for the weights of a model once.
-        account: Data set of the ledger that is charged; None for the domain's name.
-
-    Raises:
-        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
-    """
-    planned = plan_given(model)
-    if counts.scores != scores_given(model):
-        raise DataError("counts: were counted given another model, whose scores differ; count the rows given this one")
-    return training.train(planned, CountedScores(counts), payment_of(planned, (), ledger, account, None))
 
 
 @speaking_python()

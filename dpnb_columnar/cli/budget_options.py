@@ -10,6 +10,7 @@ from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.cli.options import DEFAULT_EPSILON
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError
+from dpnb_columnar.model.guarantee import relation_text
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
@@ -149,4 +150,6 @@ def budget_line(plan: ReleasePlan) -> str:
     if plan.reserved is not None:
         weights += " (left for a second release)"
     weights += " (auto)" if weights and plan.automatic else ""
-    return f"epsilon {number_text(budget.epsilon)}{delta} ({relation} neighbours), mechanism {mechanism}{weights}"
+    unit = plan.domain.unit
+    of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"
+    return f"epsilon {number_text(budget.epsilon)}{delta} ({of}), mechanism {mechanism}{weights}"

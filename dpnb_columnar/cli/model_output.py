@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.cli import budget_options
 from dpnb_columnar.cli.console import add_log_fields, print_line, print_warning, stage
-from dpnb_columnar.cli.tables import awaits, print_composition, public_facts, public_line
+from dpnb_columnar.cli.tables import awaits, print_composition, public_facts, public_line, unit_facts
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.numbers import number_text
@@ -85,6 +85,8 @@ class ModelOutput(Output):
                 "delta": number_text(budget.delta),
                 "neighbours": str(budget.neighbours),
             }
+            if plan.domain.unit is not None:
+                facts["unit"] = unit_facts(plan.domain.unit)
             noun = "query" if queries == 1 else "queries"
             print_line(f"{budget_options.budget_line(plan)}, {queries} {noun}", "budget", **facts)
             if plan.uncalibrated:

@@ -76,6 +76,34 @@ Label = Annotated[
         show_default="the label declared",
     ),
 ]
+Unit = Annotated[
+    str | None,
+    typer.Option(
+        "--unit",
+        help="Column that names the unit which the guarantee is for in place of one row, such as a household's SERIAL; "
+        "several with commas. A row without a value in it does not count.",
+        metavar="COLUMN",
+        show_default="the unit declared, else one row",
+    ),
+]
+UnitRows = Annotated[
+    int | None,
+    typer.Option(
+        "--unit-rows",
+        help="The most rows of one unit that count: each has this part of epsilon. Without --unit it is of the unit "
+        "that the data are declared to have.",
+        metavar="INTEGER",
+        show_default="as declared, else 1",
+    ),
+]
+WholeUnits = Annotated[
+    bool,
+    typer.Option(
+        "--whole-units",
+        help="Declare that no unit has rows in more than one of the statistics: those of a domain with a unit add up "
+        "only then.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
 Epsilon = Annotated[str, typer.Option(help="Privacy budget, taken exactly as typed.", metavar="NUMBER")]
 OptionalEpsilon = Annotated[

@@ -11,7 +11,7 @@ from dpnb_columnar.budget import Share, total
 from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.budget.costs import PrivacyCost, numbers
 from dpnb_columnar.cli.console import print_line, print_table
-from dpnb_columnar.domain import Declaration, Domain, Missing
+from dpnb_columnar.domain import Declaration, Domain, Missing, Unit
 from dpnb_columnar.domain.description import (
     ATTRIBUTE_HEADER,
     LABEL_HEADER,
@@ -135,6 +135,11 @@ def public_line(public: PublicWeights) -> str:
     return f"weights and shares, free, from {source_text(public.source)}; weights: {weights}"
 
 
+def unit_facts(unit: Unit | None) -> dict[str, object] | None:
+    """Return a unit as facts, for a log and for JSON; None where the guarantee is for one row."""
+    return None if unit is None else {"columns": list(unit.columns), "rows": unit.rows}
+
+
 def public_facts(public: PublicWeights) -> dict[str, object]:
     """Return the same as facts, for a log and for JSON."""
     source = public.source
@@ -155,3 +160,29 @@ def awaits(share: Share, path: Path) -> str:
         f"dpnb-columnar aggregate DATA --given {path}, or sql statistics --given {path}, and release the result with "
         f"--given {path}"
     )
+
+
+def weights_line(plan: ReleasePlan) -> str:
+    """Say what the attributes will weigh, and why."""
+    from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, LEARNED, tempered_weight
+
+    if plan.public is not None:
+        return public_line(plan.public)
+    count = len(plan.domain.attributes)
+    if plan.rounds:
+        spent = sum(budget_part(share.cost, plan.total) for share in (plan.calibration, *plan.rounds) if share)
+        each = plan.attribute_weights == LEARNED
+        return (
+            f"{'a weight of each' if each else 'one weight'} of {count} attributes and an intercept for each class are "
+            f"fitted in {len(plan.rounds)} further passes over the rows{', after a calibration' * each}: {spent:.1%} "
+            "of the budget"
+        )
+    if plan.calibration is not None:
+        return (
+            f"one weight of all {count} attributes and an intercept are fitted in a second pass over the rows, given "
+            f"the first: {budget_part(plan.calibration.cost, plan.total):.1%} of the budget"
+        )
+    reason = f"since correlated ones say the same twice ({count}^(-1/4))"
+    if count < FEWEST_TEMPERED:
+        reason = f"as in ordinary naive Bayes, since they are fewer than {FEWEST_TEMPERED}"
+    return f"each of {count} attributes weighs {tempered_weight(count):.3g}, {reason}: free"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from dpnb_columnar.domain.catalogue import (
 from dpnb_columnar.domain.labelling import no_label, provisional
 from dpnb_columnar.domain.metadata import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.domain.names import named
+from dpnb_columnar.domain.units import with_unit
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.rows.parquet import read_metadata
 
@@ -64,6 +65,10 @@ class ResolvedDomain:
     def rows(self) -> int | None:
         """The number of rows that the catalogue entry declares, if any. Public."""
         return None if self.entry is None else self.entry.rows
+
+    def by_unit(self, unit: str | Sequence[str] | None, rows: int | None) -> ResolvedDomain:
+        """Return the same, counted by the unit that options name (``domain.units.with_unit``)."""
+        return replace(self, domain=with_unit(self.domain, unit, rows))
 
 
 def find_domain(

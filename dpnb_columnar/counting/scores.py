@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.counting.file_parts import digest_blocks
+from dpnb_columnar.counting.statistics import check_whole_units
 from dpnb_columnar.domain import Domain, digest
 
 Integers = NDArray[np.int64]
@@ -72,11 +73,13 @@ class ScoreCounts:
         counts: Shape (bins, classes), int64: numbers of rows.
         parts: Digests of the files that were counted, or of counts whose rows are not known; empty for a frame. Not
             compared.
+        whole_units: As of ``Statistics``.
     """
 
     scores: Scores
     counts: Integers
     parts: frozenset[str] = frozenset()
+    whole_units: bool = False
 
     def __repr__(self) -> str:
         bins, classes = self.counts.shape
@@ -93,13 +96,14 @@ class ScoreCounts:
         """Return the counts of two disjoint sets of rows together.
 
         Raises:
-            ValueError: if the scores differ, or if both have counted the same part.
+            ValueError: if the scores differ, if both have counted the same part, or if a unit may have rows in both.
         """
         if self.scores != other.scores:
             raise ValueError("counts of different scores cannot be added")
         if self.parts & other.parts:
             raise ValueError("the same rows are in both and would count twice; drop one")
-        return ScoreCounts(self.scores, self.counts + other.counts, self.parts | other.parts)
+        check_whole_units(self.scores.domain, self.whole_units and other.whole_units)
+        return ScoreCounts(self.scores, self.counts + other.counts, self.parts | other.parts, self.whole_units)
 
 
 def counts_part(counts: Integers) -> frozenset[str]:

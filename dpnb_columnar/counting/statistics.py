@@ -55,6 +55,8 @@ class Statistics:
         parts: Digests of the files or counts that these were made from; empty where these are not known.
             Not compared: equal counts are equal statistics.
         summands: Digests of the counts of the statistics that were added up to these; empty if none were.
+        whole_units: Whether no unit with rows here is declared to have rows in what these are added to. Not compared,
+            and not saved: it is declared where statistics are added up.
     """
 
     domain: Domain
@@ -63,6 +65,7 @@ class Statistics:
     tables: Mapping[str, Integers]
     parts: frozenset[str] = frozenset()
     summands: frozenset[str] = frozenset()
+    whole_units: bool = False
 
     def __repr__(self) -> str:
         return (
@@ -78,10 +81,12 @@ class Statistics:
 
         Raises:
             ValueError: if the domains differ, if both have counted the same part, or if their counts, or the counts of
-                statistics that were added up to them, are the same.
+                statistics that were added up to them, are the same; or if rows are counted by unit, and a unit may have
+                rows in both.
         """
         if digest(self.domain) != digest(other.domain):
             raise ValueError("statistics of different domains cannot be added")
+        check_whole_units(self.domain, self.whole_units and other.whole_units)
         mine, others = self.cells(), other.cells()
         first, second = self.summands | cells_part(mine), other.summands | cells_part(others)
         if (self.parts | first) & (other.parts | second):
@@ -89,14 +94,16 @@ class Statistics:
                 "the same rows are in both and would count twice; drop one (if these are different people with equal "
                 "records, count all of them in one run of dpnb-columnar aggregate, in one query, or in one frame)"
             )
-        return replace(assemble(self.domain, [*mine, *others], self.parts | other.parts), summands=first | second)
+        added = assemble(self.domain, [*mine, *others], self.parts | other.parts)
+        return replace(added, summands=first | second, whole_units=self.whole_units)
 
     def __sub__(self, other: Statistics) -> Statistics:
         """Return the statistics of those rows of the first that are not in the second, a subset of the first's rows.
 
         Raises:
-            ValueError: if the domains differ, or a count would fall below zero.
+            ValueError: if the domains differ, a count would fall below zero, or a unit may have rows in both.
         """
+        check_whole_units(self.domain, self.whole_units and other.whole_units)
         removed = [Cells(cell.attribute, cell.classes, cell.codes, -cell.counts) for cell in other.cells()]
         if digest(self.domain) != digest(other.domain):
             raise ValueError("statistics of different domains cannot be subtracted")
@@ -133,6 +140,23 @@ class Statistics:
                 codes = np.arange(attribute.size)
                 cells.append(_cells(name, [(codes, counts) for counts in self.tables[name]]))
         return cells
+
+
+def check_whole_units(domain: Domain, whole_units: bool) -> None:
+    """Refuse to add up parts in which rows of one unit may stand apart.
+
+    Args:
+        domain: The domain of both parts.
+        whole_units: Whether both are declared to hold whole units.
+
+    Raises:
+        ValueError: if the domain has a unit, and they are not.
+    """
+    if domain.unit is not None and not whole_units:
+        raise ValueError(
+            "rows are counted by unit, and a unit with rows in several parts would count more of them than it may; "
+            "count all parts in one run, or, if no unit has rows in more than one, declare that with --whole-units"
+        )
 
 
 def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = frozenset()) -> Statistics:

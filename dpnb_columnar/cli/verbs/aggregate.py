@@ -28,6 +28,8 @@ def command(
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
     label: options.Label = None,
+    unit: options.Unit = None,
+    unit_rows: options.UnitRows = None,
     overwrite: options.Overwrite = False,
     checkpoint: Annotated[
         Path | None,
@@ -72,12 +74,12 @@ def command(
     from dpnb_columnar.counting.statistics_files import save_statistics
 
     if given is not None:
-        refuse_fixed(context, ("--dataset", "--catalogue", "--label", "--report"))
+        refuse_fixed(context, ("--dataset", "--catalogue", "--label", "--unit", "--unit-rows", "--report"))
         with opened_input(engine, data, table, master, checkpoint) as rows:
             _count_scores(rows, given, output or default_name(data or (), "data", SECOND), overwrite, config)
         return
     with opened_input(engine, data, table, master, checkpoint) as rows:
-        resolved = rows.find_domain(dataset, label, catalogue)
+        resolved = rows.find_domain(dataset, label, catalogue).by_unit(unit, unit_rows)
         target = output or default_name(data or (), resolved.domain.name, ".statistics.parquet")
         check_parquet(target)
         check_target(target, overwrite, [*rows.files, *(file for file in (catalogue, config) if file is not None)])

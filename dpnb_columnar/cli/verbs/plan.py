@@ -14,12 +14,12 @@ from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.cli import budget_options, options
 from dpnb_columnar.cli.console import print_line, stage
 from dpnb_columnar.cli.tables import (
-    budget_part,
     print_composition,
     print_missing,
     print_wide_ranges,
     public_facts,
-    public_line,
+    unit_facts,
+    weights_line,
     wide_ranges_edit,
 )
 from dpnb_columnar.domain.numbers import number_text
@@ -38,6 +38,8 @@ def command(
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
     label: options.Label = None,
+    unit: options.Unit = None,
+    unit_rows: options.UnitRows = None,
     epsilon: options.OptionalEpsilon = None,
     delta: options.Delta = "0",
     declared_rows: Annotated[
@@ -112,7 +114,7 @@ def command(
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
     files = resolve_files(data)
-    resolved = find_domain_to_plan(files, dataset, label, catalogue)
+    resolved = find_domain_to_plan(files, dataset, label, catalogue).by_unit(unit, unit_rows)
     known = budget_options.declared_row_count(resolved, declared_rows)
     spent, division = budget_options.effective_epsilon(resolved, epsilon), budget_options.shares_typed(shares, weights)
     budget = budget_options.parse_budget(spent, delta, neighbours, division, known)
@@ -173,6 +175,8 @@ def _named(dataset: str | None) -> str:
 
 def _print(outlook: _Outlook, rule: str | None) -> None:
     """Print a plan for people."""
+    from dpnb_columnar.cli.unit_tables import print_units
+
     resolved, planned = outlook.resolved, outlook.plan
     print_line(f"domain {resolved.domain.name}, from {resolved.origin}")
     if not resolved.label_chosen:
@@ -189,6 +193,7 @@ def _print(outlook: _Outlook, rule: str | None) -> None:
     if planned.automatic:
         print_line(_automatic_line(outlook))
     print_line()
+    print_units(planned)
     cells = [[f"{error:.3g}" for error in row] for row in outlook.errors]
     print_composition(planned.shares, [f"error at {size} rows" for size in outlook.sizes], cells)
     print_line()
@@ -201,7 +206,7 @@ def _print(outlook: _Outlook, rule: str | None) -> None:
         )
     print_missing(planned)
     if planned.attribute_weights is not None:
-        print_line(_weights_line(planned))
+        print_line(weights_line(planned))
     if outlook.wide:
         print_line()
         epsilon = number_text(planned.budget.epsilon)
@@ -224,32 +229,6 @@ def _automatic_line(outlook: _Outlook) -> str:
     )
 
 
-def _weights_line(plan: ReleasePlan) -> str:
-    """Say what the attributes will weigh, and why."""
-    from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, LEARNED, tempered_weight
-
-    if plan.public is not None:
-        return public_line(plan.public)
-    count = len(plan.domain.attributes)
-    if plan.rounds:
-        spent = sum(budget_part(share.cost, plan.total) for share in (plan.calibration, *plan.rounds) if share)
-        each = plan.attribute_weights == LEARNED
-        return (
-            f"{'a weight of each' if each else 'one weight'} of {count} attributes and an intercept for each class are "
-            f"fitted in {len(plan.rounds)} further passes over the rows{', after a calibration' * each}: {spent:.1%} "
-            "of the budget"
-        )
-    if plan.calibration is not None:
-        return (
-            f"one weight of all {count} attributes and an intercept are fitted in a second pass over the rows, given "
-            f"the first: {budget_part(plan.calibration.cost, plan.total):.1%} of the budget"
-        )
-    reason = f"since correlated ones say the same twice ({count}^(-1/4))"
-    if count < FEWEST_TEMPERED:
-        reason = f"as in ordinary naive Bayes, since they are fewer than {FEWEST_TEMPERED}"
-    return f"each of {count} attributes weighs {tempered_weight(count):.3g}, {reason}: free"
-
-
 def _as_json(outlook: _Outlook) -> str:
     """Write a plan as JSON; numbers that must be exact are texts."""
     from json import dumps
@@ -266,6 +245,7 @@ def _as_json(outlook: _Outlook) -> str:
         "epsilon": number_text(budget.epsilon),
         "delta": number_text(budget.delta),
         "neighbours": budget.neighbours.value,
+        "unit": unit_facts(planned.domain.unit),
         "mechanism": planned.mechanism.name,
         "attribute_weights": planned.attribute_weights or "none",
         "public": None if planned.public is None else public_facts(planned.public),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,11 +10,12 @@ import typer
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import batch, budget_options, database_options, options
+from dpnb_columnar.cli.added_files import added_scores, added_statistics
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.cli.given import domain_of, plan_of, refuse_fixed, scores_of
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.database_address import Dialect
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 
 FIXED = (
-    *("--dataset", "--catalogue", "--domain", "--label", "--epsilon", "--delta", "--declared-rows", "--mechanism"),
+    *("--dataset", "--catalogue", "--domain", "--label", "--unit", "--unit-rows", "--epsilon", "--delta"),
+    *("--declared-rows", "--mechanism"),
     *("--noise", "--attribute-weights", "--neighbours", "--shares", "--weights"),
 )
 """Options that a model has decided whose weights are released."""
@@ -56,6 +57,8 @@ def command(
         ),
     ] = None,
     label: options.Label = None,
+    unit: options.Unit = None,
+    unit_rows: options.UnitRows = None,
     given: options.Given = None,
     table: database_options.Table = None,
     query: database_options.Query = None,
@@ -68,6 +71,7 @@ def command(
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
     shares: options.Shares = None,
     weights: options.FormerShares = None,
+    whole_units: options.WholeUnits = False,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
     ledger: batch.LedgerFile = None,
@@ -117,9 +121,10 @@ def command(
     if given is not None:
         refuse_fixed(context, FIXED)
         planned = plan_of(given)
-        resolved, rows = _scored_rows(database, table, query, files, given)
+        resolved, rows = _scored_rows(database, table, query, files, given, whole_units=whole_units)
     else:
-        resolved, rows = _rows(database, table, query, files, _named(dataset, catalogue, domain, label), catalogue)
+        named = _named(dataset, catalogue, domain, label, unit, unit_rows)
+        resolved, rows = _rows(database, table, query, files, named, catalogue, whole_units=whole_units)
         parts = rows.statistics.parts if isinstance(rows, Counted) else ()
         declared = budget_options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
         spent, division = (
@@ -151,7 +156,13 @@ def command(
 
 
 def _scored_rows(
-    database: Database | None, table: str | None, query: Path | None, files: Sequence[Path], given: Path
+    database: Database | None,
+    table: str | None,
+    query: Path | None,
+    files: Sequence[Path],
+    given: Path,
+    *,
+    whole_units: bool,
 ) -> tuple[ResolvedDomain, CountedScores | DatabaseRows]:
     """Return the domain of a model, and the rows: those of a database, or those whose scores files have counted.
 
@@ -160,7 +171,6 @@ def _scored_rows(
         dpnb_columnar.errors.Error: if a file cannot be read.
     """
     from dpnb_columnar.counting.countable import CountedScores
-    from dpnb_columnar.counting.score_files import load_score_counts
 
     scores = scores_of(given)
     resolved = domain_of(scores, given)
@@ -169,12 +179,7 @@ def _scored_rows(
 
         text = database_options.query_for(database, table, query)
         return resolved, DatabaseRows(database, text, table, given=True)
-    _refuse_repeated(files)
-    parts = [load_score_counts(file, scores) for file in files]
-    try:
-        return resolved, CountedScores(reduce(lambda left, right: left + right, parts))
-    except ValueError as error:
-        raise DataError(f"{', '.join(map(str, files))}: {error}") from None
+    return resolved, CountedScores(added_scores(files, scores, whole_units=whole_units))
 
 
 def _rows(
@@ -184,6 +189,8 @@ def _rows(
     files: Sequence[Path],
     named: ResolvedDomain | None,
     catalogue: Path | None,
+    *,
+    whole_units: bool,
 ) -> tuple[ResolvedDomain, Counted | DatabaseRows]:
     """Return the domain, and the rows: those of a database, or those that statistics files have counted.
 
@@ -194,6 +201,7 @@ def _rows(
         files: Statistics files, where there is no database.
         named: The domain that options name.
         catalogue: The catalogue that options name.
+        whole_units: Whether files are declared to hold whole units.
 
     Raises:
         UsageError: if no domain is named and none is carried, or if options do not go together.
@@ -202,7 +210,7 @@ def _rows(
     from dpnb_columnar.counting.countable import Counted
 
     if database is None:
-        total = _added(files, named)
+        total = added_statistics(files, None if named is None else named.domain, whole_units=whole_units)
         return named or _carried(total, catalogue), Counted(total)
     if named is None:
         raise UsageError(f"{database}: carries no domain; name one with --dataset, or with --domain and a Parquet file")
@@ -220,24 +228,35 @@ def _names(files: Sequence[Path], database: Database | None, table: str | None, 
 
 
 def _named(
-    dataset: str | None, catalogue: Path | None, domain: Path | None, label: str | None
+    dataset: str | None,
+    catalogue: Path | None,
+    domain: Path | None,
+    label: str | None,
+    unit: str | None,
+    unit_rows: int | None,
 ) -> ResolvedDomain | None:
     """Find the domain that options name, if they name one.
 
     Raises:
-        UsageError: if two domains are named, or a label without a domain.
+        UsageError: if two domains are named, or a label or a unit without a domain.
     """
     from dpnb_columnar.counting.find_domain import find_domain
 
     if dataset is not None and domain is not None:
         raise UsageError("--dataset and --domain both name a domain; give one of them")
     if dataset is None and domain is None:
-        if label is not None:
-            raise UsageError("--label goes with --dataset or --domain; statistics files know their label")
+        for option, what, typed in (
+            ("--label", "label", label),
+            ("--unit", "unit", unit),
+            ("--unit-rows", "unit", unit_rows),
+        ):
+            if typed is not None:
+                raise UsageError(f"{option} goes with --dataset or --domain; statistics files know their {what}")
         return None
-    return find_domain(
+    named = find_domain(
         [] if domain is None else [domain], dataset, label, catalogue=catalogue if domain is None else None
     )
+    return named.by_unit(unit, unit_rows)
 
 
 def _carried(total: Statistics, catalogue: Path | None) -> ResolvedDomain:
@@ -246,34 +265,3 @@ def _carried(total: Statistics, catalogue: Path | None) -> ResolvedDomain:
     from dpnb_columnar.domain.catalogue import entry_declaring
 
     return ResolvedDomain(total.domain, "the statistics", entry_declaring(total.domain, catalogue))
-
-
-def _added(files: Sequence[Path], named: ResolvedDomain | None) -> Statistics:
-    """Add up statistics files.
-
-    Raises:
-        UsageError: if a file is named twice.
-        DataError: if files count the same rows, or differ in their domains.
-    """
-    from dpnb_columnar.counting.statistics_files import load_statistics
-
-    _refuse_repeated(files)
-    parts = [load_statistics(file, None if named is None else named.domain) for file in files]
-    try:
-        return reduce(lambda left, right: left + right, parts)
-    except ValueError as error:
-        raise DataError(f"{', '.join(map(str, files))}: {error}") from None
-
-
-def _refuse_repeated(files: Sequence[Path]) -> None:
-    """Refuse a file that is named twice, by whatever names and links: its rows would count twice."""
-    seen: dict[tuple[int, int], Path] = {}
-    for file in files:
-        try:
-            status = file.stat()
-        except OSError:
-            continue  # what is not there is reported when it is read
-        identity = (status.st_dev, status.st_ino)
-        if identity in seen:
-            raise UsageError(f"{seen[identity]}: named twice (again as {file}); its rows would count twice, drop one")
-        seen[identity] = file

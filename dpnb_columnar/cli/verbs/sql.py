@@ -150,6 +150,8 @@ def statistics_command(
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
     label: options.Label = None,
+    unit: options.Unit = None,
+    unit_rows: options.UnitRows = None,
     given: options.Given = None,
     table: TableName = None,
     template: ForTemplate = None,
@@ -182,8 +184,11 @@ def statistics_command(
 
     files = resolve_files(data) if data else ()
     if given is not None:
-        if dataset is not None or catalogue is not None or label is not None:
-            raise UsageError("--given: the model has decided the domain; leave --dataset, --catalogue and --label out")
+        if any(each is not None for each in (dataset, catalogue, label, unit, unit_rows)):
+            raise UsageError(
+                "--given: the model has decided the domain; leave --dataset, --catalogue, --label, --unit and "
+                "--unit-rows out"
+            )
         if output is not None:
             check_target(output, overwrite, [*files, given])
         scores = scores_of(given)
@@ -196,7 +201,7 @@ def statistics_command(
         raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")
     if output is not None:
         check_target(output, overwrite, [*files, *([] if catalogue is None else [catalogue])])
-    domain = find_domain(files, dataset, label, catalogue=catalogue).domain
+    domain = find_domain(files, dataset, label, catalogue=catalogue).by_unit(unit, unit_rows).domain
     if domain.unit is not None:
         raise no_units(domain.unit)
     kinds = open_parquet(files, domain).kinds if files else {}

@@ -21,6 +21,8 @@ def command(
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
     label: options.Label = None,
+    unit: options.Unit = None,
+    unit_rows: options.UnitRows = None,
     epsilon: options.OptionalEpsilon = None,
     delta: options.Delta = "0",
     declared_rows: options.DeclaredRows = None,
@@ -58,6 +60,7 @@ def command(
       dpnb-columnar train "state-*.parquet" --epsilon 0.5 --output model.parquet
       dpnb-columnar train adult.parquet --mechanism histogram --shares 1:1:1
       dpnb-columnar train census.parquet --noise gaussian --delta 1/n^2 --declared-rows 250000
+      dpnb-columnar train census.parquet --unit SERIAL --unit-rows 1
       dpnb-columnar train census.parquet --ledger census.ledger --run-id 2026-11-21
       dpnb-columnar train census.parquet --mechanism histogram --attribute-weights sample.parquet
       dpnb-columnar train --config job.toml --dry-run
@@ -70,7 +73,7 @@ def command(
     from dpnb_columnar.training import train
 
     with opened_input(engine, data, table, master) as rows:
-        resolved = rows.find_domain(dataset, label, catalogue)
+        resolved = rows.find_domain(dataset, label, catalogue).by_unit(unit, unit_rows)
         declared = budget_options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
         spent, division = (
             budget_options.effective_epsilon(resolved, epsilon),

@@ -1,0 +1,141 @@
+"""``--unit`` and ``--unit-rows``: a guarantee for whole units, chosen in place of what the domain declares."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.people import PEOPLE, people, people_domain
+from support.running import Run
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.counting.statistics_files import save_statistics
+from dpnb_columnar.domain import Domain, Unit
+from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.domain.units import with_unit
+from dpnb_columnar.errors import DomainError, UsageError
+
+SERIALS = people(200).with_row_index("SERIAL")
+
+
+def write(folder: Path, name: str = "people.parquet", **facts: Any) -> str:
+    """A file of people with a column SERIAL, and the domain that it carries."""
+    path = folder / name
+    SERIALS.write_parquet(path, metadata=domain_metadata(replace(people_domain(), **facts)))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("declared", "unit", "rows", "chosen"),
+    [
+        ({}, None, None, None),
+        ({}, "SERIAL", None, Unit(("SERIAL",), 1)),
+        ({}, "YEAR, SERIAL", 3, Unit(("YEAR", "SERIAL"), 3)),
+        ({}, ["a,b"], 2, Unit(("a,b",), 2)),
+        ({"available_unit": ("SERIAL",)}, None, None, None),
+        ({"available_unit": ("SERIAL",)}, None, 2, Unit(("SERIAL",), 2)),
+        ({"unit": Unit(("SERIAL",), 4)}, None, None, Unit(("SERIAL",), 4)),
+        ({"unit": Unit(("SERIAL",), 4)}, None, 2, Unit(("SERIAL",), 2)),
+        ({"unit": Unit(("SERIAL",), 4)}, "SERIAL", None, Unit(("SERIAL",), 4)),
+        ({"unit": Unit(("SERIAL",), 4), "available_unit": ("FAMILY",)}, "FAMILY", None, Unit(("FAMILY",), 1)),
+    ],
+)
+def test_the_unit_chosen_goes_before_the_one_declared(
+    declared: dict[str, Any], unit: Any, rows: int | None, chosen: Unit | None
+) -> None:
+    assert with_unit(replace(people_domain(), **declared), unit, rows).unit == chosen
+
+
+@pytest.mark.parametrize(
+    ("unit", "rows", "error", "words"),
+    [
+        (None, 1, UsageError, "rows of which unit"),
+        ("age", 1, DomainError, "the column 'age' is an attribute"),
+        ("income", 1, DomainError, "the column 'income' is an attribute or the label's"),
+        ("SERIAL", 0, DomainError, "a whole number from 1 to 1000"),
+        ("", 1, UsageError, "name 1 to 8 columns"),
+    ],
+)
+def test_a_unit_that_cannot_be_chosen_is_refused(unit: str | None, rows: int, error: type, words: str) -> None:
+    with pytest.raises(error, match=words):
+        with_unit(people_domain(), unit, rows)
+
+
+def test_plan_divides_every_share_by_the_rows_of_a_unit(tmp_path: Path, run: Run) -> None:
+    file = write(tmp_path)
+    planned = run("plan", file, "--unit", "SERIAL", "--unit-rows", "4", "--no-advice").out
+    assert "for one whole unit (SERIAL, of which at most 4 rows count)" in planned
+    document = json.loads(run("plan", file, "--unit", "SERIAL", "--unit-rows", "4", "--no-advice", "--json").out)
+    assert document["unit"] == {"columns": ["SERIAL"], "rows": 4}
+
+
+def test_plan_shows_the_guarantee_for_a_row_beside_that_for_a_unit(tmp_path: Path, run: Run) -> None:
+    """A unit of five rows has five times the epsilon of a row; where one of its rows counts it has that of one."""
+    planned = run("plan", write(tmp_path, available_unit=("SERIAL",)), "--epsilon", "0.5", "--no-advice").out
+    lines = [line.split() for line in planned.splitlines() if line.startswith("  one ")]
+    assert lines == [
+        ["one", "row", "(planned)", "all", "0.5", "1", "2.5", "35.9"],
+        ["one", "unit,", "--unit-rows", "1", "at", "most", "1", "of", "each", "unit", "0.5", "0.5", "0.5", "35.9"],
+        ["one", "unit,", "--unit-rows", "2", "at", "most", "2", "of", "each", "unit", "0.5", "0.5", "0.5", "71.9"],
+    ]
+    chosen = run("plan", write(tmp_path, available_unit=("SERIAL",)), "--unit-rows", "3", "--no-advice").out
+    assert "one unit, --unit-rows 3 (planned)" in chosen
+    assert "guarantees for whole units" not in run("plan", write(tmp_path), "--no-advice").out
+
+
+def test_a_unit_column_that_the_file_lacks_is_refused_before_a_row_is_read(tmp_path: Path, run: Run) -> None:
+    assert "missing column 'HOUSE'" in run("train", write(tmp_path), "--unit", "HOUSE", expected=65).err
+
+
+def test_noise_with_a_delta_is_refused_with_a_unit(tmp_path: Path, run: Run) -> None:
+    options = ("--unit", "SERIAL", "--noise", "gaussian", "--delta", "1e-6")
+    assert "of pure noise alone" in run("train", write(tmp_path), *options, expected=64).err
+
+
+def parts_of_units(folder: Path) -> tuple[Domain, list[str]]:
+    """Statistics files of two parts, as an engine that knows units makes them."""
+    domain = with_unit(people_domain(), "SERIAL", 1)
+    files = [str(folder / f"{name}.statistics.parquet") for name in "ab"]
+    for file, rows in zip(files, (SERIALS[:100], SERIALS[100:]), strict=True):
+        save_statistics(replace(dpnb.aggregate(rows, domain=people_domain()), domain=domain), Path(file))
+    return domain, files
+
+
+def test_parts_are_added_up_only_where_they_are_declared_to_hold_whole_units(tmp_path: Path, run: Run) -> None:
+    _, files = parts_of_units(tmp_path)
+    output = ("--output", str(tmp_path / "model.json"))
+    refused = run("release", *files, *output, expected=65).err
+    assert "declare that with --whole-units" in refused
+    run("release", *files, *output, "--whole-units")
+    assert "one whole unit (SERIAL" in run("show", str(tmp_path / "model.json")).out
+
+
+def test_one_part_needs_no_declaration(tmp_path: Path, run: Run) -> None:
+    _, (file, _) = parts_of_units(tmp_path)
+    run("release", file, "--output", str(tmp_path / "model.json"))
+
+
+def test_statistics_in_memory_are_added_up_where_they_are_declared_to_hold_whole_units() -> None:
+    domain = with_unit(people_domain(), "SERIAL", 1)
+    first, second = (
+        replace(dpnb.aggregate(rows, domain=people_domain()), domain=domain) for rows in (SERIALS[:100], SERIALS[100:])
+    )
+    with pytest.raises(ValueError, match="a unit with rows in several parts"):
+        _ = first + second
+    with pytest.raises(ValueError, match="a unit with rows in several parts"):
+        _ = replace(first, whole_units=True) + second
+    total = replace(first, whole_units=True) + replace(second, whole_units=True)
+    assert int(total.class_counts.sum()) == 200
+    with pytest.raises(ValueError, match="a unit with rows in several parts"):
+        _ = total - first
+
+
+def test_statistics_of_different_units_do_not_add_up() -> None:
+    counted = dpnb.aggregate(SERIALS, domain=PEOPLE)
+    one = replace(counted, domain=with_unit(counted.domain, "SERIAL", 1), whole_units=True)
+    for other in (counted, replace(counted, domain=with_unit(counted.domain, "SERIAL", 2), whole_units=True)):
+        with pytest.raises(ValueError, match="different domains"):
+            _ = one + other
