@@ -53,4 +53,5 @@ def with_unit(domain: Domain, unit: str | Sequence[str] | None, rows: int | None
     declared = domain.unit is not None and domain.unit.columns == columns
     most = rows if rows is not None else domain.unit.rows if declared and domain.unit is not None else DEFAULT_ROWS
     chosen = replace(domain, unit=Unit(columns, most))
-    return read_domain(domain.name, document_of(chosen), "the unit chosen")
+    read_domain(domain.name, document_of(chosen), "the unit chosen")  # refuses what cannot be
+    return chosen

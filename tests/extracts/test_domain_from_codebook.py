@@ -53,6 +53,29 @@ def test_any_codebook_makes_a_domain_that_can_be_declared(book: Codebook) -> Non
         assert labelled(domain).attributes == domain.attributes
 
 
+@pytest.mark.parametrize(
+    ("collection", "names", "unit"),
+    [
+        (USA, ("YEAR", "SAMPLE", "SERIAL", "PERNUM"), ("SAMPLE", "SERIAL")),
+        (USA, ("YEAR", "DATANUM", "SERIAL"), ("YEAR", "DATANUM", "SERIAL")),
+        (USA, ("SERIAL", "YEAR"), ("YEAR", "SERIAL")),
+        (USA, ("SERIAL",), ("SERIAL",)),
+        (CPS, ("YEAR", "MONTH", "SERIAL"), ("YEAR", "MONTH", "SERIAL")),
+        (CENSUS, ("RT", "SERIALNO", "SPORDER"), ("SERIALNO",)),
+        (USA, ("YEAR", "SAMPLE", "PERNUM"), ()),
+        (CENSUS, ("SERIAL",), ()),
+        ("", ("SERIAL", "SERIALNO"), ()),
+    ],
+)
+def test_the_household_of_an_extract_is_available_as_a_unit(
+    collection: str, names: tuple[str, ...], unit: tuple[str, ...]
+) -> None:
+    described = [variable("SEX", codes=codes(_1="M", _2="F")), *map(variable, names)]
+    domain, _ = domain_of(codebook(described, collection=collection))
+    assert (domain.unit, domain.available_unit) == (None, unit)
+    assert domain_of(codebook(described, collection=collection), ["SEX"])[0].available_unit == ()
+
+
 def test_categorical_codes_are_written_as_the_column_will_hold_them() -> None:
     number = variable("MONTHS", width=2, codes=codes(_01="A", _02="B", _10="B"))
     assert made(number) == Categorical("MONTHS", ("1", "2", "10"))

@@ -132,6 +132,11 @@ def _print_result(conversion: Conversion, output: Path) -> None:
     if conversion.domain is None:
         print_line("to train, declare its domain in datasets.toml, or ingest it again with --codebook")
         return
+    if conversion.domain.available_unit:
+        print_line(
+            f"unit available: {', '.join(conversion.domain.available_unit)}: for a guarantee that is for whole "
+            "households in place of rows, add --unit-rows 1 to train"
+        )
     _print_plan(conversion.domain, output)
     label = "" if isinstance(conversion.domain, Domain) else ' --label "..."'
     print_line(f"train: dpnb-columnar train {output}{label}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -81,6 +81,19 @@ def amount_fact(variable: Variable, collection: str) -> AmountFact:
         if collection in fact.collections and _matches_any(variable.name.upper(), fact.names):
             return fact
     return AmountFact()
+
+
+def unit_of(collection: str, names: Collection[str]) -> tuple[str, ...]:
+    """Return the variables that together name the household of a record (``units.toml``); empty if none are known.
+
+    Args:
+        collection: Collection of the extract.
+        names: Variables that the extract has, and that are no attributes.
+    """
+    for unit in _read("units")["unit"]:
+        if collection in unit["collections"]:
+            return next((tuple(each) for each in unit["names"] if {*each} <= {*names}), ())
+    return ()
 
 
 @cache
