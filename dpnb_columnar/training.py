@@ -1,32 +1,39 @@
-"""From confidential rows to a released model: plan, pay, count, release, keep.
+"""From confidential rows to a release: plan, pay, count, release, keep.
 
-The one story of a release. The Python interface, the scikit-learn estimator and the command line plan a release
-(``mechanisms.plan``), of tables or of the weights of a model, and ``train`` carries it out; they differ in where the
-model is kept, which an ``Output`` says.
+The one story of a release. The Python interface, the scikit-learn estimator and the command line plan a release: of
+tables or of the weights of a model (``mechanisms.plan``), or of the scores that it gives
+(``mechanisms.score_release``). ``carry_out`` carries it out; they differ in where the result is kept, which an
+``Output`` says.
 """
 
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Integers, Statistics
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.release import first_round, release, release_round, release_weights
 from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.score_release import ScorePlan, release_scores
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.countable import CheckedRows, Rows
     from dpnb_columnar.ledger.payment import Payment
     from dpnb_columnar.mechanisms.plan import ReleasePlan
     from dpnb_columnar.model.model import Model
+    from dpnb_columnar.model.released_scores import ReleasedScores
     from dpnb_columnar.noise import Sampler
 
+PlanT = TypeVar("PlanT")
+ReleasedT = TypeVar("ReleasedT")
+CountsT = TypeVar("CountsT", bound="Statistics | ScoreCounts")
 
-class Output:
-    """Where a model is kept, and who is told how far its release is: here in memory, and nobody."""
+
+class Output(Generic[PlanT, ReleasedT]):
+    """Where a release is kept, and who is told how far it is: here in memory, and nobody."""
 
     def reserved(self, run: str | None) -> AbstractContextManager[None]:
         """Keep other runs from writing to this output within the block.
@@ -39,39 +46,120 @@ class Output:
     def check(self) -> None:
         """Refuse an output that cannot be written, before any row is opened."""
 
-    def announce(self, plan: ReleasePlan, payment: Payment | None) -> None:
+    def announce(self, plan: PlanT, payment: Payment[ReleasedT] | None) -> None:
         """Say what is about to be spent: nothing is left that could refuse the release before rows are read."""
 
     def stage(self, name: str) -> AbstractContextManager[None]:
         """Show that a stage is under way within the block."""
         return nullcontext()
 
-    def keep(self, model: Model) -> None:
-        """Keep a model that this run has released."""
+    def keep(self, released: ReleasedT) -> None:
+        """Keep what this run has released."""
 
-    def keep_again(self, model: Model, run: str) -> None:
-        """Keep a model that an earlier attempt of this run has released."""
+    def keep_again(self, released: ReleasedT, run: str) -> None:
+        """Keep what an earlier attempt of this run has released."""
+
+
+class Task(Protocol[PlanT, CountsT, ReleasedT]):
+    """A planned release: how rows are checked and counted for it, and what is drawn of the counts."""
+
+    @property
+    def plan(self) -> PlanT:
+        """What is decided before rows are read."""
+
+    def check(self, rows: Rows) -> CheckedRows:
+        """Check that rows can be counted as planned. Opens no row."""
+
+    def count(self, rows: CheckedRows) -> CountsT:
+        """Count the rows. Confidential."""
+
+    def release(
+        self, rows: CheckedRows, counted: CountsT, draw: Sampler | None, output: Output[PlanT, ReleasedT]
+    ) -> ReleasedT:
+        """Draw what is released, perhaps asking the rows again."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingTask:
+    """The release of a model, or of the weights of one."""
+
+    plan: ReleasePlan
+
+    def check(self, rows: Rows) -> CheckedRows:
+        """Check the rows; see ``checked_rows``."""
+        return checked_rows(self.plan, rows)
+
+    def count(self, rows: CheckedRows) -> Statistics | ScoreCounts:
+        """Count every cell of the domain, or the scores that a model gives."""
+        return rows.count() if self.plan.given is None else rows.count_scores(scores_given(self.plan.given))
+
+    def release(
+        self,
+        rows: CheckedRows,
+        counted: Statistics | ScoreCounts,
+        draw: Sampler | None,
+        output: Output[ReleasePlan, Model],
+    ) -> Model:
+        """Draw a model."""
+        return _release(self.plan, rows, counted, draw, output)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringTask:
+    """The release of the scores that a model gives to labelled rows."""
+
+    plan: ScorePlan
+
+    def check(self, rows: Rows) -> CheckedRows:
+        """Check the rows in the model's domain."""
+        return rows.check(self.plan.domain)
+
+    def count(self, rows: CheckedRows) -> ScoreCounts:
+        """Count the scores."""
+        return rows.count_scores(self.plan.scores)
+
+    def release(
+        self,
+        rows: CheckedRows,
+        counted: ScoreCounts,
+        draw: Sampler | None,
+        output: Output[ScorePlan, ReleasedScores],
+    ) -> ReleasedScores:
+        """Draw the counts."""
+        with output.stage("releasing"):
+            return release_scores(self.plan, counted, draw)
 
 
 def train(
     plan: ReleasePlan,
     rows: Rows,
-    payment: Payment | None = None,
+    payment: Payment[Model] | None = None,
     draw: Sampler | None = None,
-    output: Output | None = None,
+    output: Output[ReleasePlan, Model] | None = None,
 ) -> Model:
+    """Carry out the planned release of a model; see ``carry_out``."""
+    return carry_out(TrainingTask(plan), rows, payment, draw, output)
+
+
+def carry_out(
+    task: Task[PlanT, CountsT, ReleasedT],
+    rows: Rows,
+    payment: Payment[ReleasedT] | None = None,
+    draw: Sampler | None = None,
+    output: Output[PlanT, ReleasedT] | None = None,
+) -> ReleasedT:
     """Carry out a planned release: pay, count, release, keep.
 
     Args:
-        plan: The release.
+        task: The release.
         rows: Rows that can be counted in the plan's domain. Confidential.
         payment: Charge to a ledger; None where nobody accounts.
         draw: Sampler of all noise; None for exact draws from the operating system's generator, the only ones that give
             a guarantee.
-        output: Where the model is kept; None for memory alone.
+        output: Where the result is kept; None for memory alone.
 
     Returns:
-        The model; where a ledger pays, the one that it keeps for the run.
+        What is released; where a ledger pays, what it keeps for the run.
 
     Raises:
         dpnb_columnar.errors.Error: if the ledger does not admit the release, if the rows cannot be counted in the
@@ -79,26 +167,26 @@ def train(
     """
     output = output or Output()
     with output.reserved(None if payment is None else payment.charge.run):
-        # Pay. The ledger is asked before any row is opened, and a run that has released a model releases no other.
+        # Pay. The ledger is asked before any row is opened, and a run that has released something releases no other.
         if payment is not None and (released := payment.admit()) is not None:
             output.keep_again(released, payment.charge.run)
             return released
         output.check()
         # Count. Columns are checked first: whatever is wrong is found before a row is read.
-        checked = checked_rows(plan, rows)
-        output.announce(plan, payment)
+        checked = task.check(rows)
+        output.announce(task.plan, payment)
         with output.stage("counting"):
-            counted = checked.count() if plan.given is None else checked.count_scores(scores_given(plan.given))
+            counted = task.count(checked)
         # Release, which may read the rows again. The spend is durable before noise is drawn, and the ledger has the
-        # model before anybody sees it.
+        # result before anybody sees it.
         if payment is None:
-            model = _release(plan, checked, counted, draw, output)
+            drawn = task.release(checked, counted, draw, output)
         else:
             with payment.spend(counted.parts) as run:
-                model = run.released or run.keep(_release(plan, checked, counted, draw, output))
+                drawn = run.released or run.keep(task.release(checked, counted, draw, output))
         # Keep.
-        output.keep(model)
-    return model
+        output.keep(drawn)
+    return drawn
 
 
 def checked_rows(plan: ReleasePlan, rows: Rows) -> CheckedRows:
@@ -121,7 +209,11 @@ def checked_rows(plan: ReleasePlan, rows: Rows) -> CheckedRows:
 
 
 def _release(
-    plan: ReleasePlan, rows: CheckedRows, counted: Statistics | ScoreCounts, draw: Sampler | None, output: Output
+    plan: ReleasePlan,
+    rows: CheckedRows,
+    counted: Statistics | ScoreCounts,
+    draw: Sampler | None,
+    output: Output[ReleasePlan, Model],
 ) -> Model:
     """Draw the tables; then, where it is planned, ask the rows again given these, and draw the weights.
 

@@ -18,6 +18,7 @@ from dpnb_columnar.api.arguments import (
     entry_rows,
     opened_data,
     payment_of,
+    score_payment_of,
 )
 from dpnb_columnar.api.preparation import ingest, read_domain, simulate, split
 from dpnb_columnar.api.second_release import calibrate, count_scores
@@ -30,8 +31,10 @@ from dpnb_columnar.domain.catalogue import entry_declaring
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.plan import plan, without_second_pass
 from dpnb_columnar.mechanisms.public_sample import weights_chosen
+from dpnb_columnar.mechanisms.score_release import plan_scores
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
+from dpnb_columnar.model.released_scores import ReleasedScores
 from dpnb_columnar.wording import speaking_python
 
 if TYPE_CHECKING:
@@ -46,6 +49,7 @@ __all__ = [
     "load_model",
     "read_domain",
     "release",
+    "release_scores",
     "save",
     "simulate",
     "split",
@@ -234,6 +238,42 @@ def save(model: Model, path: str | PathLike[str], *, overwrite: bool = False) ->
         dpnb_columnar.errors.Error: if the name ends otherwise, or the file exists or cannot be written.
     """
     model.save(Path(path), overwrite=overwrite)
+
+
+@speaking_python()
+def release_scores(
+    model: Model,
+    data: Data,
+    *,
+    epsilon: Epsilon,
+    neighbours: str = Neighbours.ADD_REMOVE,
+    ledger: str | PathLike[str] | None = None,
+    account: str | None = None,
+    run_id: str | None = None,
+    engine: str = Engine.LOCAL,
+) -> ReleasedScores:
+    """Release how well a model does on labelled rows: noisy counts of its scores, and figures of these to publish.
+
+    Args:
+        model: A released model of two classes. ``model.evaluate`` gives exact figures, which are confidential.
+        data: Files, folders or patterns, or a frame, as for ``aggregate``; read in the model's domain.
+        epsilon: Privacy budget, as for ``release``.
+        neighbours: ``add-remove`` or ``replace-one``.
+        ledger: File of the ledger that pays for the release; None to account for nothing.
+        account: Data set of the ledger that is charged; None for the domain's name.
+        run_id: Name of this release in the ledger, as for ``train``.
+        engine: ``local``, or ``spark`` for files.
+
+    Returns:
+        The counts; ``figures`` has accuracy, AUC, ROC curve and calibration, with intervals that include the noise.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
+    """
+    planned = plan_scores(model, budget_of(epsilon, 0, neighbours))
+    with opened_data(data, engine) as opened:
+        payment = score_payment_of(planned, opened.names, ledger, account, run_id)
+        return training.carry_out(training.ScoringTask(planned), opened, payment)
 
 
 @speaking_python()

@@ -13,69 +13,121 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from dpnb_columnar.domain import digest
+from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BusyError, DataError, UsageError
 from dpnb_columnar.ledger import Charge, Ledger, Run, check_dataset, check_run, fresh_run
 from dpnb_columnar.ledger.codec import unit_named
+from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.runtime.locks import output_lock
 
 if TYPE_CHECKING:
     from dpnb_columnar.mechanisms.plan import ReleasePlan
+    from dpnb_columnar.mechanisms.score_release import ScorePlan
     from dpnb_columnar.model.model import Model
+    from dpnb_columnar.model.released_scores import ReleasedScores
+
+ReleasedT = TypeVar("ReleasedT")
 
 PATIENCE = 60.0
 """Seconds to wait for another attempt of the same run."""
 
 
+class Documents(Protocol[ReleasedT]):
+    """How a ledger holds what a kind of run releases."""
+
+    def written(self, released: ReleasedT, /) -> str:
+        """Write a document."""
+
+    def read(self, document: object, source: str, /) -> ReleasedT:
+        """Read a document.
+
+        Raises:
+            DataError: if it is not of this kind, or is damaged.
+        """
+
+
+class ModelDocuments:
+    """Documents of models."""
+
+    def written(self, released: Model, /) -> str:
+        """Write a model's document."""
+        from dpnb_columnar.model.model_document import to_document, to_json
+
+        return to_json(to_document(released))
+
+    def read(self, document: object, source: str, /) -> Model:
+        """Read a model's document."""
+        from dpnb_columnar.model.model import from_document
+
+        return from_document(document, source)
+
+
+class ScoreDocuments:
+    """Documents of released scores."""
+
+    def written(self, released: ReleasedScores, /) -> str:
+        """Write the document of released scores."""
+        from dpnb_columnar.model.model_document import to_json
+        from dpnb_columnar.model.released_scores import scores_document
+
+        return to_json(scores_document(released))
+
+    def read(self, document: object, source: str, /) -> ReleasedScores:
+        """Read the document of released scores."""
+        from dpnb_columnar.model.released_scores import read_scores
+
+        return read_scores(document, source)
+
+
 @dataclass(frozen=True, slots=True)
-class ChargedRun:
+class ChargedRun(Generic[ReleasedT]):
     """A run whose spend is durable, so that its noise may be drawn.
 
     Attributes:
         ledger: The open ledger.
         run: The run, with the document that it has released, if any.
+        documents: How the ledger holds it.
     """
 
     ledger: Ledger
     run: Run
+    documents: Documents[ReleasedT]
 
     @property
-    def released(self) -> Model | None:
-        """The model that an earlier attempt of the run released."""
-        return None if self.run.document is None else self._model(self.run.document)
+    def released(self) -> ReleasedT | None:
+        """What an earlier attempt of the run released."""
+        return None if self.run.document is None else self._read(self.run.document)
 
-    def keep(self, model: Model) -> Model:
-        """Write a model to the ledger, and return the model that the run has released: the first that was written."""
-        from dpnb_columnar.model.model_document import to_document, to_json
+    def keep(self, released: ReleasedT) -> ReleasedT:
+        """Write a release to the ledger, and return what the run has released: the first that was written."""
+        return self._read(self.ledger.keep(self.run.charge.run, self.documents.written(released)))
 
-        return self._model(self.ledger.keep(self.run.charge.run, to_json(to_document(model))))
-
-    def _model(self, document: str) -> Model:
-        from dpnb_columnar.model.model import from_document
-
-        return from_document(json.loads(document), f"{self.ledger.path}: run {self.run.charge.run}")
+    def _read(self, document: str) -> ReleasedT:
+        return self.documents.read(json.loads(document), f"{self.ledger.path}: run {self.run.charge.run}")
 
 
 @dataclass(frozen=True, slots=True)
-class Payment:
+class Payment(Generic[ReleasedT]):
     """The charge of one run, and the ledger that it goes to.
 
     Attributes:
         ledger: The ledger's file.
         charge: Data set, run id, cost and inputs: public facts.
+        documents: How the ledger holds what the run releases.
     """
 
     ledger: Path
     charge: Charge
+    documents: Documents[ReleasedT]
 
-    def admit(self) -> Model | None:
+    def admit(self) -> ReleasedT | None:
         """Ask the ledger whether it admits the release, before any row is opened.
 
         Returns:
-            The model, if this run has released it already.
+            What this run has released, if it has already.
 
         Raises:
             BudgetError: if the limit does not admit the release; with what is spent and what remains.
@@ -88,10 +140,10 @@ class Payment:
             return None
         with self._alone():
             pass  # an attempt that was killed after its model was kept has left its lock: it goes with ours
-        return ChargedRun(ledger, run).released
+        return ChargedRun(ledger, run, self.documents).released
 
     @contextmanager
-    def spend(self, parts: Collection[str]) -> Iterator[ChargedRun]:
+    def spend(self, parts: Collection[str]) -> Iterator[ChargedRun[ReleasedT]]:
         """Spend the charge. Of several attempts of one run only one is inside the block at a time.
 
         Args:
@@ -115,7 +167,7 @@ class Payment:
                         f"{self.ledger}: data set {self.charge.dataset}: account {other.dataset} is bound to one of "
                         f"these files, whatever it is called; charge that one: --account {shlex.quote(other.dataset)}"
                     )
-            yield ChargedRun(ledger, ledger.spend(self.charge))
+            yield ChargedRun(ledger, ledger.spend(self.charge), self.documents)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -144,7 +196,7 @@ class Payment:
 
 def payment_for(
     plan: ReleasePlan, ledger: Path, data: Sequence[str], account: str | None = None, run: str | None = None
-) -> Payment:
+) -> Payment[Model]:
     """Make the payment of a planned release. All of it is public.
 
     Args:
@@ -173,9 +225,40 @@ def payment_for(
         mechanism.name,
         plan.noise,
         _inputs(plan, data),
-        () if plan.domain.unit is None else unit_named(plan.domain.unit.columns),
+        _unit(plan.domain),
     )
-    return Payment(ledger, charge)
+    return Payment(ledger, charge, ModelDocuments())
+
+
+def payment_for_scores(
+    plan: ScorePlan, ledger: Path, data: Sequence[str], account: str | None = None, run: str | None = None
+) -> Payment[ReleasedScores]:
+    """Make the payment of a planned release of scores; the arguments are those of ``payment_for``.
+
+    Raises:
+        UsageError: if a name cannot be one.
+    """
+    budget = plan.budget
+    (share,) = plan.shares
+    charge = Charge(
+        plan.domain.name if account is None else check_dataset(account),
+        fresh_run() if run is None else check_run(run),
+        plan.total,
+        budget.neighbours,
+        share.query,
+        None,
+        {
+            "data": sorted(data),
+            "domain": digest(plan.domain),
+            "epsilon": number_text(budget.epsilon),
+            "delta": number_text(budget.delta),
+            "neighbours": str(budget.neighbours),
+            "mechanism": share.query,
+            "evaluated": document_digest(plan.model),
+        },
+        _unit(plan.domain),
+    )
+    return Payment(ledger, charge, ScoreDocuments())
 
 
 def _default_run(plan: ReleasePlan) -> str:
@@ -183,11 +266,9 @@ def _default_run(plan: ReleasePlan) -> str:
     return fresh_run() if plan.given is None else f"weights-of-{document_digest(plan.given)[:32]}"
 
 
-def document_digest(model: Model) -> str:
-    """Compute the hexadecimal SHA-256 of a model's document."""
-    from dpnb_columnar.model.model_document import to_document, to_json
-
-    return hashlib.sha256(to_json(to_document(model)).encode()).hexdigest()
+def _unit(domain: Domain) -> tuple[str, ...]:
+    """Name the unit of a domain; empty where it is one row."""
+    return () if domain.unit is None else unit_named(domain.unit.columns)
 
 
 def _inputs(plan: ReleasePlan, data: Sequence[str]) -> dict[str, Any]:

@@ -79,12 +79,12 @@ def _model(document: Part, source: str) -> NaiveBayes:
     bodies = document["attributes"].entries()
     return NaiveBayes(
         domain=domain,
-        guarantee=_guarantee(document["guarantee"], domain.unit),
+        guarantee=read_guarantee(document["guarantee"], domain.unit),
         classes=ClassCounts(
             document["classes"]["released"].counts(size), document["classes"]["probability"].probabilities(size)
         ),
         attributes=tuple(_parameters(body, attributes.get(name), size) for name, body in bodies.items()),
-        software={_library(name, entry): entry.text() for name, entry in document["software"].entries().items()},
+        software=read_software(document["software"]),
         attribute_weights=_weights(document.entry("attribute_weights"), list(bodies), size),
     )
 
@@ -115,6 +115,15 @@ def _source(part: Part) -> PublicSource | None:
     return PublicSource(
         part["name"].text(), part["sha256"].text(), tuple(name.text() for name in part["left_out"].items())
     )
+
+
+def read_software(part: Part) -> dict[str, str]:
+    """Read versions by the names of libraries.
+
+    Raises:
+        InvalidPartError: if a name or a version cannot be one.
+    """
+    return {_library(name, entry): entry.text() for name, entry in part.entries().items()}
 
 
 def _library(name: str, entry: Part) -> str:
@@ -184,8 +193,12 @@ def _edges(part: Part, cells: int) -> tuple[int, ...]:
     return edges
 
 
-def _guarantee(part: Part, unit: Unit | None) -> Guarantee:
-    """The guarantee, its parts in agreement; for one row, or for the unit of the model's domain."""
+def read_guarantee(part: Part, unit: Unit | None) -> Guarantee:
+    """Read a guarantee, its parts in agreement: for one row, or for the unit of the domain.
+
+    Raises:
+        InvalidPartError: if they are not.
+    """
     neighbours = _neighbours(part["neighbours"])
     rows = None if neighbours is None else neighbours.rows * (1 if unit is None else unit.rows)
     guarantee = Guarantee(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -48,7 +49,7 @@ def to_document(model: NaiveBayes) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "software": dict(sorted(model.software.items())),
-        "guarantee": _guarantee_document(model.guarantee),
+        "guarantee": guarantee_document(model.guarantee),
         "domain": {"name": model.domain.name, **document_of(model.domain)},
         "classes": _plain(model.classes),
         "attributes": {parameters.attribute: _parameters_document(parameters) for parameters in model.attributes},
@@ -59,6 +60,11 @@ def to_document(model: NaiveBayes) -> dict[str, Any]:
 def to_json(document: Mapping[str, Any]) -> str:
     """Write a document as JSON text, short lists on one line; floats in their shortest exact form."""
     return _indented(document, "") + "\n"
+
+
+def document_digest(model: NaiveBayes) -> str:
+    """Compute the hexadecimal SHA-256 of a model's document."""
+    return hashlib.sha256(to_json(to_document(model)).encode()).hexdigest()
 
 
 def _indented(value: Any, indent: str) -> str:
@@ -118,7 +124,8 @@ def _weights_document(model: NaiveBayes) -> dict[str, Any]:
     }
 
 
-def _guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
+def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
+    """Write the entry of a guarantee."""
     return {
         "private": guarantee.private,
         "mechanism": guarantee.mechanism,

@@ -106,12 +106,13 @@ def command(
       dpnb-columnar release second.parquet --given census.model.json \\
           --output calibrated.model.json
     """
-    from dpnb_columnar.cli.model_output import ModelOutput, payment, rehearse, sampler
+    from dpnb_columnar.cli.file_output import payment, rehearse, sampler
+    from dpnb_columnar.cli.model_output import ModelOutput
     from dpnb_columnar.counting.countable import Counted
     from dpnb_columnar.mechanisms.plan import plan, without_second_pass
     from dpnb_columnar.mechanisms.public_sample import public_path, weights_chosen
     from dpnb_columnar.model.model_files import check_suffix
-    from dpnb_columnar.training import train
+    from dpnb_columnar.training import TrainingTask, train
 
     check_suffix(output)
     database = database_options.database_in(statistics, table, query)
@@ -150,7 +151,7 @@ def command(
             settled["--mechanism"] = (planned.mechanism.name, origin)
             settled["--attribute-weights"] = (planned.attribute_weights, origin)
         batch.print_settings(context, settled)
-        rehearse(planned, rows, paid, model_output)
+        rehearse(TrainingTask(planned), planned.shares, rows, paid, model_output)
     else:
         train(planned, rows, paid, sampler(seed), model_output)
 

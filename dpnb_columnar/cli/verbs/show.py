@@ -119,7 +119,7 @@ def _write_sheet(loaded: Model, model: Path, output: Path, ledger: Path | None, 
     from hashlib import sha256
 
     from dpnb_columnar.ledger import Ledger
-    from dpnb_columnar.ledger.payment import document_digest
+    from dpnb_columnar.model.model_document import document_digest
     from dpnb_columnar.report.release_sheet import write_release_sheet
 
     account, charged = None, False

@@ -66,11 +66,12 @@ def command(
       dpnb-columnar train --config job.toml --dry-run
       dpnb-columnar train --engine spark --master yarn hdfs://census/2018
     """
-    from dpnb_columnar.cli.model_output import ModelOutput, payment, rehearse, sampler
+    from dpnb_columnar.cli.file_output import payment, rehearse, sampler
+    from dpnb_columnar.cli.model_output import ModelOutput
     from dpnb_columnar.mechanisms.plan import plan
     from dpnb_columnar.mechanisms.public_sample import public_path, weights_chosen
     from dpnb_columnar.model.model_files import check_suffix
-    from dpnb_columnar.training import train
+    from dpnb_columnar.training import TrainingTask, train
 
     with opened_input(engine, data, table, master) as rows:
         resolved = rows.find_domain(dataset, label, catalogue).by_unit(unit, unit_rows)
@@ -92,6 +93,6 @@ def command(
         if dry_run:
             settled = budget_options.entry_defaults(resolved, declared) | {"--output": (target, "the data's name")}
             batch.print_settings(context, settled)
-            rehearse(planned, rows, paid, model_output)
+            rehearse(TrainingTask(planned), planned.shares, rows, paid, model_output)
         else:
             train(planned, rows, paid, sampler(seed), model_output)

@@ -1,0 +1,144 @@
+"""What ``evaluate`` prints of exact figures. CONFIDENTIAL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from dpnb_columnar.cli.console import print_line, print_table
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
+from dpnb_columnar.errors import excerpt
+
+if TYPE_CHECKING:
+    from dpnb_columnar.model.evaluation import ClassFigures, Evaluation
+    from dpnb_columnar.model.intervals import Interval
+
+HALF_OF_LAST_DIGIT = 0.00005
+"""Errors below this are not seen in what is printed."""
+
+NAMES = {"auc": "AUC", "brier_score": "Brier score"}
+"""Figures whose names have capitals."""
+
+MOST_CLASSES = 8
+"""Classes that are printed one by one where there are more: the largest. All others are taken together."""
+
+
+def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> None:
+    """Print the figures, the confusion, the classes and the calibration.
+
+    Args:
+        evaluation: The figures.
+        domain: Domain of the model.
+        every: Whether every class is printed, however many there are.
+    """
+    _print_figures(evaluation, domain.class_labels)
+    print_line()
+    shown = shown_classes(evaluation, every=every)
+    others = len(evaluation.classes) - len(shown)
+    rest = [f"{others} others"] if others else []
+    long, short = class_texts(domain), class_texts(domain, SHORT)
+    names = [*(long[code] for code in shown), *rest]
+    print_table(
+        ["true \\ predicted", *(short[code] for code in shown), *rest],
+        [[name, *row] for name, row in zip(names, folded(evaluation.confusion, shown), strict=True)],
+    )
+    print_line()
+    _print_classes([(long[code], evaluation.classes[code]) for code in shown], ranked=len(evaluation.classes) > 2)
+    if others:
+        print_line(f"  and {others} classes of fewer rows; all of them with --all")
+    print_line()
+    print_table(
+        ["probability", "rows", "mean probability", "accuracy", ""],
+        [
+            [
+                f"{tenth.lower:.1f} to {tenth.upper:.1f}",
+                tenth.rows,
+                f"{tenth.mean_probability:.4f}",
+                f"{tenth.accuracy:.4f}",
+                _ends(tenth.interval),
+            ]
+            for tenth in evaluation.calibration
+        ],
+    )
+
+
+def shown_classes(evaluation: Evaluation, *, every: bool) -> list[int]:
+    """Return the codes of the classes to show one by one, in declared order: all, or the largest of many.
+
+    One class more than ``MOST_CLASSES`` is shown as well: to take a single one together saves nothing.
+    """
+    codes = range(len(evaluation.classes))
+    if every or len(codes) <= MOST_CLASSES + 1:
+        return list(codes)
+    return sorted(sorted(codes, key=lambda code: -evaluation.classes[code].rows)[:MOST_CLASSES])
+
+
+def folded(matrix: Sequence[Sequence[int]], shown: Sequence[int]) -> list[list[int]]:
+    """Add up the rows and the columns of a square matrix that are not shown, as the last row and column."""
+    rest = [code for code in range(len(matrix)) if code not in set(shown)]
+    parts = [[code] for code in shown] + ([rest] if rest else [])
+    return [[sum(matrix[row][column] for row in rows for column in columns) for columns in parts] for rows in parts]
+
+
+def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:
+    """Print the figures over all rows, one a line, with their intervals."""
+    print_line(f"rows               {evaluation.rows}")
+    for name, rows in evaluation.lacking.items():
+        print_line(f"                   {rows} of them without {excerpt(name)}")
+    largest = excerpt(worded(evaluation.majority_class, labels))
+    _print_figure("accuracy", evaluation.accuracy, evaluation.intervals["accuracy"])
+    print_line(f"largest class      {evaluation.majority:.4f}  (always predicting {largest})")
+    gain = evaluation.intervals["gain"]
+    _print_figure("difference", evaluation.gain, gain)
+    if evaluation.below_majority:
+        chance = "; the difference may be chance" if gain is not None and gain[1] >= 0 else ""
+        print_line(f"                   worse than always predicting {largest}{chance}")
+    _print_figure("balanced accuracy", evaluation.balanced_accuracy, evaluation.intervals["balanced_accuracy"])
+    _print_figure("AUC", evaluation.auc, evaluation.intervals["auc"])
+    if evaluation.auc_error is not None and evaluation.auc_error >= HALF_OF_LAST_DIGIT:
+        print_line(f"                   give or take {evaluation.auc_error:.4f}: rows are ranked in bins")
+    _print_figure("log loss", evaluation.log_loss, evaluation.intervals["log_loss"])
+    _print_figure("Brier score", evaluation.brier_score, evaluation.intervals["brier_score"])
+    _print_figure("calibration error", evaluation.calibration_error, None)
+    print_line(f"Brackets hold {evaluation.level:.0%} confidence intervals.")
+
+
+def print_compared(released: Evaluation, alone: Evaluation) -> None:
+    """Print the figures of the released model beside those of the public model alone."""
+    rows = []
+    for name in ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier_score", "calibration_error"):
+        cells = (
+            f"{_number(getattr(each, name))} {_ends(each.intervals.get(name))}".rstrip() for each in (released, alone)
+        )
+        rows.append([NAMES.get(name, name.replace("_", " ")), *cells])
+    print_table(["figure", "released model", "public model alone"], rows)
+    if alone.accuracy >= released.accuracy:
+        print_line("the public model alone, which costs no budget, is at least as accurate on these rows")
+
+
+def _print_figure(name: str, value: float | None, interval: Interval | None) -> None:
+    print_line(f"{name:<18} {_number(value)}  {_ends(interval)}".rstrip())
+
+
+def _print_classes(classes: Sequence[tuple[str, ClassFigures]], *, ranked: bool) -> None:
+    """Print the figures of each class against the rest; of two classes, the ranking and the Brier score are above."""
+    header = ["class", "rows", "predicted", "mean probability", "recall", "", "precision"]
+    if ranked:
+        header += ["AUC", "", "Brier score"]
+    rows = []
+    for name, each in classes:
+        cells: list[object] = [name, each.rows, each.predicted, f"{each.mean_probability:.4f}"]
+        cells += [_number(each.recall), _ends(each.recall_interval), _number(each.precision)]
+        if ranked:
+            cells += [_number(each.auc), _ends(each.auc_interval), _number(each.brier_score)]
+        rows.append(cells)
+    print_table(header, rows)
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4f}"
+
+
+def _ends(interval: Interval | None) -> str:
+    return "" if interval is None else f"({interval[0]:.4f} to {interval[1]:.4f})"

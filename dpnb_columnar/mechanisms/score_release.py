@@ -1,0 +1,133 @@
+"""Released scores: noisy counts of labelled rows by class and by the score that a released model gives them.
+
+Whatever says how well a model does, and how well its probabilities are calibrated, is computed from these counts
+(``model.score_figures``). Bins and scores are fixed by the model, so one row is in one cell at most, and all counts are
+one query (docs/privacy.md, Lemma 2.11). Scores are whole numbers as in a second pass, so every engine counts the same.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from dpnb_columnar.budget import Budget, PrivacyCost, Request, Share, compose, total
+from dpnb_columnar.budget.composition import PARALLEL_CELLS
+from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.log_ratios import UNITS, model_log_ratios
+from dpnb_columnar.mechanisms.queries import LAPLACE, noisy_counts
+from dpnb_columnar.mechanisms.release import software
+from dpnb_columnar.model.guarantee import Guarantee
+from dpnb_columnar.model.likelihood import class_terms
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.model_document import document_digest
+from dpnb_columnar.model.released_scores import EDGES, ReleasedScores
+from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
+
+SCORES = "score counts"
+"""Query for the rows of each class whose score is in each bin; also the name of this release in a ledger."""
+
+FINER = 16
+"""Scores are whole numbers of this part of a unit, so that hardly a row is on another side of an edge than its exact
+probability. No attribute says more than ``LARGEST_SCORE`` of them, 32 nats."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScorePlan:
+    """A checked release of scores: public facts alone. Only ``plan_scores`` makes one.
+
+    Attributes:
+        model: The released model that gives the scores.
+        budget: Privacy budget, and the neighbouring relation that it refers to.
+        shares: The composition table: one query.
+        scores: The scores, and their bins.
+    """
+
+    model: Model
+    budget: Budget
+    shares: tuple[Share, ...]
+    scores: Scores
+
+    @property
+    def domain(self) -> Domain:
+        """The domain of the rows."""
+        return self.model.domain
+
+    @property
+    def total(self) -> PrivacyCost:
+        """What the release costs."""
+        return total(self.shares)
+
+
+def plan_scores(model: Model, budget: Budget, *, seeded: bool = False) -> ScorePlan:
+    """Plan the release of a model's scores.
+
+    Args:
+        model: The model.
+        budget: Privacy budget, without a delta.
+        seeded: Whether the noise will come from a seed, so that nothing is promised.
+
+    Raises:
+        UsageError: if the model has not two classes, no attributes, or no guarantee, which its scores would need.
+    """
+    classes = len(model.domain.classes)
+    if classes != 2 or not model.attributes:
+        found = f"this one has {classes} classes" if classes != 2 else "this one has no attributes"
+        raise UsageError(f"epsilon: only scores of a model of two classes, with attributes, are released; {found}")
+    if not model.guarantee.private and not seeded:
+        raise UsageError(
+            "epsilon: this model carries no guarantee, and what is released of its scores would have none either; "
+            "evaluate one that has, or leave --epsilon out"
+        )
+    request = Request(SCORES, None, (len(EDGES) + 1) * classes, PARALLEL_CELLS, LAPLACE, Fraction(1))
+    if model.domain.unit is not None:
+        budget = replace(budget, unit_rows=model.domain.unit.rows)
+    return ScorePlan(model, budget, compose([request], budget), model_scores(model))
+
+
+def model_scores(model: Model) -> Scores:
+    """Make the scores of rows from a model of two classes, weights included, and bins of public log-odds.
+
+    The log-odds of the second class are those of the class terms plus the score. A row's bin is the number of edges
+    that they exceed, so that the edge 0 parts the predicted classes: of equal probabilities the first class wins.
+    """
+    tables: list[ScoreTable] = []
+    for ratios, weight in zip(model_log_ratios(model), model.weights, strict=True):
+        factor = weight * FINER
+        tables += replace(ratios, ratios=factor * ratios.ratios, missing=factor * ratios.missing).tables()
+    first, second = class_terms(model)
+    edges = tuple(math.floor(FINER * UNITS * (edge - (second - first))) + 1 for edge in EDGES)
+    return Scores(model.domain, tuple(tables), edges)
+
+
+def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler | None = None) -> ReleasedScores:
+    """Release the counts of scores.
+
+    Args:
+        plan: The query and what it may spend.
+        counts: Exact counts. Confidential.
+        draw: Sampler of all noise; None for exact draws from the operating system's generator, the only ones that give
+            a guarantee.
+
+    Raises:
+        ValueError: if other scores were counted than the model gives.
+    """
+    if counts.scores != plan.scores:
+        raise ValueError("the scores that were counted are not those that the model gives")
+    draw = ExactSampler(SystemBits()) if draw is None else draw
+    (share,) = plan.shares
+    first, second = (tuple(noisy_counts(column, share, draw)) for column in counts.counts.T)
+    guarantee = Guarantee(
+        mechanism=SCORES,
+        noise=None,
+        epsilon=plan.budget.epsilon,
+        delta=plan.budget.delta,
+        neighbours=plan.budget.neighbours,
+        composition=plan.shares,
+        seeded=not draw.private or plan.model.guarantee.seeded,
+        unit=plan.domain.unit,
+    )
+    digest = document_digest(plan.model)
+    return ReleasedScores(plan.domain, digest, guarantee, (first, second), dict(software()))

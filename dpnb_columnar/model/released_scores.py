@@ -1,0 +1,156 @@
+"""Released scores as users hold them: noisy counts by class and bin of the score, their document and their file."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dpnb_columnar.domain import Domain, document_of, read_domain
+from dpnb_columnar.domain.names import listed
+from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.model.document_part import InvalidPartError, Part
+from dpnb_columnar.model.guarantee import Guarantee, statement
+from dpnb_columnar.model.model_document import guarantee_document, to_json
+from dpnb_columnar.runtime.outputs import atomic_output
+
+if TYPE_CHECKING:
+    from dpnb_columnar.model.score_figures import ScoreFigures
+
+FORMAT = "dpnb_columnar scores"
+VERSION = 1
+
+_POSITIVE = (*(quarter / 4 for quarter in range(1, 17)), *(half / 2 for half in range(9, 17)), 9.0, 10.0, 11.0, 12.0)
+EDGES = (*(-edge for edge in reversed(_POSITIVE)), 0.0, *_POSITIVE)
+"""Edges between the bins, in log-odds of the second class: a quarter apart up to 4 (a probability of 0.98), a half to
+8, and 1 up to 12. Wider bins would cost accuracy of the ranking, more of them accuracy of the sums."""
+
+LARGEST_FILE = 2**28
+"""Bytes; a larger file is not opened."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReleasedScores:
+    """Noisy counts of labelled rows by class and by the log-odds that a model gives the second class. Public.
+
+    Attributes:
+        domain: Domain of the rows, of two classes.
+        model: SHA-256 of the model's document.
+        guarantee: What the release promises about every row, given the model.
+        counts: Per class, the released count of every bin between ``EDGES``: those of the first bin are at most the
+            first edge, those of the last above the last.
+        software: Versions of what drew them.
+    """
+
+    domain: Domain
+    model: str
+    guarantee: Guarantee
+    counts: tuple[tuple[int, ...], tuple[int, ...]]
+    software: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return f"ReleasedScores of {self.domain.name}: {listed(self.domain.classes)}\n{statement(self.guarantee)}"
+
+    @property
+    def figures(self) -> ScoreFigures:
+        """Accuracy, ranking and calibration, with intervals that include the noise."""
+        from dpnb_columnar.model.score_figures import score_figures
+
+        return score_figures(self)
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the scores, and the figures that follow from them, as JSON.
+
+        Scores without a guarantee are as confidential as the rows, so their file is readable by the owner alone.
+
+        Raises:
+            dpnb_columnar.errors.OutputError: if the file exists, or cannot be written.
+        """
+        confidential = not self.guarantee.private
+        with atomic_output(Path(path), overwrite=overwrite, confidential=confidential) as partial:
+            partial.write_text(to_json(scores_document(self)), encoding="utf-8")
+
+
+def scores_document(scores: ReleasedScores) -> dict[str, Any]:
+    """Write the document of released scores. Equal scores have equal documents, key order included."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "software": dict(sorted(scores.software.items())),
+        "guarantee": guarantee_document(scores.guarantee),
+        "domain": {"name": scores.domain.name, **document_of(scores.domain)},
+        "model": scores.model,
+        "log_odds": list(EDGES),
+        "released": [list(row) for row in scores.counts],
+        "figures": _listed(asdict(scores.figures)),
+    }
+
+
+def read_scores(document: object, source: str) -> ReleasedScores:
+    """Read the scores that a document describes. Its figures are not read: they are computed again.
+
+    Raises:
+        DataError: if it is not one of released scores, is of an unknown version, or contradicts itself.
+        DomainError: if the domain in it has faults.
+    """
+    from dpnb_columnar.model.document_reader import SHA256, read_guarantee, read_software
+
+    part = Part(document)
+    try:
+        kind, version = part.entry("format").value, part.entry("version").value
+        if kind != FORMAT or version != VERSION:
+            raise part.invalid(f"expected format {FORMAT!r} of version {VERSION}")
+        if part["log_odds"].numbers() != EDGES:
+            raise part["log_odds"].invalid("other bins than this program's")
+        if not SHA256.fullmatch(part["model"].text()):
+            raise part["model"].invalid("expected 64 hexadecimal digits")
+        first, second = (row.counts(len(EDGES) + 1) for row in part["released"].items(2))
+        declaration = {key: entry for key, entry in part["domain"].mapping().items() if key != "name"}
+        domain = read_domain(part["domain"]["name"].text(), declaration, f"{source}: domain")
+        if len(domain.classes) != 2:
+            raise part["domain"].invalid("expected two classes")
+        guarantee = read_guarantee(part["guarantee"], domain.unit)
+        if len(guarantee.composition) != 1:
+            raise part["guarantee"].invalid("expected one query")
+        return ReleasedScores(
+            domain=domain,
+            model=part["model"].text(),
+            guarantee=guarantee,
+            counts=(first, second),
+            software=read_software(part["software"]),
+        )
+    except InvalidPartError as error:
+        raise DataError(f"{source}: not valid scores: {error}; restore the file as it was written") from None
+
+
+def load_scores(path: Path) -> ReleasedScores:
+    """Read a file of released scores.
+
+    Raises:
+        MissingInputError: if the file cannot be opened.
+        DataError: if it does not hold released scores.
+    """
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise DataError(f"{path}: not a file of released scores: larger than {LARGEST_FILE} bytes")
+        document = json.loads(path.read_bytes())
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be opened: {error.strerror or 'no such file'}") from None
+    except (ValueError, RecursionError):
+        raise DataError(f"{path}: not a file of released scores: not a JSON file") from None
+    return read_scores(document, str(path))
+
+
+def edge_probability(edge: float) -> float:
+    """Return the probability of the second class at an edge."""
+    return 1 / (1 + math.exp(-edge))
+
+
+def _listed(value: Any) -> Any:
+    """Return JSON values: lists in place of tuples, at any depth."""
+    if isinstance(value, Mapping):
+        return {key: _listed(item) for key, item in value.items()}
+    return [_listed(item) for item in value] if isinstance(value, list | tuple) else value

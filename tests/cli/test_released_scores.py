@@ -1,0 +1,191 @@
+"""``evaluate --epsilon``: noisy counts of scores, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+import stat
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.ledger_cases import spent_epsilon
+from support.people import people, spoil_rows, write_people
+from support.running import Run
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.model.model import load_model
+from dpnb_columnar.model.model_document import document_digest
+from dpnb_columnar.model.released_scores import load_scores
+
+SCORES = Path("rest.scores.json")
+REST = Path("rest.parquet")
+
+
+@pytest.fixture
+def model_file(people_file: Path, run: Run) -> Path:
+    """A model with a guarantee."""
+    run("train", people_file, "--mechanism", "histogram", "--output", "people.model.json")
+    return Path("people.model.json")
+
+
+@pytest.fixture
+def rest(model_file: Path) -> Path:
+    """Rows that the model was not trained on."""
+    return write_people(REST, people(2000, seed=5))
+
+
+def test_no_exact_figure_is_printed_or_written(rest: Path, model_file: Path, run: Run) -> None:
+    """The noise, of scale 1,000, is that of a seed, so that none of it is 0 by chance."""
+    exact = json.loads(run("evaluate", model_file, rest, "--json").out)
+    ended = run("evaluate", model_file, rest, "--epsilon", "0.001", "--seed", "1")
+    written = json.loads(SCORES.read_text())
+    printed = ended.out + SCORES.read_text()
+    for name in ("accuracy", "majority", "balanced_accuracy", "auc"):
+        assert f"{exact[name]:.4f}" not in printed
+    for released, row in zip(written["figures"]["confusion"], exact["confusion"], strict=True):
+        assert not set(released) & set(row)
+    assert written["figures"]["rows"] != exact["rows"]
+    assert "CONFIDENTIAL" not in ended.out
+
+
+def test_figures_are_near_the_exact_ones(rest: Path, model_file: Path, run: Run) -> None:
+    seeded = ("--epsilon", "1000", "--seed", "1")
+    run("train", "people.parquet", "--output", model_file, "--seed", "3", "--overwrite")
+    exact = json.loads(run("evaluate", model_file, rest, "--json").out)
+    text = run("evaluate", model_file, rest, *seeded)
+    assert "these scores carry NO GUARANTEE" in text.err
+    assert stat.S_IMODE(SCORES.stat().st_mode) == 0o600
+    found = json.loads(run("evaluate", model_file, rest, *seeded, "--json", "--overwrite").out)
+    assert found == json.loads(SCORES.read_text())
+    figures = found["figures"]
+    assert figures["rows"] == 2000
+    assert figures["accuracy"]["value"] == pytest.approx(exact["accuracy"], abs=0.003)
+    assert figures["majority"]["value"] == exact["majority"]
+    assert figures["auc"]["value"] == pytest.approx(exact["auc"], abs=0.01)
+    assert figures["gain"]["value"] == pytest.approx(exact["gain"], abs=0.003)
+    low, high = figures["accuracy"]["interval"]
+    assert f"accuracy           {figures['accuracy']['value']:.4f}  ({low:.4f} to {high:.4f})\n" in text.out
+    for name, counts in zip(("low", "high"), figures["confusion"], strict=True):
+        assert any(line.split() == [name, *map(str, counts)] for line in text.out.splitlines())
+
+
+def test_text_before_the_figures_is_public(model_file: Path, run: Run) -> None:
+    """No rows, rows without labels and many rows: the same lines, exit code and number of counts."""
+    texts = set()
+    frames = [people(0), people(2000), people(30).with_columns(income=pl.lit(None, pl.String))]
+    for frame in frames:
+        write_people(REST, frame)
+        ended = run("evaluate", model_file, REST, "--epsilon", "1", "--overwrite")
+        texts.add((ended.out.partition("\nrows ")[0], ended.err))
+        assert [len(row) for row in load_scores(SCORES).counts] == [58, 58]
+    ((text, _),) = texts
+    assert text.startswith(
+        "domain people, from the model\n"
+        "epsilon 1 (add-remove neighbours), score counts in 116 cells\n"
+        "wrote rest.scores.json\n\n1-differentially private"
+    )
+
+
+def test_a_ledger_pays_once_for_a_run(rest: Path, model_file: Path, ledger: Path, run: Run) -> None:
+    paid = ("--epsilon", "0.5", "--ledger", ledger, "--run-id", "scores")
+    first = run("evaluate", model_file, rest, *paid)
+    assert f"run scores, charged to people in {ledger}" in first.out
+    scores = SCORES.read_bytes()
+    assert spent_epsilon(ledger, "people") == Fraction(1, 2)
+    again = run("evaluate", model_file, spoil_rows(rest), *paid)
+    assert f"{SCORES} is what run scores released; nothing is spent again" in again.out
+    assert again.out.endswith(first.out.partition("\n\n")[2])
+    SCORES.unlink()
+    assert "as run scores released it" in run("evaluate", model_file, rest, *paid).out
+    assert SCORES.read_bytes() == scores
+    assert spent_epsilon(ledger, "people") == Fraction(1, 2)
+    other = run("evaluate", model_file, rest, *paid[2:], "--epsilon", "0.4", "--overwrite", expected=64)
+    assert "scores" in other.err
+    SCORES.unlink()
+    over = run("evaluate", model_file, rest, "--epsilon", "1.6", "--ledger", ledger, expected=77)
+    assert "epsilon" in over.err
+    assert not SCORES.exists()
+    shown = run("ledger", "show", ledger).out
+    assert "score counts" in shown
+
+
+def test_python_releases_the_same(rest: Path, model_file: Path, ledger: Path) -> None:
+    model, draws = dpnb.load_model(model_file), {"epsilon": "0.25", "ledger": ledger}
+    scores = dpnb.release_scores(model, rest, **draws, run_id="scores")  # type: ignore[arg-type]
+    assert scores.guarantee.private
+    assert dpnb.release_scores(model, rest, **draws, run_id="scores") == scores  # type: ignore[arg-type]
+    assert dpnb.release_scores(model, pl.read_parquet(rest), **draws).model == scores.model  # type: ignore[arg-type]
+    assert spent_epsilon(ledger, "people") == Fraction(1, 2)
+    assert scores.figures.accuracy.interval[0] < scores.figures.accuracy.interval[1]
+    with pytest.raises(UsageError, match="account and run_id are for a ledger"):
+        dpnb.release_scores(model, rest, epsilon=1, run_id="scores")
+
+
+def test_another_model_is_another_run(rest: Path, people_file: Path, model_file: Path, ledger: Path, run: Run) -> None:
+    paid = ("--epsilon", "0.5", "--ledger", ledger, "--run-id", "scores")
+    run("evaluate", model_file, rest, *paid)
+    run("train", people_file, "--output", "other.json")
+    assert "scores" in run("evaluate", "other.json", rest, *paid, "--overwrite", expected=64).err
+    assert load_scores(SCORES).model == document_digest(load_model(model_file))
+
+
+def test_a_dry_run_opens_no_row(rest: Path, model_file: Path, ledger: Path, run: Run) -> None:
+    ended = run("evaluate", model_file, spoil_rows(rest), "--epsilon", "0.5", "--ledger", ledger, "--dry-run")
+    assert "score counts" in ended.out
+    assert "sum of the shares: epsilon 0.5" in ended.out
+    assert ended.out.endswith(
+        "the ledger admits this release; no row was opened, nothing is spent, nothing is written\n"
+    )
+    assert not SCORES.exists()
+    assert spent_epsilon(ledger, "people") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--seed", "1"), "--seed goes with --epsilon"),
+        (("--run-id", "x"), "--run-id goes with --epsilon"),
+        (("--dry-run",), "--dry-run goes with --epsilon"),
+        (("--epsilon", "0"), "epsilon"),
+        (("--epsilon", "1", "--all"), "--all is for exact figures"),
+        (("--epsilon", "1", "--run-id", "x"), "--run-id is for a ledger"),
+        (("--epsilon", "1", "--ledger", "people.ledger", "--seed", "1"), "leave --ledger out"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    arguments: tuple[str, ...], told: str, rest: Path, model_file: Path, ledger: Path, run: Run
+) -> None:
+    ended = run("evaluate", model_file, spoil_rows(rest), *arguments, expected=64)
+    assert told in ended.err
+    assert ended.err.count("\n") == 1
+
+
+def test_an_output_that_is_there_is_not_replaced(rest: Path, model_file: Path, run: Run) -> None:
+    SCORES.write_text("mine")
+    assert "--overwrite" in run("evaluate", model_file, rest, "--epsilon", "1", expected=73).err
+    assert (
+        "is an input"
+        in run("evaluate", model_file, rest, "--epsilon", "1", "--output", model_file, "--overwrite", expected=73).err
+    )
+
+
+def test_confusions_of_many_classes_are_folded(folder: Path, run: Run) -> None:
+    """The eight largest classes, and all others together."""
+    names = [f"c{number:02}" for number in range(20)]
+    Path("datasets.toml").write_text(
+        f"[many]\nlabel = {{ column = 'c', classes = {names} }}\n"
+        "[many.attributes]\nx = { lower = 0, upper = 19, step = 1 }\n"
+    )
+    rows = [(number, name) for number, name in enumerate(names) for _ in range(5 + number)]
+    pl.DataFrame(rows, schema=["x", "c"], orient="row").write_parquet("many.parquet")
+    run("train", "many.parquet", "--mechanism", "none")
+    folded, whole = (run("evaluate", "many.model.json", "many.parquet", *more).out for more in ((), ("--all",)))
+    header = next(line for line in folded.splitlines() if "true \\ predicted" in line)
+    assert header.split()[3:] == [*names[12:], "12", "others"]
+    assert "and 12 classes of fewer rows; all of them with --all" in folded
+    table = folded[folded.index(header) :].split("\n\n")[0].splitlines()[2:]
+    assert sum(int(count) for line in table for count in line.replace("12 others", "x").split()[1:]) == len(rows)
+    assert " c00 " in whole
+    assert "others" not in whole

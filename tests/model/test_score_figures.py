@@ -1,0 +1,223 @@
+"""Figures of released scores: what they are without noise, and how often their intervals hold the truth with it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from support.people import people_domain
+
+from dpnb_columnar.budget import Neighbours, Pure, Share
+from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.model import intervals
+from dpnb_columnar.model.guarantee import Guarantee
+from dpnb_columnar.model.noisy_intervals import Estimate, area, count_variance, difference, mean, proportion
+from dpnb_columnar.model.ranking import ranking
+from dpnb_columnar.model.released_scores import EDGES, ReleasedScores, load_scores
+from dpnb_columnar.model.score_figures import ScoreFigures, score_figures
+from dpnb_columnar.noise import ExactSampler, Laplace, SeededBits
+
+BINS = len(EDGES) + 1
+
+
+def scores_of(counts: Any, epsilon: Fraction) -> ReleasedScores:
+    share = Share("score counts", None, 2 * BINS, "why", "laplace", Pure(epsilon), Pure(epsilon))
+    guarantee = Guarantee("score counts", None, epsilon, Fraction(0), Neighbours.ADD_REMOVE, (share,), seeded=False)
+    first, second = (tuple(int(count) for count in row) for row in counts)
+    return ReleasedScores(people_domain(), "0" * 64, guarantee, (first, second), {"numpy": "2"})
+
+
+def made_up(rows: int, part: float, bits: Random) -> np.ndarray:
+    """Rows of two classes by bin: normal scores that are a third too certain."""
+    counts = np.zeros((2, BINS), dtype=np.int64)
+    for _ in range(rows):
+        positive = bits.random() < part
+        log_odds = 1.5 * bits.gauss(1.5 * positive, 1) - 1.125 + math.log(part / (1 - part))
+        counts[int(positive), np.searchsorted(EDGES, 1.3 * log_odds)] += 1
+    return counts
+
+
+def laplace(bits: Random, epsilon: float) -> float:
+    """A draw of Laplace noise: fast, and not for releases."""
+    return bits.expovariate(epsilon) - bits.expovariate(epsilon)
+
+
+# The noise.
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 5.0, 1000.0])
+def test_variance_of_a_rounded_count(epsilon: float) -> None:
+    sizes = np.arange(1, 5000)
+    likely = np.exp(-epsilon * (sizes - 0.5)) - np.exp(-epsilon * (sizes + 0.5))
+    assert count_variance(epsilon) == pytest.approx(float(likely @ sizes**2), rel=1e-6)
+
+
+def test_variance_is_that_of_what_is_drawn() -> None:
+    draw, noise = ExactSampler(SeededBits(3)), Laplace(Fraction(1, 2))
+    drawn = [int(draw(Fraction(0), Fraction(1), noise)) for _ in range(4000)]
+    assert np.var(drawn) == pytest.approx(count_variance(0.5), rel=0.15)
+
+
+# Without noise.
+
+
+@pytest.mark.parametrize(("hits", "misses"), [(0, 9), (3, 7), (50, 50), (999, 1), (20, 0)])
+def test_a_proportion_without_noise_has_wilsons_interval(hits: int, misses: int) -> None:
+    estimate = proportion(hits, misses, (4, 9), 0.0)
+    assert estimate.value == hits / (hits + misses)
+    assert estimate.interval == pytest.approx(intervals.wilson(hits, hits + misses))
+
+
+def test_an_area_without_noise_is_that_of_the_ranking() -> None:
+    counts = made_up(3000, 0.3, Random(1))
+    rows = [
+        {"bin": place, "own": bool(own), "rows": int(counts[own, place]), "least": place, "largest": place}
+        for own in (0, 1)
+        for place in range(BINS)
+        if counts[own, place]
+    ]
+    exact, found = ranking(pl.DataFrame(rows)), area(*counts.tolist(), 0.0)
+    assert exact is not None
+    assert exact.interval is not None
+    assert found.value == pytest.approx(exact.area)
+    assert found.interval == pytest.approx(exact.interval, abs=0.003)
+
+
+def test_a_difference_without_noise_is_near_the_paired_interval() -> None:
+    found = difference(120, 60, 820, (1, 1, 2), 0.0)
+    assert found.value == pytest.approx(0.06)
+    assert found.interval == pytest.approx(intervals.paired_difference(120, 60, 1000), abs=0.002)
+
+
+def test_figures_of_counts_add_up() -> None:
+    counts = made_up(2000, 0.4, Random(2))
+    figures = score_figures(scores_of(counts, Fraction(1000)))
+    (kept, raised), (lowered, found) = figures.confusion
+    assert figures.rows == kept + raised + lowered + found == 2000
+    assert found == counts[1, EDGES.index(0) + 1 :].sum()
+    assert raised == counts[0, EDGES.index(0) + 1 :].sum()
+    assert figures.accuracy.value == (kept + found) / 2000
+    assert figures.majority_class == "low"
+    assert figures.majority.value == (kept + raised) / 2000
+    assert figures.gain.value == pytest.approx((found - raised) / 2000)
+    assert figures.recall[1].value == found / (found + lowered)
+    assert figures.precision[0].value == kept / (kept + lowered)
+    assert figures.balanced_accuracy.value == pytest.approx((kept / (kept + raised) + found / (found + lowered)) / 2)
+    assert sum(band.rows for band in figures.calibration) == 2000
+    assert figures.calibration[0].lower == 0
+    assert figures.calibration[-1].upper == 1
+    assert all(one.upper == two.lower for one, two in zip(figures.calibration, figures.calibration[1:], strict=False))
+    halves = [point for point in figures.roc if point.probability == 0.5]
+    assert [point.true_positives for point in halves] == [figures.recall[1]]
+    swapped = score_figures(scores_of(counts[::-1, ::-1], Fraction(1000)))
+    assert swapped.accuracy == figures.accuracy
+    assert swapped.gain.value == pytest.approx(figures.gain.value)
+    assert swapped.gain.interval == pytest.approx(figures.gain.interval)
+    assert swapped.auc.interval == pytest.approx(figures.auc.interval)
+
+
+# With noise.
+
+
+def test_counts_that_say_nothing_exclude_nothing() -> None:
+    for counts in (np.zeros((2, BINS)), np.full((2, BINS), -3), made_up(3, 0.5, Random(1))):
+        figures = score_figures(scores_of(counts, Fraction(1, 100)))
+        assert figures.accuracy.interval == figures.auc.interval == (0.0, 1.0)
+        assert figures.gain.interval == (-1.0, 1.0)
+    assert figures.rows_interval[0] == 0
+    nothing = score_figures(scores_of(np.zeros((2, BINS)), Fraction(1)))
+    assert nothing.accuracy.value is nothing.auc.value is nothing.balanced_accuracy.value is None
+    assert mean([Estimate(None, (0.0, 1.0)), Estimate(0.5, (0.4, 0.6))]) == Estimate(None, (0.0, 1.0))
+
+
+def estimates(figures: ScoreFigures) -> dict[str, Estimate]:
+    named = {name: getattr(figures, name) for name in ("accuracy", "majority", "gain", "balanced_accuracy", "auc")}
+    named |= {f"recall {code}": figures.recall[code] for code in (0, 1)}
+    named |= {f"precision {code}": figures.precision[code] for code in (0, 1)}
+    named |= {f"band {place}": band.share for place, band in enumerate(figures.calibration)}
+    return named | {f"roc {place}": point.true_positives for place, point in enumerate(figures.roc)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "epsilon", "part"), [(1000, 1.0, 0.3), (1000, 0.1, 0.3), (5000, 0.2, 0.05)])
+def test_intervals_hold_the_truth_as_often_as_they_say(rows: int, epsilon: float, part: float) -> None:
+    """Of 500 seeded samples with noise. By chance, fewer than 0.89 of them hold it with a probability below 1e-8."""
+    bits, samples = Random(7), 500
+    population = made_up(200_000, part, bits)
+    figures = estimates(score_figures(scores_of(population, Fraction(1000))))
+    truth = {name: estimate.value for name, estimate in figures.items() if estimate.value is not None}
+    cells = [(own, place) for own in (0, 1) for place in range(BINS)]
+    held: Counter[str] = Counter()
+    for _ in range(samples):
+        counts = np.zeros((2, BINS), dtype=np.int64)
+        drawn = Counter(bits.choices(cells, weights=population.ravel().tolist(), k=rows))
+        for cell in cells:
+            counts[cell] = drawn[cell] + round(laplace(bits, epsilon))
+        for name, found in estimates(score_figures(scores_of(counts, Fraction(epsilon)))).items():
+            held[name] += name in truth and found.interval[0] <= truth[name] <= found.interval[1]
+    assert min(held[name] / samples for name in truth) > 0.89
+    # Nor more often than they need to.
+    assert held["accuracy"] / samples < 0.995
+
+
+def test_an_interval_without_the_noise_would_not_hold_the_truth() -> None:
+    """Of 400 seeded draws of one table, whose area is known: the planted fault is seen."""
+    bits, counts, epsilon = Random(5), made_up(1000, 0.3, Random(1)).tolist(), 0.05
+    truth, held = area(counts[0], counts[1], 0.0).value, Counter[float]()
+    assert truth is not None
+    for _ in range(400):
+        first, second = ([count + round(laplace(bits, epsilon)) for count in row] for row in counts)
+        for variance in (0.0, count_variance(epsilon)):
+            lower, upper = area(first, second, variance).interval
+            held[variance] += lower <= truth <= upper
+    assert held[0.0] < 250
+    assert held[count_variance(epsilon)] > 350
+
+
+# Documents.
+
+
+def test_a_file_holds_counts_and_figures(tmp_path: Path) -> None:
+    scores = scores_of(made_up(300, 0.3, Random(4)), Fraction(1))
+    scores.save(tmp_path / "s.json")
+    document = json.loads((tmp_path / "s.json").read_text())
+    assert document["released"] == [list(row) for row in scores.counts]
+    assert document["figures"]["auc"]["value"] == scores.figures.auc.value
+    assert load_scores(tmp_path / "s.json") == scores
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        *((("format",), "dpnb_columnar model"), (("version",), 2), (("log_odds",), [0.0]), (("model",), "x")),
+        *((("released",), [[1], [2]]), (("released", 0, 3), 0.5), (("guarantee", "composition"), [])),
+        *((("guarantee", "epsilon"), "2"), (("domain", "label", "classes"), ["a", "b", "c"]), (("software",), None)),
+    ],
+)
+def test_a_changed_document_is_refused(place: tuple[str | int, ...], value: object, tmp_path: Path) -> None:
+    file = tmp_path / "s.json"
+    scores_of(np.ones((2, BINS)), Fraction(1)).save(file)
+    document = json.loads(file.read_text())
+    part = document
+    for step in place[:-1]:
+        part = part[step]
+    part[place[-1]] = value
+    file.write_text(json.dumps(document))
+    with pytest.raises(DataError, match="not valid scores"):
+        load_scores(file)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text("{")
+    with pytest.raises(DataError, match="not a JSON file"):
+        load_scores(tmp_path / "s.json")
+    with pytest.raises(MissingInputError):
+        load_scores(tmp_path / "none.json")
