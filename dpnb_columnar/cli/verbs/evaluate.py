@@ -17,11 +17,12 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import default_name
 
 if TYPE_CHECKING:
+    from dpnb_columnar.counting.inputs import LocalFiles
     from dpnb_columnar.model.model import Model
 
 RELEASING = {
     **{"neighbours": "--neighbours", "output": "--output", "overwrite": "--overwrite", "seed": "--seed"},
-    **{"ledger": "--ledger", "account": "--account", "run_id": "--run-id", "dry_run": "--dry-run"},
+    **{"account": "--account", "run_id": "--run-id", "dry_run": "--dry-run"},
 }
 """Parameters that go with --epsilon alone."""
 
@@ -57,7 +58,15 @@ def command(
     ] = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
-    ledger: batch.LedgerFile = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            help="Ledger that paid for the model: says if the same files trained it. With --epsilon, the ledger that "
+            "pays for the release; its limit is never passed.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     account: batch.Account = None,
     run_id: batch.RunId = None,
     dry_run: batch.DryRun = False,
@@ -69,7 +78,8 @@ def command(
     area under the ROC curve (AUC), log loss, Brier score, confusion and calibration,
     with 95% confidence intervals: exact, without noise. They are for the curator,
     not for release. The rows are those that training counts, with the attributes
-    that they have.
+    that they have. Rows that trained the model score too well: with --ledger, files
+    that its run counted are named.
 
     With --epsilon no exact figure is printed or written. For a model of two classes
     the rows of each class are counted by the model's log-odds, noise is added to
@@ -84,7 +94,7 @@ def command(
     \b
     Examples:
       dpnb-columnar evaluate census.model.json census.parquet
-      dpnb-columnar evaluate census.model.json holdout.parquet --json
+      dpnb-columnar evaluate census.model.json holdout.parquet --ledger census.ledger
       dpnb-columnar evaluate census.model.json census.parquet --public sample.parquet
       dpnb-columnar evaluate census.model.json holdout.parquet --epsilon 0.1 --ledger census.ledger
     """
@@ -97,6 +107,8 @@ def command(
         raise UsageError(f"{'--all' if public is None else '--public'} is for exact figures; leave it or --epsilon out")
     rows, loaded = LocalFiles(data), load_model(model)
     if epsilon is None:
+        if ledger is not None:
+            _warn_of_training_rows(ledger, loaded, rows)
         _evaluate(loaded, rows.files, public, as_json=as_json, every=every)
         return
     from dpnb_columnar.cli.file_output import rehearse, sampler, score_payment
@@ -110,6 +122,8 @@ def command(
     inputs = [model, *rows.files, *([] if ledger is None else [ledger])]
     scores_output = ScoreOutput(target, overwrite, inputs, as_json)
     task = ScoringTask(planned)
+    if ledger is not None:
+        _warn_of_training_rows(ledger, loaded, rows, public=True)
     if dry_run:
         settled = {"--output": (target, "the data's name"), "--account": (loaded.domain.name, "the model")}
         batch.print_settings(context, settled)
@@ -132,6 +146,26 @@ def _refuse_typed(context: typer.Context) -> None:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise UsageError(f"{option} goes with --epsilon, which releases scores; add that or leave it out")
+
+
+def _warn_of_training_rows(ledger: Path, model: Model, rows: LocalFiles, *, public: bool = False) -> None:
+    """Say if the rows are files that were counted for the model.
+
+    Args:
+        ledger: The ledger that paid for the model.
+        model: The model.
+        rows: The rows.
+        public: Whether names alone are compared, since what is printed is public.
+    """
+    from dpnb_columnar.counting.file_parts import file_parts
+    from dpnb_columnar.ledger.training_runs import training_rows_warning
+    from dpnb_columnar.model.model_document import document_digest
+
+    parts = [None if public else next(iter(file_parts([file])), None) for file in rows.files]
+    files = dict(zip(rows.names, parts, strict=True))
+    warning = training_rows_warning(ledger, document_digest(model), files, names_alone=public)
+    if warning is not None:
+        print_warning(warning, "training rows")
 
 
 def _evaluate(model: Model, files: Sequence[Path], public: Path | None, *, as_json: bool, every: bool) -> None:

@@ -1,0 +1,56 @@
+"""Whether rows were counted for a model, as far as a ledger knows: by names of files, and by digests where it has any.
+
+A ledger holds the names of the files of each run. Digests of files, which are confidential, are in an account that was
+opened with ``--bind``, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dpnb_columnar.domain.names import named
+from dpnb_columnar.ledger.codec import charge_of
+from dpnb_columnar.ledger.ledger import Ledger
+
+
+def training_rows_warning(
+    path: Path, model: str, files: Mapping[str, str | None], *, names_alone: bool = False
+) -> str | None:
+    """Say that files were counted for a model, or that the ledger cannot know.
+
+    Args:
+        path: The ledger's file.
+        model: SHA-256 of the model's document.
+        files: By the name that a run would have recorded, the digest of each file, which is compared with those of a
+            bound account; None where it is not known, or a file has no rows.
+        names_alone: Whether nothing is said but that a run counted files of these names.
+
+    Returns:
+        One line; None where a run released the model, and is not known to have counted one of the files.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the ledger cannot be read.
+    """
+    with Ledger(path) as ledger:
+        spends = [spend for spend, released in ledger.releases() if released == model]
+        for charge in map(charge_of, spends):
+            if same := files.keys() & set(charge.inputs.get("data", ())):
+                return (
+                    f"{_names(same)}: run {charge.run} counted these rows to train this model, and training rows score "
+                    "too well; evaluate rows that it has not seen, such as dpnb-columnar split holds out"
+                )
+            bound = ledger.account(charge.dataset).parts or frozenset()
+            if copies := {name for name, digest in files.items() if digest in bound}:
+                return (
+                    f"{_names(copies)}: the account of {charge.dataset}, which paid for this model, is bound to these "
+                    "rows; if they trained it they score too well, so evaluate rows that it has not seen"
+                )
+    if not spends and not names_alone:
+        return f"{path}: no run in it released this model, so it cannot tell whether these rows trained it"
+    return None
+
+
+def _names(paths: set[str]) -> str:
+    """List files by their names, without their folders."""
+    return named(sorted(Path(path).name for path in paths))
