@@ -16,6 +16,7 @@ from dpnb_columnar.domain.description import (
     ATTRIBUTE_HEADER,
     LABEL_HEADER,
     attribute_row,
+    condition_text,
     counts_by,
     label_rows,
     missing_text,
@@ -103,7 +104,7 @@ def print_domain_table(domain: Declaration, *, every: bool = False) -> None:
     """Print the label and one line per attribute; with ``every``, also every value with its value label."""
     if isinstance(domain, Domain):
         label = domain.label
-        source = label.column if label.condition is None else label.condition.text
+        source = label.column if label.condition is None else condition_text(domain)
         classes = values_text(label.classes, label.groups, domain.class_labels)
         print_line(f"predicts {source}: {classes}{missing_text(label.missing_values, domain.class_labels)}")
     else:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate, takewhile
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Transform
+from dpnb_columnar.domain.condition import comparisons
 from dpnb_columnar.domain.declaration import Declaration
 from dpnb_columnar.domain.domain import Domain, Unit
 from dpnb_columnar.domain.groups import RANGE
 from dpnb_columnar.domain.names import listed, named, printable
-from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.numbers import exact_number, number_text
 from dpnb_columnar.domain.value_labels import SHORT, class_texts, columns_of, worded
 
 MAX_CELL_WIDTH = 60
@@ -22,7 +24,19 @@ def predicts(domain: Domain) -> str:
     if label.condition is None:
         return f"predicts {label.column}: {listed(class_texts(domain))}"
     negative, positive = label.classes
-    return f"predicts whether {label.condition.text}: {positive}, or else {negative}"
+    return f"predicts whether {condition_text(domain)}: {positive}, or else {negative}"
+
+
+def condition_text(domain: Domain) -> str:
+    """Write the condition of a label, with the value labels of the values it names."""
+    assert domain.label.condition is not None
+    words: dict[str, None] = {}
+    for comparison in comparisons(domain.label.condition.root):
+        labels, constant = domain.value_labels.get(comparison.column, {}), comparison.constant
+        value = constant if isinstance(constant, str) else number_text(exact_number(constant))
+        if value in labels and comparison.operator in ("=", "<>"):
+            words[f"{comparison.column} {worded(value, labels)}"] = None
+    return domain.label.condition.text + (f" ({named(words)})" if words else "")
 
 
 def counts_by(unit: Unit) -> str:
@@ -61,13 +75,13 @@ def values_text(values: Sequence[str], groups: Sequence[Group], labels: Mapping[
     # A range stands among the members by its own text as well.
     sizes = {group.name: sum(RANGE.fullmatch(member) is None for member in group.members) for group in groups}
     merged = {name: f" ({size})" for name, size in sizes.items()}
-    texts = (worded(value, labels, SHORT) + merged.get(value, "") for value in values)
-    return f"{len(values)}: {_shorten(', '.join(texts))}"
+    texts = [worded(value, labels, SHORT) + merged.get(value, "") for value in values]
+    return f"{len(values)}: {_first(texts)}"
 
 
 def missing_text(values: Sequence[str], labels: Mapping[str, str]) -> str:
     """Name the values that mean "missing" beside its treatment; empty for none."""
-    return f" (also {_shorten(', '.join(worded(value, labels, SHORT) for value in values))})" if values else ""
+    return f" (also {_first([worded(value, labels, SHORT) for value in values])})" if values else ""
 
 
 LABEL_HEADER = ("column", "value", "label")
@@ -83,5 +97,12 @@ def label_rows(domain: Declaration) -> list[list[str]]:
     return rows
 
 
-def _shorten(line: str) -> str:
-    return line if len(line) <= MAX_CELL_WIDTH else line[: MAX_CELL_WIDTH - 4].rstrip(", ") + " ..."
+def _first(texts: Sequence[str]) -> str:
+    """Join the first texts that fit into a cell; the very first is cut where it does not fit."""
+    line = ", ".join(texts)
+    if len(line) <= MAX_CELL_WIDTH:
+        return line
+    room = MAX_CELL_WIDTH - len(", ...")
+    ends = accumulate(len(text) + len(", ") for text in texts)
+    fitting = sum(1 for _ in takewhile(lambda end: end - len(", ") <= room, ends))
+    return f"{', '.join(texts[:fitting])}, ..." if fitting else f"{line[:room].rstrip()} ..."

@@ -12,7 +12,7 @@ from dpnb_columnar.budget import Neighbours, total
 from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain.declaration import digest
-from dpnb_columnar.domain.description import ATTRIBUTE_HEADER, attribute_row, predicts, values_text
+from dpnb_columnar.domain.description import ATTRIBUTE_HEADER, attribute_row, condition_text, predicts, values_text
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.value_labels import class_texts
@@ -152,7 +152,7 @@ def _population(model: NaiveBayes) -> Iterator[tuple[str, str]]:
     missing = f"; these values mean missing: {named(label.missing_values)}" if label.missing_values else ""
     if label.condition is not None:
         negative, positive = label.classes
-        yield "what is predicted", f"whether {label.condition.text}"
+        yield "what is predicted", f"whether {condition_text(domain)}"
         yield "classes", f"{positive} where that is true, {negative} where it is false"
         yield (
             "rows that count",

@@ -121,6 +121,14 @@ def test_show(worded_model: Path, run: Run) -> None:
     assert "m = Male" in page
 
 
+def test_the_values_of_a_condition_are_shown_with_their_labels(worded_file: Path, run: Run) -> None:
+    run("train", worded_file, "--label", "sex = 'm' AND hours > 35", "--seed", 7)
+    shown = run("show", "people.model.json").out
+    assert shown.startswith("people: predicts whether sex = 'm' AND hours > 35 (sex m = Male): ")
+    run("domain", "edit", worded_file, "--label", "sex = 'm'", "--output", "men.parquet")
+    assert "predicts sex = 'm' (sex m = Male): 2: " in run("domain", "show", "men.parquet").out
+
+
 def test_predict_adds_the_label_beside_the_class(worded_model: Path, worded_file: Path, run: Run) -> None:
     run("predict", worded_model, worded_file, "--output", "plain.parquet")
     run("predict", worded_model, worded_file, "--labels", "--key", "age", "--output", "scored.parquet")

@@ -11,6 +11,7 @@ import polars as pl
 from support.codebook_cases import ddi_of, layout_of
 from support.extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE, write_extract
 from support.people import DECLARATION, people, people_domain, write_people
+from support.people import PEOPLE as DOCUMENT
 
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.domain import digest
@@ -30,10 +31,11 @@ PERSONS = "SERIALNO,AGEP,SEX\n2018GQ0000001,40,1\n2018GQ0000002,7,2\n"
 
 def write_seed_files(folder: Path) -> None:
     """Write them into a folder, which is the working directory as well: several are what our own commands write."""
-    write_people(folder / "people.parquet", people(300))
+    write_people(folder / "people.parquet", people(300), {**DOCUMENT, "value_labels": {"sex": {"f": "Female"}}})
     write_people(folder / "plain.parquet", people(50), document=None)
     (folder / "datasets.toml").write_text(
         DECLARATION.replace('["people*.parquet"]', '["p*.parquet"]\nepsilon = 0.5\nrows = 500')
+        + '\n[people.value_labels.income]\nlow = "Below the median"\n'
     )
     _command("train people.parquet --seed 7 --output model.json")
     _command("release people.statistics.parquet --output model.parquet", "aggregate people.parquet")
