@@ -42,11 +42,17 @@ DEFAULT_PARTS = ("this", "db", "catalog")
 """The parts of a table's name, from the last to the first."""
 
 
-def render(query: exp.Expr, dialect: Dialect) -> str:
-    """Render a query as text of the dialect, without a semicolon; the tree is changed on the way."""
+def render(query: exp.Expr, dialect: Dialect, *, pretty: bool = True) -> str:
+    """Render a query as text of the dialect, without a semicolon; the tree is changed on the way.
+
+    Args:
+        query: The tree.
+        dialect: The database.
+        pretty: Whether the text has many lines, or one.
+    """
     for rewrite in REWRITES[dialect]:
         query = query.transform(rewrite, copy=False)
-    return query.sql(dialect=dialect.value, pretty=True, copy=False)
+    return query.sql(dialect=dialect.value, pretty=pretty, copy=False)
 
 
 def in_duckdb(value: exp.Expr) -> exp.Expr:

@@ -25,10 +25,25 @@ class Step:
     Attributes:
         name: Name of the step in the query.
         columns: Each under a name that no other step uses.
+        joins: What is joined to the step before, one row at most to each of its rows; its columns are named in full.
     """
 
     name: str
     columns: Sequence[exp.Alias]
+    joins: Sequence[exp.Join] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A query whose result steps may join, written before them.
+
+    Attributes:
+        name: Its name in the query.
+        query: It.
+    """
+
+    name: str
+    query: exp.Select
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +62,12 @@ class Rows:
     last: Sequence[exp.Expr]
     hides: bool = False
 
-    def query(self, steps: Sequence[Step], results: Sequence[exp.Alias]) -> exp.Expr:
+    def query(self, steps: Sequence[Step], results: Sequence[exp.Alias], given: Sequence[Given] = ()) -> exp.Expr:
         """Build the query for the rows' columns and the results, which use the columns of the steps."""
         names = [column.alias for step in steps for column in step.columns]
         last = [exp.Star(except_=list(map(identifier, names)))] if self.hides else self.last
         start = exp.select(*self.first).from_(_aliased(self.table))
-        return _over_steps([*last, *results], start, steps)
+        return _over_steps([*last, *results], start, steps, given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +108,26 @@ def rows_of_table(dialect: Dialect, table: exp.Table, keys: Sequence[str]) -> Ro
             return Rows(table, [_all_of_source()], [], hides=True)
 
 
-def _over_steps(columns: Sequence[exp.Expr], start: exp.Select, steps: Sequence[Step]) -> exp.Select:
+def _over_steps(
+    columns: Sequence[exp.Expr], start: exp.Select, steps: Sequence[Step], given: Sequence[Given] = ()
+) -> exp.Select:
     """Select columns of the last step; the first step adds its own to ``start``, each other one to the step before."""
-    query = exp.select(*columns).from_(_table(steps[-1].name))
+    query = exp.select(*columns).from_(table_named(steps[-1].name))
+    for each in given:
+        query = query.with_(identifier(each.name), as_=each.query, copy=False)
     before = start
-    for step in steps:
+    for number, step in enumerate(steps):
+        if step.joins:
+            name = steps[number - 1].name
+            before = exp.select(_all_of(name)).from_(table_named(name))
+            before.set("joins", list(step.joins))
         query = query.with_(identifier(step.name), as_=before.select(*step.columns), copy=False)
-        before = exp.select(exp.Star()).from_(_table(step.name))
+        before = exp.select(exp.Star()).from_(table_named(step.name))
     return query
 
 
-def _table(name: str) -> exp.Table:
+def table_named(name: str) -> exp.Table:
+    """Name a step, or what is given, as a table."""
     return exp.Table(this=identifier(name))
 
 
@@ -112,4 +136,8 @@ def _aliased(table: exp.Table) -> exp.Expr:
 
 
 def _all_of_source() -> exp.Column:
-    return exp.Column(this=exp.Star(), table=identifier(SOURCE))
+    return _all_of(SOURCE)
+
+
+def _all_of(name: str) -> exp.Column:
+    return exp.Column(this=exp.Star(), table=identifier(name))

@@ -101,7 +101,12 @@ class Model(NaiveBayes):
 
     @speaking_python()
     def to_sql(
-        self, dialect: str, table: str | None = None, keys: Sequence[str] = (), kinds: Kinds | None = None
+        self,
+        dialect: str,
+        table: str | None = None,
+        keys: Sequence[str] = (),
+        kinds: Kinds | None = None,
+        parameters: str | None = None,
     ) -> str:
         """Write a query that scores every row of a table; see ``dpnb_columnar.model.scoring_query.scoring_query``.
 
@@ -110,6 +115,8 @@ class Model(NaiveBayes):
             table: Name of the table, as the database writes it; None for the domain's name.
             keys: Columns to carry over, placed first; empty for all.
             kinds: What the columns hold, such as ``Kind.DATE``; see ``dpnb_columnar.dialects.rules``.
+            parameters: Name of a table of the model's terms for the query to join; it is written by
+                ``dpnb_columnar.model.parameters_table.write_table``.
 
         Returns:
             One SELECT, without a semicolon.
@@ -120,7 +127,7 @@ class Model(NaiveBayes):
         from dpnb_columnar.model.scoring_query import scoring_query
         from dpnb_columnar.rows.database_address import parse_dialect
 
-        return scoring_query(self, parse_dialect(dialect), table, keys, kinds)
+        return scoring_query(self, parse_dialect(dialect), table, keys, kinds, parameters=parameters)
 
     @speaking_python()
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:

@@ -158,3 +158,53 @@ def test_a_template_runs_nothing_that_a_name_holds(verb: tuple[str, ...], folder
     assert jinja2.Template(template, keep_trailing_newline=True).render() == plain.replace(";\n", "\n")
     run("sql", *source, "--template", "jinja", "--output", "query.sql")
     assert Path("query.sql").read_text() == template
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".sql"])
+def test_a_query_that_joins_a_table_scores_as_predict_does(
+    suffix: str, model_file: Path, people_file: Path, run: Run
+) -> None:
+    table = f"terms{suffix}"
+    source = (model_file, "--dialect", "duckdb", "--table", "person", "--key", "age", "--parameters-table", "terms")
+    ended = run("sql", *source, "--parameters", table, "--output", "score.sql")
+    assert ended.out == f"wrote score.sql\nwrote {table}\n"
+    run("predict", model_file, people_file, "--key", "age", "--output", "scored.parquet")
+    expected = pl.read_parquet("scored.parquet")
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE person AS SELECT * FROM 'people.parquet'")
+        make = Path(table).read_text() if suffix == ".sql" else f"CREATE TABLE terms AS SELECT * FROM '{table}'"
+        connection.execute(make)
+        query = Path("score.sql").read_text().rstrip().rstrip(";")
+        found = connection.sql(query).pl().sort("age")
+        assert found.columns == ["age", *RESULTS]
+        assert (found["probability_high"] - expected.sort("age")["probability_high"]).abs().max() < 1e-12  # type: ignore[operator]
+        connection.execute("DELETE FROM terms WHERE rowid = 0")
+        lacking = connection.sql(query).pl()
+        assert lacking["predicted"].null_count() == lacking["probability_low"].null_count() == lacking.height
+
+
+def test_without_a_file_the_table_stands_before_the_query(model_file: Path, people_file: Path, run: Run) -> None:
+    script = run("sql", model_file, "--dialect", "sqlite", "--key", "age", "--parameters-table", "terms").out
+    table, query = script.rstrip().rsplit(";\n", 1)
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("CREATE TABLE people (age, hours, sex, income)")
+        connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", people(5).rows())
+        connection.executescript(table + ";")
+        assert len(connection.execute(query.rstrip(";")).fetchall()) == 5
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--parameters", "terms.csv"], "Name it with --parameters-table"),
+        (["--parameters-table", "terms", "--parameters", "terms.xlsx"], ".sql, .csv, .parquet"),
+        (["--parameters-table", "terms", "--template", "jinja"], "--parameters seed.csv"),
+        (["--parameters-table", "a; b"], "expected the name of a table"),
+        (["--parameters-table", "t", "--parameters", "a.sql", "--output", "a.sql"], "need files of their own"),
+        (["--parameters-table", "terms", "--dialect", "sqlite"], "name those to keep with --key"),
+    ],
+)
+def test_tables_of_terms_that_cannot_be(arguments: list[str], told: str, model_file: Path, run: Run) -> None:
+    assert told in run("sql", model_file, "--dialect", "duckdb", *arguments, expected=64).err
+    assert not Path("terms.csv").exists()

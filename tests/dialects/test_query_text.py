@@ -23,6 +23,7 @@ from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.numbers import SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters_table import table_rows, table_statements
 from dpnb_columnar.model.scoring_query import scoring_query
 from dpnb_columnar.rows.cell_codes import number_of_codes
 from dpnb_columnar.rows.database_address import Dialect
@@ -129,6 +130,39 @@ def _expected(name: str, domain: Domain) -> set[str]:
     types = {type_ for types in NUMBER_TYPES.values() for type_ in types}
     numbers = {"100.0", "0.25", "inf", "true", "false", SPELLED_NUMBER, SPARK_PATTERN, OTHER_CHARACTERS, SHORT, *types}
     return {name, name + "0", name + "y", "other", digest(domain), *numbers}
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+@pytest.mark.parametrize("name", ["it's", "\\'; DROP TABLE x; --", "*/ SELECT 1 /*", "a${env:HOME}b", "日本 é😀", ""])
+def test_a_table_of_terms_holds_what_names_are(name: str, dialect: Dialect) -> None:
+    model = hostile_model(name or " ")
+    joined = read_back(scoring_query(model, dialect, None, ["k"], parameters="s.terms"), dialect)
+    assert "s.terms" in {table.sql() for table in joined.find_all(exp.Table)}
+    create, *inserts = table_statements(model, "s.terms", dialect)
+    assert isinstance(read_back(create, dialect), exp.Create)
+    trees = [tree for insert in inserts for tree in statements(insert, dialect)]
+    assert len(trees) == len(inserts)
+    listed = [row for tree in trees if isinstance(tree, exp.Insert) for row in tree.expression.expressions]
+    assert len(listed) == len(list(table_rows(model)))
+    if dialect is not Dialect.SPARK or "${" not in name:
+        found = [[cell.name for cell in row.expressions[1:3]] for row in listed]
+        assert found == [[row[1], row[2]] for row in table_rows(model)]
+
+
+@pytest.mark.parametrize("dialect", Dialect)
+def test_hundreds_of_codes_leave_a_joined_query_small(dialect: Dialect) -> None:
+    sizes = {"occupation": 529, "birthplace": 224, "education": 24, "sex": 2, "race": 9}
+    domain = declared({name: {"values": list(range(size))} for name, size in sizes.items()})
+    model = model_of(domain, [table_of(name, [1 / size] * size, [1 / size] * size) for name, size in sizes.items()])
+    assert len(scoring_query(model, dialect, "t", ["k"], parameters="terms")) < 20_000
+    assert len(scoring_query(model, dialect, "t", ["k"], parameters="terms")) < 0.2 * len(
+        scoring_query(model, dialect, "t", ["k"])
+    )
+
+
+def test_rows_and_terms_are_two_tables() -> None:
+    with pytest.raises(UsageError, match="'t': cannot be that of the rows and that of the model's terms"):
+        scoring_query(MIXED, Dialect.DUCKDB, "t", ["k"], parameters="t")
 
 
 @pytest.mark.parametrize("dialect", Dialect)

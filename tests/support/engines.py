@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.model.parameters_table import table_statements, write_table
 from dpnb_columnar.rows.database_address import Dialect
 
 Row = Mapping[str, Any]
@@ -27,6 +29,9 @@ class Engine(Protocol):
 
     def load(self, table: pa.Table) -> None:
         """Make this the table ``rows``."""
+
+    def load_terms(self, model: NaiveBayes) -> None:
+        """Make the table ``terms`` of a model's terms, by one of the files that the program writes."""
 
     def run(self, query: str) -> list[Row]:
         """What the query gives."""
@@ -43,11 +48,17 @@ class DuckDB:
     def __init__(self, folder: Path) -> None:
         self.connection = duckdb.connect()
         self.file = folder / "rows.parquet"
+        self.terms = folder / "terms.csv"
 
     def load(self, table: pa.Table) -> None:
         pq.write_table(table, self.file, row_group_size=3)
         file = str(self.file).replace("'", "''")
         self.connection.execute(f"CREATE OR REPLACE VIEW rows AS SELECT * FROM read_parquet('{file}')")
+
+    def load_terms(self, model: NaiveBayes) -> None:
+        write_table(model, self.terms, "terms", self.dialect, overwrite=True)
+        file = str(self.terms).replace("'", "''")
+        self.connection.execute(f"CREATE OR REPLACE VIEW terms AS SELECT * FROM read_csv('{file}')")
 
     def run(self, query: str) -> list[Row]:
         result = self.connection.execute(query)
@@ -74,6 +85,11 @@ class SQLite:
         marks = ", ".join("?" for _ in table.schema)
         rows = [[_sqlite_value(value) for value in row.values()] for row in table.to_pylist()]
         self.connection.executemany(f"INSERT INTO rows VALUES ({marks})", rows)
+
+    def load_terms(self, model: NaiveBayes) -> None:
+        self.execute("DROP TABLE IF EXISTS terms")
+        for statement in table_statements(model, "terms", self.dialect):
+            self.execute(statement)
 
     def run(self, query: str) -> list[Row]:
         found = self.connection.execute(query)
@@ -102,6 +118,11 @@ class Postgres:
                     places = f"numeric({column.type.precision}, {column.type.scale})"
                     cursor.execute(f"ALTER TABLE rows ALTER COLUMN {_quoted(field.name)} TYPE {places}")
 
+    def load_terms(self, model: NaiveBayes) -> None:
+        self.execute("DROP TABLE IF EXISTS terms")
+        for statement in table_statements(model, "terms", self.dialect):
+            self.execute(statement)
+
     def run(self, query: str) -> list[Row]:
         with self.connection.cursor() as cursor:
             cursor.execute(query)
@@ -127,6 +148,12 @@ class Spark:
         file = self.folder / f"rows_{self.tables}.parquet"  # Spark remembers what a file of one name held
         pq.write_table(table, file, row_group_size=3)
         self.session.read.parquet(str(file)).createOrReplaceTempView("rows")
+
+    def load_terms(self, model: NaiveBayes) -> None:
+        self.tables += 1
+        file = self.folder / f"terms_{self.tables}.parquet"
+        write_table(model, file, "terms", self.dialect)
+        self.session.read.parquet(str(file)).createOrReplaceTempView("terms")
 
     def run(self, query: str) -> list[Row]:
         frame = self.session.sql(query)

@@ -11,6 +11,7 @@ from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters_table import table_statements
 from dpnb_columnar.model.scoring_query import scoring_query
 from dpnb_columnar.rows.cell_codes import number_of_codes
 from dpnb_columnar.rows.column_kinds import Kind
@@ -40,6 +41,8 @@ def golden_queries() -> Iterator[tuple[str, str]]:
         "statistics.sql": statistics_query(domain, KINDS, NAME, Dialect.DUCKDB),
         "score_counts.sql": score_counts_query(scores_to_count(domain), KINDS, NAME, Dialect.DUCKDB),
         "scores.sql": scoring_query(Model.of(model), Dialect.DUCKDB, NAME, ["id"], KINDS),
+        "joined_scores.sql": scoring_query(Model.of(model), Dialect.POSTGRES, NAME, ["id"], KINDS, parameters="terms"),
+        "terms.sql": "".join(f"{each};\n" for each in table_statements(model, "terms", Dialect.POSTGRES)),
     }
     for name, query in queries.items():
         yield name, _without_version(query)

@@ -34,15 +34,21 @@ def kinds_of(table: pa.Table) -> dict[str, Any]:
 def compare(engine: Engine, model: Model, table: pa.Table, kinds: Kinds, certain: float = 1e-12) -> float:
     """Score the rows by the database and by the model; the largest difference of a probability.
 
+    The database scores them by the query that holds the model, and by the one that joins the table of its terms.
     Numbers of skipped attributes must be the same, and classes where the two likeliest are further apart than
     ``certain``.
     """
     table = numbered(table)
     engine.load(table)
-    found = sorted(engine.run(scoring_query(model, engine.dialect, "rows", ["id"], kinds)), key=lambda row: row["id"])
+    engine.load_terms(model)
     expected = model.predict(pl.from_arrow(table).lazy(), ["id"]).collect().to_dicts()  # type: ignore[union-attr]
-    assert len(found) == len(expected)
-    return max((_difference(model, *pair, certain) for pair in zip(found, expected, strict=True)), default=0.0)
+    worst = 0.0
+    for terms in (None, "terms"):
+        query = scoring_query(model, engine.dialect, "rows", ["id"], kinds, parameters=terms)
+        found = sorted(engine.run(query), key=lambda row: row["id"])
+        assert len(found) == len(expected)
+        worst = max([worst, *(_difference(model, *pair, certain) for pair in zip(found, expected, strict=True))])
+    return worst
 
 
 def _difference(model: Model, found: Row, expected: Row, certain: float) -> float:

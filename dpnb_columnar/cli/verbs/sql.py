@@ -104,6 +104,22 @@ def score_command(
     view: Annotated[
         str | None, typer.Option(help="Create a view of this name.", metavar="NAME", show_default=False)
     ] = None,
+    parameters_table: Annotated[
+        str | None,
+        typer.Option(
+            help="Table of the model's terms for the query to join, instead of holding them.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    parameters: Annotated[
+        Path | None,
+        typer.Option(
+            help="File for that table: .sql (statements that create it), .csv or .parquet.",
+            metavar="FILE",
+            show_default="before the query",
+        ),
+    ] = None,
     template: ForTemplate = None,
     output: QueryFile = None,
     overwrite: options.Overwrite = False,
@@ -118,6 +134,10 @@ def score_command(
     and numbers are cast to 64-bit floats. With it, every column is read by the
     rules for its type, as predict does.
 
+    With --parameters-table the query stays small, and fast, however many categories
+    there are: what the model says of each stands in a table, which the query joins.
+    Load the table first; a query that does not find all of it gives null.
+
     \b
     Examples:
       dpnb-columnar sql census.model.json --dialect duckdb
@@ -125,15 +145,29 @@ def score_command(
           --key serial --key pernum --like census.parquet
       dpnb-columnar sql census.model.json --dialect snowflake --view scored \\
           --output scored.sql
+      dpnb-columnar sql census.model.json --dialect postgres --key serial \\
+          --parameters-table census_terms --parameters terms.sql --output score.sql
     """
     from dpnb_columnar.model.model import load_model
     from dpnb_columnar.model.scoring_query import scoring_query
 
-    if output is not None:
-        check_target(output, overwrite, [model] if like is None else [model, like])
+    _check_parameters(parameters_table, parameters, template, output)
+    for target in filter(None, (output, parameters)):
+        check_target(target, overwrite, [model] if like is None else [model, like])
     loaded = load_model(model)
     kinds = None if like is None else _kinds_like(loaded, like, key or [])
-    _write(scoring_query(loaded, dialect, table, key or [], kinds, view), template, output, overwrite)
+    query = scoring_query(loaded, dialect, table, key or [], kinds, view, parameters_table)
+    if parameters_table is not None:
+        from dpnb_columnar.model.parameters_table import table_statements, write_table
+
+        if parameters is None:
+            statements = table_statements(loaded, parameters_table, dialect)
+            query = "".join([*(f"{statement};\n" for statement in statements), query])
+        else:
+            write_table(loaded, parameters, parameters_table, dialect, overwrite=overwrite)
+    _write(query, template, output, overwrite)
+    if parameters is not None and output is not None:
+        print_line(f"wrote {parameters}")
 
 
 @app.command("statistics", short_help="CONFIDENTIAL result: count every cell of a domain.")
@@ -206,6 +240,27 @@ def statistics_command(
         raise no_units(domain.unit)
     kinds = open_parquet(files, domain).kinds if files else {}
     _write(statistics_query(domain, kinds, table, dialect), template, output, overwrite)
+
+
+def _check_parameters(
+    table: str | None, parameters: Path | None, template: Template | None, output: Path | None
+) -> None:
+    """Refuse options for the table of the model's terms that contradict one another.
+
+    Raises:
+        UsageError: if they do, or the name of the table's file ends in none of its suffixes.
+    """
+    from dpnb_columnar.model.parameters_table import check_suffix
+
+    if parameters is None:
+        if table is not None and template is not None:
+            raise UsageError("a template is one query: write the table to a file of its own, --parameters seed.csv")
+        return
+    if table is None:
+        raise UsageError("--parameters: what is the table called in the database? Name it with --parameters-table")
+    check_suffix(parameters)
+    if output is not None and output.absolute() == parameters.absolute():
+        raise UsageError(f"{output}: the query and its table need files of their own")
 
 
 def _kinds_like(model: Model, file: Path, keys: Sequence[str]) -> Mapping[str, Kind | None]:
