@@ -28,6 +28,9 @@ Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 Data: TypeAlias = "Paths | Frame"
 Epsilon = str | int | float | Decimal | Fraction
 
+GIVEN = "the argument domain"
+"""Origin of a domain that is given."""
+
 MAPPED = "data"
 """Name of a domain that is given as a mapping without one."""
 
@@ -126,12 +129,22 @@ def declared_domain(
     """
     if domain is None:
         return rows.find_domain(dataset, label, None if catalogue is None else Path(catalogue))
+    return ResolvedDomain(checked(given_domain(domain, dataset, catalogue), label), GIVEN)
+
+
+def given_domain(
+    domain: Declaration | Mapping[str, Any], dataset: str | None, catalogue: str | PathLike[str] | None
+) -> Declaration:
+    """Return the domain given, as a declaration or a mapping of its tables.
+
+    Raises:
+        UsageError: if two domains are named.
+        DomainError: if a mapping has faults.
+    """
     if dataset is not None or catalogue is not None:
         other = "catalogue" if dataset is None else "dataset"
         raise UsageError(f"domain and {other} both name a domain; give one of them")
-    if isinstance(domain, Mapping):
-        domain = declaration_of(domain)
-    return ResolvedDomain(_checked(domain, label), "domain")
+    return declaration_of(domain) if isinstance(domain, Mapping) else domain
 
 
 def declaration_of(tables: Mapping[str, Any]) -> Declaration:
@@ -144,7 +157,7 @@ def declaration_of(tables: Mapping[str, Any]) -> Declaration:
     return read_declaration(str(tables.get("name", MAPPED)), body, "domain")
 
 
-def _checked(domain: Declaration, label: str | None) -> Domain:
+def checked(domain: Declaration, label: str | None) -> Domain:
     """Check a domain that was made by hand by the rules of a declared one.
 
     Raises:

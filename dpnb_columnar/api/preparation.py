@@ -7,20 +7,25 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dpnb_columnar.api.arguments import Data, Paths, declaration_of, paths_of
+from dpnb_columnar.api.arguments import Data, Epsilon, Paths, declaration_of, declared_domain, opened_data, paths_of
 from dpnb_columnar.counting.find_domain import find_declaration
+from dpnb_columnar.counting.inputs import Engine
 from dpnb_columnar.domain import Declaration, labelled
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extracts.convert import Conversion, convert, plan_conversion, result_lines
 from dpnb_columnar.extracts.extract_files import find_extracts, refuse_copies
-from dpnb_columnar.rows.frames import is_frame
+from dpnb_columnar.report.findings import Findings, find
+from dpnb_columnar.rows.frames import is_frame, to_polars
 from dpnb_columnar.rows.holdout import split_files, split_frame, split_of, split_outputs
-from dpnb_columnar.rows.parquet import resolve_files
+from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target
 from dpnb_columnar.runtime.outputs import check_output
 from dpnb_columnar.simulation import simulate_census
 from dpnb_columnar.wording import speaking_python
+
+DECLARE = "declare"
+"""How a domain is edited in Python: in its declaration."""
 
 
 class Parts(NamedTuple):
@@ -133,6 +138,46 @@ def ingest(
     with output_lock(path):
         convert(conversion, path, overwrite=overwrite)
     return Ingested(path, conversion)
+
+
+@speaking_python()
+def check(
+    data: Data,
+    *,
+    epsilon: Epsilon | None = None,
+    domain: Declaration | Mapping[str, Any] | None = None,
+    dataset: str | None = None,
+    catalogue: str | PathLike[str] | None = None,
+    label: str | None = None,
+) -> Findings:
+    """Compare the rows with the declared domain, for the curator, before a release. The result is CONFIDENTIAL.
+
+    Args:
+        data: Files, folders or patterns, or a frame, as for ``train``.
+        epsilon: Budget of the release to come: classes that are too small for it are named; None for the one that a
+            catalogue entry declares, else 1.
+        domain: Domain, or a mapping of its declaration's tables; None for the one that the files carry, or that a
+            catalogue declares for them.
+        dataset: Catalogue entry to take the domain from.
+        catalogue: The one catalogue to look for the entry in; None for ``datasets.toml`` in the working directory, then
+            the packaged one.
+        label: What to predict: a condition, or a categorical column of the domain; None for the declared label.
+
+    Returns:
+        Rows that count, and those that are dropped, clamped or undeclared, column by column; notes and faults, each
+        with its remedy. ``ready`` says whether a release can be made. Printed, it says all that.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the data is missing, lacks a column or has one of a type that does not fit.
+    """
+    with opened_data(data, Engine.LOCAL) as opened:
+        resolved = declared_domain(opened, domain, dataset, catalogue, label)
+        spent = resolved.effective_epsilon(None) if epsilon is None else epsilon
+        if is_frame(data):
+            frame = to_polars(data, resolved.domain.columns)
+            return find(frame, resolved, spent, DECLARE)
+        opened.check(resolved.domain)
+        return find(open_parquet(opened.files, resolved.domain), resolved, spent, DECLARE, len(opened.files))
 
 
 @speaking_python()

@@ -19,6 +19,9 @@ LARGEST_DIVISION_RATIO = 10**9
 DELTA_RULES = {"1/n": 1, "1/n^2": 2}
 """Rules for delta: the power of one over the declared number of rows."""
 
+DEFAULT_EPSILON = "1"
+"""Epsilon of a release where neither the user nor a catalogue entry says."""
+
 FEWEST_ROWS = 100
 MOST_ROWS = 10**12
 """How many rows may be declared."""
@@ -96,6 +99,19 @@ def parse_epsilon(value: object) -> Fraction:
     if epsilon > LARGEST_EPSILON:
         raise UsageError(f"epsilon: {excerpt(value)} gives no protection; the largest accepted is {LARGEST_EPSILON}")
     return epsilon
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredRowCount:
+    """A declared number of rows. Public.
+
+    Attributes:
+        rows: The number.
+        origin: The option or the entry that declares it.
+    """
+
+    rows: int
+    origin: str
 
 
 def is_rule(delta: object) -> bool:

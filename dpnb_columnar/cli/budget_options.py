@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_division, parse_epsilon, parse_rows
+from dpnb_columnar.budget.amounts import DEFAULT_EPSILON, DeclaredRowCount
 from dpnb_columnar.cli.console import print_line
-from dpnb_columnar.cli.options import DEFAULT_EPSILON
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError
-from dpnb_columnar.model.guarantee import relation_text
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.mechanisms.plan import ReleasePlan
-
-
-@dataclass(frozen=True, slots=True)
-class DeclaredRowCount:
-    """A declared number of rows. Public.
-
-    Attributes:
-        rows: The number.
-        origin: The option or the entry that declares it.
-    """
-
-    rows: int
-    origin: str
 
 
 def shares_typed(shares: str | None, former: str | None) -> str | None:
@@ -58,22 +42,6 @@ def parse_budget(
     """
     division = None if shares is None else parse_division(shares)
     return Budget(parse_epsilon(epsilon), neighbours, division, parse_delta(delta, None if rows is None else rows.rows))
-
-
-def effective_epsilon(resolved: ResolvedDomain, typed: str | None) -> str:
-    """Return the epsilon that was typed, else the one declared beside the domain, else the default.
-
-    Raises:
-        ConfigurationError: if the declared epsilon is out of range.
-    """
-    if typed is not None or resolved.epsilon is None:
-        return DEFAULT_EPSILON if typed is None else typed
-    declared = number_text(resolved.epsilon)
-    try:
-        parse_epsilon(declared)
-    except UsageError as error:
-        raise ConfigurationError(f"{resolved.origin}: {error}") from None
-    return declared
 
 
 def entry_defaults(resolved: ResolvedDomain, rows: DeclaredRowCount | None) -> dict[str, tuple[object, str]]:
@@ -139,17 +107,3 @@ def print_rule(delta: str, rows: DeclaredRowCount | None) -> None:
     """Print the n of a rule for delta, and where it is declared."""
     if line := rule_line(delta, rows):
         print_line(line)
-
-
-def budget_line(plan: ReleasePlan) -> str:
-    """Return one line on the budget that a release spends, and its mechanism."""
-    budget = plan.budget
-    delta = f", delta {number_text(budget.delta)}" if budget.delta else ""
-    relation, mechanism = budget.neighbours, plan.mechanism.name
-    weights = "" if plan.attribute_weights is None else f", attribute weights {plan.attribute_weights}"
-    if plan.reserved is not None:
-        weights += " (left for a second release)"
-    weights += " (auto)" if weights and plan.automatic else ""
-    unit = plan.domain.unit
-    of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"
-    return f"epsilon {number_text(budget.epsilon)}{delta} ({of}), mechanism {mechanism}{weights}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,6 +18,7 @@ from typing import Any, TextIO, cast
 
 import typer
 
+from dpnb_columnar.domain.description import table_lines
 from dpnb_columnar.errors import OutputError, PipeClosedError
 
 CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
@@ -137,16 +138,13 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None
         header: Names of the columns.
         rows: Cells of each row, one a column.
     """
-    cells = [[str(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
-    right = [all(isinstance(row[index], int | float) for row in rows) for index in range(len(header))]
+    print_lines(table_lines(header, rows))
 
-    def line(row: Sequence[str]) -> str:
-        parts = zip(row, widths, right, strict=True)
-        return "  " + "  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in parts)
 
-    for row in (list(header), ["-" * width for width in widths], *cells):
-        print_line(line(row).rstrip())
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of the verb's result."""
+    for line in lines:
+        print_line(line)
 
 
 @contextmanager

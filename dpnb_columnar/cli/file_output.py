@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpnb_columnar.advice.plan_text import composition_lines
 from dpnb_columnar.budget import Share
-from dpnb_columnar.cli.console import add_log_fields, print_line, stage
-from dpnb_columnar.cli.tables import print_composition
+from dpnb_columnar.cli.console import add_log_fields, print_line, print_lines, stage
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.errors import Error, OutputError, UsageError
 from dpnb_columnar.noise import ExactSampler, SeededBits
@@ -142,7 +142,7 @@ def rehearse(
     """Say what a run would do, and refuse what it would be refused. Opens no row."""
     task.check(rows)
     output.announce(task.plan, None)  # whoever adds up the charges of a log must not find one here
-    print_composition(shares, [], [() for _ in shares])
+    print_lines(composition_lines(shares))
     if payment is not None and (released := payment.admit()) is not None:
         check_no_input(output.path, output.inputs)
         there = output.holds(released, payment.charge.run)

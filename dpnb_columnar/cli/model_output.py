@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpnb_columnar.advice.plan_text import budget_line, public_facts, public_line, unit_facts
 from dpnb_columnar.cli import budget_options
 from dpnb_columnar.cli.console import print_line, print_warning
 from dpnb_columnar.cli.file_output import FileOutput
-from dpnb_columnar.cli.tables import awaits, public_facts, public_line, unit_facts
+from dpnb_columnar.cli.tables import awaits
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.attribute_weights import NONE, UNCALIBRATED
@@ -17,6 +18,7 @@ from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_files import save_model
 
 if TYPE_CHECKING:
+    from dpnb_columnar.budget.amounts import DeclaredRowCount
     from dpnb_columnar.ledger.payment import Payment
 
 
@@ -32,7 +34,7 @@ class ModelOutput(FileOutput[ReleasePlan, Model]):
 
     resolved: ResolvedDomain
     delta: str
-    rows: budget_options.DeclaredRowCount | None
+    rows: DeclaredRowCount | None
 
     def read(self) -> Model:
         """Read the model file."""
@@ -60,7 +62,7 @@ class ModelOutput(FileOutput[ReleasePlan, Model]):
             if plan.domain.unit is not None:
                 facts["unit"] = unit_facts(plan.domain.unit)
             noun = "query" if queries == 1 else "queries"
-            print_line(f"{budget_options.budget_line(plan)}, {queries} {noun}", "budget", **facts)
+            print_line(f"{budget_line(plan)}, {queries} {noun}", "budget", **facts)
             if plan.uncalibrated:
                 print_line(UNCALIBRATED, "uncalibrated")
         else:

@@ -194,7 +194,3 @@ Seed = Annotated[
         show_default=False,
     ),
 ]
-
-DEFAULT_EPSILON = "1"
-USUAL_SIZE = 10_000
-"""Rows of a class, where none are declared, to expect errors for. Public."""

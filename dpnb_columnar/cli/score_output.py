@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpnb_columnar.advice.plan_text import unit_facts
 from dpnb_columnar.cli.console import print_line, print_table, print_warning
 from dpnb_columnar.cli.file_output import FileOutput
-from dpnb_columnar.cli.tables import unit_facts
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.errors import excerpt

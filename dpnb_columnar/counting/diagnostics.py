@@ -11,7 +11,8 @@ from typing import Any
 import polars as pl
 
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
-from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.rows.column_kinds import Kind, kinds_of
+from dpnb_columnar.rows.frames import Frame, is_frame, stream_frame
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import (
     attribute_fits,
@@ -91,7 +92,7 @@ class Diagnosis:
         rows: Number of all rows.
         fitting: Number of rows that training would count.
         complete: Number of those that have a value of every attribute.
-        row_groups: Number of rows of every row group of the Parquet files, in order.
+        row_groups: Number of rows of every row group of the Parquet files, in order; none of a frame.
         columns: The label first, then every attribute.
         class_rows: Number of fitting rows per class.
         undeclared: The undeclared values of each column that has some.
@@ -107,32 +108,37 @@ class Diagnosis:
 
 
 @confined()
-def diagnose(source: ParquetSource, domain: Domain) -> Diagnosis:
+def diagnose(source: ParquetSource | Frame, domain: Domain) -> Diagnosis:
     """Compare every row with the domain; the rows are streamed.
 
     Args:
-        source: Checked Parquet files.
+        source: Checked Parquet files, or a frame.
         domain: The domain to compare the rows with.
 
     Raises:
-        DataError: if a file is damaged.
+        DataError: if a file is damaged, or a frame does not fit the domain.
     """
-    return stream(source, partial(_diagnose, source=source, domain=domain))
+    if is_frame(source):
+        return stream_frame(source, domain, partial(_diagnose, domain=domain))
+    return stream(source, partial(_diagnose, types=source.types, domain=domain, groups=_row_groups(source)))
 
 
-def _diagnose(rows: pl.LazyFrame, source: ParquetSource, domain: Domain) -> Diagnosis:
-    """Compare every row with the domain, as ``diagnose``; the rows are those of the source."""
+def _diagnose(
+    rows: pl.LazyFrame, types: Mapping[str, pl.DataType], domain: Domain, groups: tuple[int, ...] = ()
+) -> Diagnosis:
+    """Compare every row with the domain, as ``diagnose``."""
+    kinds = kinds_of(types)
     names = [LABEL, *(attribute.name for attribute in domain.attributes)]
-    per_row = rows.select(**_per_row(domain, source.kinds))
+    per_row = rows.select(**_per_row(domain, kinds))
     totals = per_row.select(**_totals(domain)).collect(engine="streaming").row(0, named=True)
     columns = tuple(_column(name, place, totals) for place, name in enumerate(names))
     outside = [_categories(domain, place) for place, column in enumerate(columns) if column.outside]
-    undeclared = tuple(_undeclared_values(each, source.kinds[each.name], rows) for each in outside)
+    undeclared = tuple(_undeclared_values(each, kinds[each.name], rows) for each in outside)
     return Diagnosis(
         rows=totals["rows"],
         fitting=totals["fitting"],
         complete=totals["complete"],
-        row_groups=_row_groups(source),
+        row_groups=groups,
         columns=columns,
         class_rows=tuple(totals[f"class {code}"] for code in range(len(domain.classes))),
         undeclared=undeclared,

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from dpnb_columnar.budget.amounts import DEFAULT_EPSILON, parse_epsilon
 from dpnb_columnar.domain import Declaration, Domain, digest, labelled
 from dpnb_columnar.domain.catalogue import (
     CATALOGUE_NAME,
@@ -20,8 +21,9 @@ from dpnb_columnar.domain.catalogue import (
 from dpnb_columnar.domain.labelling import no_label, provisional
 from dpnb_columnar.domain.metadata import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.domain.names import named
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.units import with_unit
-from dpnb_columnar.errors import ConfigurationError
+from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.rows.parquet import read_metadata
 
 
@@ -65,6 +67,21 @@ class ResolvedDomain:
     def rows(self) -> int | None:
         """The number of rows that the catalogue entry declares, if any. Public."""
         return None if self.entry is None else self.entry.rows
+
+    def effective_epsilon(self, typed: str | None) -> str:
+        """Return the epsilon that was typed, else the one declared beside the domain, else the default.
+
+        Raises:
+            ConfigurationError: if the declared epsilon is out of range.
+        """
+        if typed is not None or self.epsilon is None:
+            return DEFAULT_EPSILON if typed is None else typed
+        declared = number_text(self.epsilon)
+        try:
+            parse_epsilon(declared)
+        except UsageError as error:
+            raise ConfigurationError(f"{self.origin}: {error}") from None
+        return declared
 
     def by_unit(self, unit: str | Sequence[str] | None, rows: int | None) -> ResolvedDomain:
         """Return the same, counted by the unit that options name (``domain.units.with_unit``)."""

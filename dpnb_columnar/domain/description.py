@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, takewhile
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Transform
@@ -106,3 +106,41 @@ def _first(texts: Sequence[str]) -> str:
     ends = accumulate(len(text) + len(", ") for text in texts)
     fitting = sum(1 for _ in takewhile(lambda end: end - len(", ") <= room, ends))
     return f"{', '.join(texts[:fitting])}, ..." if fitting else f"{line[:room].rstrip()} ..."
+
+
+def table_lines(header: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    """Yield the lines of an aligned table; columns of numbers are aligned to the right.
+
+    Args:
+        header: Names of the columns.
+        rows: Cells of each row, one a column.
+    """
+    cells = [[str(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
+    right = [all(isinstance(row[index], int | float) for row in rows) for index in range(len(header))]
+    for row in (list(header), ["-" * width for width in widths], *cells):
+        parts = zip(row, widths, right, strict=True)
+        line = "  ".join(cell.rjust(width) if number else cell.ljust(width) for cell, width, number in parts)
+        yield f"  {line}".rstrip()
+
+
+def domain_lines(domain: Declaration, *, every: bool = False) -> Iterator[str]:
+    """Yield the label, the unit, and one line per attribute; with ``every``, also every value with its value label."""
+    if isinstance(domain, Domain):
+        label = domain.label
+        source = label.column if label.condition is None else condition_text(domain)
+        classes = values_text(label.classes, label.groups, domain.class_labels)
+        yield f"predicts {source}: {classes}{missing_text(label.missing_values, domain.class_labels)}"
+    else:
+        yield 'predicts nothing yet: name what to predict, such as --label "COLUMN > 1000"'
+    if domain.unit is not None:
+        yield f"counts by unit: {counts_by(domain.unit)}"
+    if domain.available_unit:
+        yield f"unit available: {named(domain.available_unit)}"
+    yield ""
+    labels = domain.value_labels
+    rows = [attribute_row(each, labels.get(each.name, {})) for each in domain.attributes]
+    yield from table_lines(ATTRIBUTE_HEADER, rows)
+    if every:
+        yield ""
+        yield from table_lines(LABEL_HEADER, label_rows(domain))

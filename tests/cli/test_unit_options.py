@@ -78,11 +78,11 @@ def test_plan_shows_the_guarantee_for_a_row_beside_that_for_a_unit(tmp_path: Pat
     lines = [line.split() for line in planned.splitlines() if line.startswith("  one ")]
     assert lines == [
         ["one", "row", "(planned)", "all", "0.5", "1", "2.5", "35.9"],
-        ["one", "unit,", "--unit-rows", "1", "at", "most", "1", "of", "each", "unit", "0.5", "0.5", "0.5", "35.9"],
-        ["one", "unit,", "--unit-rows", "2", "at", "most", "2", "of", "each", "unit", "0.5", "0.5", "0.5", "71.9"],
+        ["one", "unit,", "1", "row", "at", "most", "1", "of", "each", "unit", "0.5", "0.5", "0.5", "35.9"],
+        ["one", "unit,", "2", "rows", "at", "most", "2", "of", "each", "unit", "0.5", "0.5", "0.5", "71.9"],
     ]
     chosen = run("plan", write(tmp_path, available_unit=("SERIAL",)), "--unit-rows", "3", "--no-advice").out
-    assert "one unit, --unit-rows 3 (planned)" in chosen
+    assert "one unit, 3 rows (planned)" in chosen
     assert "guarantees for whole units" not in run("plan", write(tmp_path), "--no-advice").out
 
 

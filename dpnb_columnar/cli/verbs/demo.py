@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.budget import parse_epsilon
+from dpnb_columnar.budget.amounts import DEFAULT_EPSILON
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.cli.program import NAME
@@ -19,7 +20,7 @@ def command(
     context: typer.Context,
     folder: Annotated[Path, typer.Option(help="Folder for the files.", metavar="<path>")] = Path("dpnb-demo"),
     rows: Annotated[int, typer.Option(min=1, help="Persons to simulate.", metavar="INTEGER")] = 100_000,
-    epsilon: options.Epsilon = options.DEFAULT_EPSILON,
+    epsilon: options.Epsilon = DEFAULT_EPSILON,
     overwrite: options.Overwrite = False,
 ) -> None:
     """Simulate a census, train on most of it, score the rest.

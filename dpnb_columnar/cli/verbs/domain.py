@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_warning, stage
+from dpnb_columnar.cli.console import print_line, print_lines, print_warning, stage
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import check_target
 
@@ -63,8 +63,8 @@ def show(
     """
     from json import dumps
 
-    from dpnb_columnar.cli.tables import print_domain_table
     from dpnb_columnar.domain import document_of
+    from dpnb_columnar.domain.description import domain_lines
     from dpnb_columnar.domain.toml_entry import entry_toml
 
     if toml + json + every > 1:
@@ -77,7 +77,7 @@ def show(
         print_line(dumps({"name": domain.name, **document_of(domain)}, ensure_ascii=False, indent=2))
     else:
         print_line(f"domain {domain.name}, from {declared.origin}")
-        print_domain_table(domain, every=every)
+        print_lines(domain_lines(domain, every=every))
 
 
 @app.command()

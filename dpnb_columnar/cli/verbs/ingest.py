@@ -11,7 +11,7 @@ import typer
 
 from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import LogFormat, print_line, progress
+from dpnb_columnar.cli.console import LogFormat, print_line, print_lines, progress
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target
@@ -144,8 +144,11 @@ def _print_result(conversion: Conversion, output: Path) -> None:
 
 def _print_plan(domain: Declaration, output: Path) -> None:
     """Say what missing values do and cost in a usual release, and which ranges are too wide for it. Public facts."""
+    from dpnb_columnar.advice.outlook import USUAL_SIZE
+    from dpnb_columnar.advice.plan_text import missing_lines
     from dpnb_columnar.budget import Budget
-    from dpnb_columnar.cli.tables import print_missing, print_wide_ranges
+    from dpnb_columnar.budget.amounts import DEFAULT_EPSILON
+    from dpnb_columnar.cli.tables import print_wide_ranges
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.domain.labelling import provisional
     from dpnb_columnar.mechanisms.attribute_weights import AUTO
@@ -154,9 +157,9 @@ def _print_plan(domain: Declaration, output: Path) -> None:
 
     labelled = domain if isinstance(domain, Domain) else provisional(domain)
     try:
-        planned = plan(labelled, Budget(Fraction(options.DEFAULT_EPSILON)), attribute_weights=AUTO)
+        planned = plan(labelled, Budget(Fraction(DEFAULT_EPSILON)), attribute_weights=AUTO)
     except UsageError:  # more attributes than the budget can be divided among: the file is written all the same
         return
-    print_missing(planned)
-    circumstances = f"at {options.USUAL_SIZE} rows in each class and epsilon {options.DEFAULT_EPSILON}"
-    print_wide_ranges(wide_ranges(planned, options.USUAL_SIZE), circumstances, quote(str(output)))
+    print_lines(missing_lines(planned))
+    circumstances = f"at {USUAL_SIZE} rows in each class and epsilon {DEFAULT_EPSILON}"
+    print_wide_ranges(wide_ranges(planned, USUAL_SIZE), circumstances, quote(str(output)))

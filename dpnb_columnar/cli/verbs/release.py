@@ -19,6 +19,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.database_address import Dialect
 
 if TYPE_CHECKING:
+    from dpnb_columnar.budget.amounts import DeclaredRowCount
     from dpnb_columnar.counting.countable import Counted, CountedScores
     from dpnb_columnar.counting.engines.database import DatabaseRows
     from dpnb_columnar.counting.find_domain import ResolvedDomain
@@ -117,7 +118,7 @@ def command(
     check_suffix(output)
     database = database_options.database_in(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
-    declared: budget_options.DeclaredRowCount | None = None
+    declared: DeclaredRowCount | None = None
     rows: Counted | CountedScores | DatabaseRows
     if given is not None:
         refuse_fixed(context, FIXED)
@@ -129,7 +130,7 @@ def command(
         parts = rows.statistics.parts if isinstance(rows, Counted) else ()
         declared = budget_options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
         spent, division = (
-            budget_options.effective_epsilon(resolved, epsilon),
+            resolved.effective_epsilon(epsilon),
             budget_options.shares_typed(shares, weights),
         )
         budget = budget_options.parse_budget(spent, delta, neighbours, division, declared)

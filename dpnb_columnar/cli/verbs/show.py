@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dpnb_columnar.advice.plan_text import composition_lines, source_text
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_warning
+from dpnb_columnar.cli.console import print_line, print_lines, print_warning
 from dpnb_columnar.cli.model_tables import MOST_ATTRIBUTES, print_attributes, print_classes, print_parameters
-from dpnb_columnar.cli.tables import awaits, print_composition, source_text
+from dpnb_columnar.cli.tables import awaits
 from dpnb_columnar.domain.description import predicts
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import check_target
@@ -88,7 +89,7 @@ def command(
     if guarantee.composition:
         print_line()
         reasons = [[share.composition] for share in guarantee.composition]
-        print_composition(guarantee.composition, ["why one share is enough"], reasons)
+        print_lines(composition_lines(guarantee.composition, ["why one share is enough"], reasons))
     if every:
         print_line()
         print_parameters(loaded)

@@ -77,7 +77,7 @@ def command(
         resolved = rows.find_domain(dataset, label, catalogue).by_unit(unit, unit_rows)
         declared = budget_options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
         spent, division = (
-            budget_options.effective_epsilon(resolved, epsilon),
+            resolved.effective_epsilon(epsilon),
             budget_options.shares_typed(shares, weights),
         )
         budget = budget_options.parse_budget(spent, delta, neighbours, division, declared)

@@ -21,7 +21,7 @@ def advice(diagnosis: Diagnosis, domain: Domain, edit: str, least_rows: int) -> 
     Args:
         diagnosis: The diagnosis. Confidential.
         domain: The domain of the diagnosis.
-        edit: Command that edits this domain, to which options are added.
+        edit: How this domain is edited, to which options are added.
         least_rows: Rows that a class needs for a useful release.
     """
     yield from _layout(diagnosis.row_groups)
@@ -41,7 +41,7 @@ def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
     Args:
         diagnosis: The diagnosis. Confidential.
         domain: The domain of the diagnosis.
-        edit: Command that edits this domain, to which options are added.
+        edit: How this domain is edited, to which options are added.
     """
     label = ", ".join(domain.label.columns)
     for column in diagnosis.columns:

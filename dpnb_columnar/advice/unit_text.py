@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Pure
-from dpnb_columnar.cli.console import print_line, print_table
+from dpnb_columnar.domain.description import table_lines
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.expected_error import expected_error
@@ -21,8 +22,8 @@ USUAL_ROWS = (1, 2)
 """Numbers of rows of a unit that may count, beside the planned one."""
 
 
-def print_units(plan: ReleasePlan) -> None:
-    """Print both guarantees for whole units; nothing where the data are not declared to have units, or noise is impure.
+def unit_lines(plan: ReleasePlan) -> Iterator[str]:
+    """Yield both guarantees for whole units; nothing where the data are not declared to have units, or noise is impure.
 
     Args:
         plan: The release, of a private mechanism.
@@ -38,12 +39,11 @@ def print_units(plan: ReleasePlan) -> None:
         error = expected_error(plan.domain, replace(counts, row_cost=row_cost), 1)
         each = [number_text(spent.epsilon * (size if most is None else 1)) for size in UNIT_SIZES]
         planned = " (planned)" * (most == (None if unit is None else unit.rows))
-        names = (
-            ["one row", "all"] if most is None else [f"one unit, --unit-rows {most}", f"at most {most} of each unit"]
-        )
-        rows.append([names[0] + planned, names[1], *each, f"{error:.3g}"])
-    print_line(f"guarantees for whole units of {named(columns)}, such as households, by what counts:")
-    print_line()
+        counted = "all" if most is None else f"at most {most} of each unit"
+        protected = "one row" if most is None else f"one unit, {most} row{'s' * (most > 1)}"
+        rows.append([protected + planned, counted, *each, f"{error:.3g}"])
+    yield f"guarantees for whole units of {named(columns)}, such as households, by what counts (--unit-rows):"
+    yield ""
     sizes = [f"epsilon of a unit of {size}" for size in UNIT_SIZES]
-    print_table(["guarantee is for", "rows that count", *sizes, "error of a class count"], rows)
-    print_line()
+    yield from table_lines(["guarantee is for", "rows that count", *sizes, "error of a class count"], rows)
+    yield ""

@@ -1,0 +1,155 @@
+"""What a planned release says of itself: its composition, its weights, what missing values do. Public facts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from dpnb_columnar.budget import Share, total
+from dpnb_columnar.budget.composition import composition_table
+from dpnb_columnar.budget.costs import PrivacyCost, numbers
+from dpnb_columnar.domain import Missing, Unit
+from dpnb_columnar.domain.description import table_lines
+from dpnb_columnar.domain.names import named
+from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.model.guarantee import relation_text
+
+if TYPE_CHECKING:
+    from dpnb_columnar.mechanisms.plan import ReleasePlan
+    from dpnb_columnar.mechanisms.public_weights import PublicWeights
+    from dpnb_columnar.mechanisms.wide_ranges import WideRange
+    from dpnb_columnar.model.parameters import PublicSource
+
+EFFECTS = {
+    None: "leaves it out of the row (undeclared, for attributes that few rows lack)",
+    Missing.SKIP: "leaves it out of the row",
+    Missing.CATEGORY: "is a category of its own",
+    Missing.ROW: "drops the whole row",
+}
+"""What a missing value does, by its declared treatment."""
+
+
+def budget_line(plan: ReleasePlan) -> str:
+    """Return one line on the budget that a release spends, and its mechanism."""
+    budget = plan.budget
+    delta = f", delta {number_text(budget.delta)}" if budget.delta else ""
+    relation, mechanism = budget.neighbours, plan.mechanism.name
+    weights = "" if plan.attribute_weights is None else f", attribute weights {plan.attribute_weights}"
+    if plan.reserved is not None:
+        weights += " (left for a second release)"
+    weights += " (auto)" if weights and plan.automatic else ""
+    unit = plan.domain.unit
+    of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"
+    return f"epsilon {number_text(budget.epsilon)}{delta} ({of}), mechanism {mechanism}{weights}"
+
+
+def composition_lines(
+    shares: Sequence[Share], header: Sequence[str] = (), cells: Sequence[Sequence[str]] | None = None
+) -> Iterator[str]:
+    """Yield one line per share, with further columns, and the sum.
+
+    Args:
+        shares: The shares. The budget that one row costs has a column where it differs from the share.
+        header: Names of the further columns.
+        cells: Their cells, share by share.
+    """
+    names, rows = composition_table(shares)
+    further = [()] * len(rows) if cells is None else cells
+    yield from table_lines([*names, *header], [[*row, *more] for row, more in zip(rows, further, strict=True)])
+    spent = [f"{name} {number_text(number)}" for name, number in numbers(total(shares)).items()]
+    yield f"  sum of the shares: {', '.join(spent)}"
+
+
+def missing_lines(plan: ReleasePlan) -> Iterator[str]:
+    """Yield one line per treatment of missing values: the attributes that have it, what it does, and its cost."""
+    from dpnb_columnar.mechanisms.queries import PRESENCE
+
+    for treatment, effect in EFFECTS.items():
+        names = [attribute.name for attribute in plan.domain.attributes if attribute.missing is treatment]
+        parts = [budget_part(s.cost, plan.total) for s in plan.shares if s.query == PRESENCE and s.attribute in names]
+        if names:
+            cost = f"{sum(parts):.1%} of the budget, to count the values present" if parts else "free"
+            yield f"a missing value of {named(names)} {effect}: {cost}"
+
+
+def budget_part(cost: PrivacyCost, whole: PrivacyCost) -> float:
+    """Divide a share by the sum of all, by their epsilons or their rhos."""
+    return float(next(iter(numbers(cost).values())) / next(iter(numbers(whole).values())))
+
+
+def hidden_ranges(wide: Sequence[WideRange], circumstances: str) -> str:
+    """Say which attributes a release would say nothing about.
+
+    Args:
+        wide: Attributes whose declared range is too wide, at least one.
+        circumstances: Rows and budget for which they are.
+    """
+    hidden = ", ".join(f"{one.attribute.name} (up to {float(f'{one.hidden:.2g}'):.0f})" for one in wide)
+    return (
+        f"declared too widely: {circumstances}, noise hides all differences in {hidden}; narrow the range by a public "
+        "source, such as a published table, or leave the attribute out"
+    )
+
+
+def narrower_ranges(wide: Sequence[WideRange]) -> str:
+    """Write the options of ``domain edit`` that narrow the ranges of attributes."""
+    bounds = [f"{one.attribute.name}={number_text(one.suggested[0])}:{number_text(one.suggested[1])}" for one in wide]
+    return " ".join(f"--bounds {quote(text)}" for text in bounds)
+
+
+def weights_line(plan: ReleasePlan) -> str:
+    """Say what the attributes will weigh, and why."""
+    from dpnb_columnar.mechanisms.attribute_weights import FEWEST_TEMPERED, LEARNED, tempered_weight
+
+    if plan.public is not None:
+        return public_line(plan.public)
+    count = len(plan.domain.attributes)
+    if plan.rounds:
+        spent = sum(budget_part(share.cost, plan.total) for share in (plan.calibration, *plan.rounds) if share)
+        each = plan.attribute_weights == LEARNED
+        return (
+            f"{'a weight of each' if each else 'one weight'} of {count} attributes and an intercept for each class are "
+            f"fitted in {len(plan.rounds)} further passes over the rows{', after a calibration' * each}: {spent:.1%} "
+            "of the budget"
+        )
+    if plan.calibration is not None:
+        return (
+            f"one weight of all {count} attributes and an intercept are fitted in a second pass over the rows, given "
+            f"the first: {budget_part(plan.calibration.cost, plan.total):.1%} of the budget"
+        )
+    reason = f"since correlated ones say the same twice ({count}^(-1/4))"
+    if count < FEWEST_TEMPERED:
+        reason = f"as in ordinary naive Bayes, since they are fewer than {FEWEST_TEMPERED}"
+    return f"each of {count} attributes weighs {tempered_weight(count):.3g}, {reason}: free"
+
+
+def source_text(source: PublicSource) -> str:
+    """Return what is known of a public file, and which attributes it leaves out."""
+    from dpnb_columnar.model.model_document import DECLARED_PUBLIC
+
+    left_out = f"; left out, since they tell nothing: {named(source.left_out)}" if source.left_out else ""
+    return f"{source.name} (SHA-256 {source.digest}, {DECLARED_PUBLIC}){left_out}"
+
+
+def public_line(public: PublicWeights) -> str:
+    """Return one line on the weights that a public file gives."""
+    weights = ", ".join(f"{name} {weight:g}" for name, weight in public.weights.items())
+    return f"weights and shares, free, from {source_text(public.source)}; weights: {weights}"
+
+
+def unit_facts(unit: Unit | None) -> dict[str, object] | None:
+    """Return a unit as facts, for a log and for JSON; None where the guarantee is for one row."""
+    return None if unit is None else {"columns": list(unit.columns), "rows": unit.rows}
+
+
+def public_facts(public: PublicWeights) -> dict[str, object]:
+    """Return the same as facts, for a log and for JSON."""
+    source = public.source
+    return {
+        "name": source.name,
+        "sha256": source.digest,
+        "left_out": list(source.left_out),
+        "weights": dict(public.weights),
+        "shift": public.shift,
+    }

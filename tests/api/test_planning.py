@@ -1,0 +1,124 @@
+"""``dpnb.plan`` and ``dpnb.check`` say what their verbs print, of files and of frames."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_rows, write_people
+from support.running import Run
+
+import dpnb_columnar as dpnb
+from dpnb_columnar import errors
+from dpnb_columnar.advice.outlook_text import outlook_document
+from dpnb_columnar.wording import in_python
+
+FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "DataFrame": lambda frame: frame,
+    "LazyFrame": lambda frame: frame.lazy(),
+    "Table": lambda frame: frame.to_arrow(),
+    "pandas": lambda frame: frame.to_pandas(),
+    "DuckDB": lambda frame: duckdb.from_arrow(frame.to_arrow()),
+}
+
+WIDE = {
+    "label": PEOPLE["label"],
+    "attributes": {"age": {"lower": 0, "upper": 100}, "hours": {"lower": 0, "upper": 10**9, "step": 1}},
+}
+
+
+def test_a_plan_is_that_of_the_command_line(folder: Path, run: Run) -> None:
+    spoil_rows(write_people(folder / "people.parquet"))
+    ahead = dpnb.plan("people.parquet", epsilon="0.5", rows=5000)
+    printed = run("plan", "people.parquet", "--epsilon", "0.5", "--declared-rows", "5000").out
+    assert f"{ahead!r}\n" == in_python(printed)
+    assert " --d" not in repr(ahead)
+    told = json.loads(run("plan", "people.parquet", "--epsilon", "0.5", "--declared-rows", "5000", "--json").out)
+    assert json.loads(json.dumps(outlook_document(ahead))) == told
+
+
+def test_a_plan_without_rehearsal_and_for_other_sizes(folder: Path, run: Run) -> None:
+    write_people(folder / "people.parquet")
+    ahead = dpnb.plan("people.parquet", class_sizes=[300], rehearse=False, mechanism="histogram", delta=0)
+    printed = run("plan", "people.parquet", "--rows", "300", "--no-advice", "--mechanism", "histogram").out
+    assert f"{ahead!r}\n" == printed
+    assert [len(each) for each in ahead.errors] == [1] * len(ahead.plan.shares)
+    assert "NOT PRIVATE" in repr(dpnb.plan("people.parquet", mechanism="none"))
+
+
+@pytest.mark.parametrize(
+    "data", [None, people(20), people(20).lazy(), people(20).to_pandas()], ids=lambda x: type(x).__name__
+)
+def test_a_plan_of_a_domain_that_is_given(data: Any) -> None:
+    ahead = dpnb.plan(data, domain=WIDE, epsilon=1, rehearse=False)
+    assert "domain data, from the argument domain" in repr(ahead)
+    assert "leave the attribute out: declare bounds hours=0:" in repr(ahead)
+    unlabelled = dpnb.plan(domain={"attributes": PEOPLE["attributes"]}, rehearse=False)
+    assert not unlabelled.label_chosen
+    assert 'such as label "COLUMN > 1000"' in repr(unlabelled)
+
+
+def test_a_plan_takes_epsilon_and_rows_from_an_entry(folder: Path) -> None:
+    entry = DECLARATION.replace("[people]", "[people]\nepsilon = 0.25\nrows = 7000")
+    Path("datasets.toml").write_text(entry)
+    ahead = dpnb.plan(dataset="people", rehearse=False)
+    assert ahead.plan.budget.epsilon == pytest.approx(0.25)
+    assert (ahead.known and ahead.known.rows, ahead.assumed.rows) == (7000, 7000)
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: dpnb.plan(), "name a domain: give data that carries one, domain or dataset"),
+        (lambda: dpnb.plan(people(5)), "name a domain"),
+        (lambda: dpnb.plan(domain=WIDE, dataset="people"), "domain and dataset both name a domain"),
+        (lambda: dpnb.plan(domain=WIDE, class_sizes=[]), "class_sizes: give at least one"),
+        (lambda: dpnb.plan(domain=WIDE, class_shares="1:2:3"), "class"),
+        (lambda: dpnb.plan(people(5).drop("age"), domain=WIDE), "missing column 'age'"),
+        (lambda: dpnb.check(people(5).drop("age"), domain=WIDE), "missing column 'age'"),
+        (lambda: dpnb.check(people(5)), "a frame carries no domain"),
+        (lambda: dpnb.check(people(5), domain=WIDE, epsilon=0), "epsilon"),
+    ],
+)
+def test_what_is_refused(call: Any, told: str) -> None:
+    with pytest.raises(errors.Error, match=told):
+        call()
+
+
+def odd_people() -> pl.DataFrame:
+    return people(300).with_columns(
+        age=pl.when(pl.int_range(300) % 9 > 0).then(pl.col("age") + 40),
+        sex=pl.when(pl.int_range(300) % 5 > 0).then("sex").otherwise(pl.lit("x")),
+    )
+
+
+def test_findings_are_those_of_the_command_line(folder: Path, run: Run) -> None:
+    write_people(folder / "people.parquet", odd_people())
+    found = dpnb.check("people.parquet")
+    first, *others = repr(found).splitlines()
+    assert first.startswith("CONFIDENTIAL")
+    printed = run("check", "people.parquet").out.splitlines()
+    plain = [line for line in printed if not line.startswith("note:")]
+    assert [line for line in others if not line.startswith("note:")] == plain
+    printed_notes = [line.partition(": dpnb-columnar domain edit")[0] for line in printed if line.startswith("note:")]
+    notes = list(map(in_python, printed_notes))
+    assert [line.partition(": declare")[0] for line in others if line.startswith("note:")] == notes
+    assert "note: age: values beyond the declared bounds count" in repr(found)
+    assert "declare bounds age=LOWER:UPPER, or missing_values age=CODES" in repr(found)
+    assert found.ready
+    assert not dpnb.check(people(30).with_columns(income=pl.lit("low")), domain=people_domain()).ready
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_frames_are_checked_as_files_of_their_rows(form: Any, folder: Path) -> None:
+    write_people(folder / "people.parquet", odd_people())
+    of_file, of_frame = dpnb.check("people.parquet"), dpnb.check(form(odd_people()), domain=people_domain())
+    assert of_frame.diagnosis.columns == of_file.diagnosis.columns
+    assert of_frame.diagnosis.undeclared == of_file.diagnosis.undeclared
+    assert (of_frame.repeats, of_frame.faults) == (of_file.repeats, of_file.faults)
+    assert "300 rows, " in repr(of_frame)
