@@ -7,11 +7,14 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.people import people, people_domain, write_people
+from support.running import parser_of
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.cli.program import VERBS
 from dpnb_columnar.errors import DomainError, Error
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.wording import FUNCTIONS, argument_of, in_python, speaking_python
@@ -20,24 +23,26 @@ PACKAGE = Path(dpnb.__file__).parent
 COMMAND_LINE = ("cli", "audit", "study", "report", "datasets", "dialects")
 """Rooms whose texts no function of the Python interface raises."""
 
-OF_COMMANDS = {
-    "table": "databases",
-    "checkpoint": "aggregate on the command line alone",
-    "given": "files of statistics and counts",
-    "domain": "release of a query's result; train has an argument of this name",
-    "public": "evaluate beside the public file",
-    "head": "ledger verify",
-    "most-values": "suggest-domain",
-    "output": "outputs in general; save calls it path",
-    "account": "a ledger's account",
-    "values": "domain edit",
-    "bounds": "domain edit",
-    "attributes": "domain edit",
-    "drop": "domain edit",
-    "merge": "domain edit",
-    "value-labels": "domain edit",
+OF_THE_SHELL = {
+    "aggregate": {"checkpoint", "given", "output", "report"},
+    "check": set(),
+    "ingest": set(),
+    "plan": {"no-advice"},
+    "simulate": set(),
+    "split": set(),
+    "train": {"dry-run", "output", "seed"},
 }
-"""Options that texts name and that are no argument of a function, and the verb that they belong to."""
+"""Options of verbs that are no argument of their function: it returns what they write, and makes no model without
+guarantee."""
+
+EVERYWHERE = {"config", "json", "log-format", "master", "table", "weights"}
+"""Options of settings, logs and Spark's session, and a former name."""
+
+
+def options_of(parser: Any) -> set[str]:
+    """Name the options of a verb, or of the commands below it, without their hyphens."""
+    commands = getattr(parser, "commands", {"": parser}).values()
+    return {name[2:] for command in commands for each in command.params for name in each.opts if name[:2] == "--"}
 
 
 def texts() -> Iterator[str]:
@@ -58,11 +63,19 @@ def parameters() -> set[str]:
     return {name for function in functions for name in inspect.signature(function).parameters}
 
 
-def test_every_option_in_a_text_is_an_argument_in_python() -> None:
+@pytest.mark.parametrize("verb", OF_THE_SHELL)
+def test_every_option_of_a_verb_is_an_argument_of_its_function(verb: str) -> None:
+    arguments = {*inspect.signature(getattr(dpnb, verb)).parameters, "overwrite=True"}
+    beside = {option for option in options_of(parser_of(verb)) if argument_of(option) not in arguments}
+    assert beside - EVERYWHERE == OF_THE_SHELL[verb]
+
+
+def test_every_option_in_a_text_is_an_argument_or_an_option_of_a_verb() -> None:
     named = {option for text in texts() for option in re.findall(r"(?:^|[\s(`])--([a-z][a-z-]+)", text)}
     assert {"attribute-weights", "overwrite", "codebook"} <= named
     known = parameters() | {"overwrite=True", "Spark's master"}
-    assert {option for option in named if argument_of(option) not in known} <= {*OF_COMMANDS}
+    of_verbs = set[str]().union(*(options_of(parser_of(verb)) for verb in VERBS))
+    assert {option for option in named if argument_of(option) not in known} <= of_verbs
 
 
 def test_no_text_keeps_an_option_in_python() -> None:
