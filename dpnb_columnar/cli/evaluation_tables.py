@@ -9,9 +9,10 @@ from dpnb_columnar.cli.console import print_line, print_table
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.errors import excerpt
+from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
 
 if TYPE_CHECKING:
-    from dpnb_columnar.model.evaluation import ClassFigures, Evaluation
+    from dpnb_columnar.model.evaluation import ClassFigures
     from dpnb_columnar.model.intervals import Interval
 
 HALF_OF_LAST_DIGIT = 0.00005
@@ -19,9 +20,6 @@ HALF_OF_LAST_DIGIT = 0.00005
 
 NAMES = {"auc": "AUC", "brier_score": "Brier score"}
 """Figures whose names have capitals."""
-
-MOST_CLASSES = 8
-"""Classes that are printed one by one where there are more: the largest. All others are taken together."""
 
 
 def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> None:
@@ -61,24 +59,6 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
             for tenth in evaluation.calibration
         ],
     )
-
-
-def shown_classes(evaluation: Evaluation, *, every: bool) -> list[int]:
-    """Return the codes of the classes to show one by one, in declared order: all, or the largest of many.
-
-    One class more than ``MOST_CLASSES`` is shown as well: to take a single one together saves nothing.
-    """
-    codes = range(len(evaluation.classes))
-    if every or len(codes) <= MOST_CLASSES + 1:
-        return list(codes)
-    return sorted(sorted(codes, key=lambda code: -evaluation.classes[code].rows)[:MOST_CLASSES])
-
-
-def folded(matrix: Sequence[Sequence[int]], shown: Sequence[int]) -> list[list[int]]:
-    """Add up the rows and the columns of a square matrix that are not shown, as the last row and column."""
-    rest = [code for code in range(len(matrix)) if code not in set(shown)]
-    parts = [[code] for code in shown] + ([rest] if rest else [])
-    return [[sum(matrix[row][column] for row in rows for column in columns) for columns in parts] for rows in parts]
 
 
 def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:

@@ -16,7 +16,8 @@ from dpnb_columnar.model import intervals
 from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.predict import PREDICTED, probability_column, score
-from dpnb_columnar.model.ranking import Ranking, binned, ranking
+from dpnb_columnar.model.ranking import Ranking, binned, ranking, score_counts
+from dpnb_columnar.model.released_scores import EDGES
 from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.frames import NAME as FRAME
 from dpnb_columnar.rows.frames import Frame, is_frame, stream_frame, to_polars
@@ -29,9 +30,11 @@ CALIBRATION_BINS = 10
 LEAST_PROBABILITY = 1e-15
 """Probabilities below this count as this in the log loss, so that one row cannot make it infinite."""
 
+ScoreCounts: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""Rows of others, and a class's own, by bin of its log-odds."""
 
-Figures: TypeAlias = tuple[pl.DataFrame, list[Ranking | None], pl.DataFrame]
-"""Sums over cells (``_cells``), a ranking per class, and per attribute the number of rows that lack it."""
+Figures: TypeAlias = tuple[pl.DataFrame, list[Ranking | None], list[ScoreCounts], pl.DataFrame]
+"""Sums over cells (``_cells``), a ranking and counts of scores per class, and per attribute the rows that lack it."""
 
 
 @confined()
@@ -53,16 +56,17 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame) -> Evaluation:
     if is_frame(data):
         name, remedy = FRAME, "compare its values with what domain show prints"
         frame = to_polars(data, domain.columns)
-        cells, rankings, lacked = stream_frame(frame, domain, partial(_figures, model=model))
+        cells, rankings, counted, lacked = stream_frame(frame, domain, partial(_figures, model=model))
     else:
         source = open_parquet(data, domain)
         name, remedy = source.names, "run dpnb-columnar check on it"
-        cells, rankings, lacked = stream(source, partial(_figures, types=source.types, model=model))
+        cells, rankings, counted, lacked = stream(source, partial(_figures, types=source.types, model=model))
     if not cells["rows"].sum():
         raise DataError(f"{name}: no row fits the model's domain; {remedy}")
     by_class = rankings if len(domain.classes) > 2 else rankings * len(domain.classes)
     without = {name: rows for name, rows in lacked.row(0, named=True).items() if rows}
-    return _summary(cells, domain.classes, by_class, without)
+    scores = dict(zip(domain.classes[-len(counted) :], counted, strict=True))
+    return _summary(cells, domain.classes, by_class, without, scores)
 
 
 def _figures(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], model: NaiveBayes) -> Figures:
@@ -76,8 +80,12 @@ def _figures(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], model: NaiveB
     scored = score(model, labelled, keep=[truth]).rename({truth: "true"})
     # One after the other: queries that share their rows would keep the rows for the slower one.
     cells = _cells(scored, domain.classes).collect(engine="streaming")
-    rankings = [ranking(query.collect(engine="streaming")) for query in _ranked(scored, domain.classes)]
-    return cells, rankings, lacking.collect(engine="streaming")
+    rankings, counts = [], []
+    for query in _ranked(scored, domain.classes):
+        bins = query.collect(engine="streaming")
+        rankings.append(ranking(bins))
+        counts.append(score_counts(bins, EDGES))
+    return cells, rankings, counts, lacking.collect(engine="streaming")
 
 
 def _cells(scored: pl.LazyFrame, classes: Sequence[str]) -> pl.LazyFrame:
@@ -112,7 +120,11 @@ def _ranked(scored: pl.LazyFrame, classes: Sequence[str]) -> list[pl.LazyFrame]:
 
 
 def _summary(
-    cells: pl.DataFrame, classes: Sequence[str], rankings: Sequence[Ranking | None], lacking: Mapping[str, int]
+    cells: pl.DataFrame,
+    classes: Sequence[str],
+    rankings: Sequence[Ranking | None],
+    lacking: Mapping[str, int],
+    scores: Mapping[str, ScoreCounts],
 ) -> Evaluation:
     """The figures from sums over cells and one ranking per class."""
     rows = int(cells["rows"].sum())
@@ -153,6 +165,7 @@ def _summary(
         confusion=confusion,
         classes=tuple(_class(code, classes[code], cells, confusion, rankings[code]) for code in codes),
         calibration=tenths,
+        scores=scores,
     )
 
 

@@ -5,10 +5,13 @@ CONFIDENTIAL: every figure is computed from the rows without noise.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dpnb_columnar.model.intervals import Interval
+
+MOST_CLASSES = 8
+"""Classes that are printed one by one where there are more: the largest. All others are taken together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,8 @@ class Evaluation:
         confusion: Rows by true class (outer) and predicted class (inner), in declared order.
         classes: Figures of each class, in declared order.
         calibration: Tenths of [0, 1] with rows in them, in order.
+        scores: Rows of others, and of the class's own, by bin of its log-odds (``released_scores.EDGES``): of the
+            second class alone, or of each of more than two.
     """
 
     rows: int
@@ -110,3 +115,22 @@ class Evaluation:
     confusion: tuple[tuple[int, ...], ...]
     classes: tuple[ClassFigures, ...]
     calibration: tuple[Calibration, ...]
+    scores: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
+
+
+def shown_classes(evaluation: Evaluation, *, every: bool) -> list[int]:
+    """Return the codes of the classes to show one by one, in declared order: all, or the largest of many.
+
+    One class more than ``MOST_CLASSES`` is shown as well: to take a single one together saves nothing.
+    """
+    codes = range(len(evaluation.classes))
+    if every or len(codes) <= MOST_CLASSES + 1:
+        return list(codes)
+    return sorted(sorted(codes, key=lambda code: -evaluation.classes[code].rows)[:MOST_CLASSES])
+
+
+def folded(matrix: Sequence[Sequence[int]], shown: Sequence[int]) -> list[list[int]]:
+    """Add up the rows and the columns of a square matrix that are not shown, as the last row and column."""
+    rest = [code for code in range(len(matrix)) if code not in set(shown)]
+    parts = [[code] for code in shown] + ([rest] if rest else [])
+    return [[sum(matrix[row][column] for row in rows for column in columns) for columns in parts] for rows in parts]

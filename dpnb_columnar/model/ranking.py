@@ -65,6 +65,22 @@ def binned(scored: pl.LazyFrame, own: pl.Expr, probability: pl.Expr, others: Seq
     )
 
 
+def score_counts(bins: pl.DataFrame, edges: Sequence[float]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Count rows between public edges of the log-odds: those of other classes, then the class's own.
+
+    Args:
+        bins: The frame that ``binned`` describes; its bins are far narrower.
+        edges: Rising; the first bin ends at the first, the last begins above the last.
+    """
+    place = pl.sum_horizontal((pl.col("least") > edge).cast(pl.Int64) for edge in edges)
+    counts = bins.group_by("own", place.alias("place")).agg(pl.col("rows").sum())
+    known = {(own, bin_): rows for own, bin_, rows in counts.rows()}
+    return (
+        tuple(known.get((False, bin_), 0) for bin_ in range(len(edges) + 1)),
+        tuple(known.get((True, bin_), 0) for bin_ in range(len(edges) + 1)),
+    )
+
+
 def ranking(bins: pl.DataFrame) -> Ranking | None:
     """Compute the area under the ROC curve and its interval from ``binned`` rows.
 

@@ -129,12 +129,22 @@ def score_figures(scores: ReleasedScores) -> ScoreFigures:
             proportion(kept, lowered, (sides[0], sides[0]), variance),
             proportion(found, raised, (sides[1], sides[1]), variance),
         ),
-        calibration=_bands(first, second, variance),
-        roc=tuple(
-            Threshold(edge_probability(EDGES[place]), *_beyond(scores.counts, place + 1, variance))
-            for place in map(EDGES.index, BANDS)
-        ),
+        calibration=bands(first, second, variance),
+        roc=roc_points(scores.counts, variance, BANDS),
     )
+
+
+def roc_points(
+    counts: Sequence[Sequence[int]], variance: float, edges: Sequence[float] = EDGES
+) -> tuple[Threshold, ...]:
+    """Estimate points of the ROC curve.
+
+    Args:
+        counts: Rows of other classes, and of the class's own, by bin of its log-odds.
+        variance: Of the noise in a count; 0 for exact counts, whose figures are confidential.
+        edges: Log-odds of the points.
+    """
+    return tuple(Threshold(edge_probability(edge), *_beyond(counts, EDGES.index(edge) + 1, variance)) for edge in edges)
 
 
 def _beyond(counts: Sequence[Sequence[int]], place: int, variance: float) -> tuple[Estimate, Estimate]:
@@ -143,14 +153,20 @@ def _beyond(counts: Sequence[Sequence[int]], place: int, variance: float) -> tup
     return parts[0], parts[1]
 
 
-def _bands(first: Sequence[int], second: Sequence[int], variance: float) -> tuple[Band, ...]:
-    """Take bins together between the edges of bands; the first and the last have no other end."""
+def bands(first: Sequence[int], second: Sequence[int], variance: float) -> tuple[Band, ...]:
+    """Estimate calibration in ranges of probability; the first and the last have no other end.
+
+    Args:
+        first: Rows of other classes by bin of the log-odds.
+        second: The class's own.
+        variance: Of the noise in a count; 0 for exact counts, whose figures are confidential.
+    """
     starts = [0, *(EDGES.index(edge) + 1 for edge in BANDS)]
-    bands = []
+    found = []
     for start, end in zip(starts, [*starts[1:], len(first)], strict=True):
         lower: float = 0.0 if start == 0 else edge_probability(EDGES[start - 1])
         upper: float = 1.0 if end == len(first) else edge_probability(EDGES[end - 1])
         misses, hits = sum(first[start:end]), sum(second[start:end])
         share = proportion(hits, misses, (end - start, end - start), variance)
-        bands.append(Band(lower, upper, misses + hits, share))
-    return tuple(bands)
+        found.append(Band(lower, upper, misses + hits, share))
+    return tuple(found)

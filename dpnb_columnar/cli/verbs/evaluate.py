@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,17 +14,27 @@ from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_warning, stage
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.runtime.output_checks import default_name
+from dpnb_columnar.runtime.output_checks import check_target, default_name
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.inputs import LocalFiles
+    from dpnb_columnar.model.evaluation import Evaluation
     from dpnb_columnar.model.model import Model
 
 RELEASING = {
-    **{"neighbours": "--neighbours", "output": "--output", "overwrite": "--overwrite", "seed": "--seed"},
+    **{"neighbours": "--neighbours", "output": "--output", "seed": "--seed"},
     **{"account": "--account", "run_id": "--run-id", "dry_run": "--dry-run"},
 }
 """Parameters that go with --epsilon alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page to write: its file, the name of the model's, and whether an existing page is replaced."""
+
+    path: Path
+    model: str
+    overwrite: bool
 
 
 def command(
@@ -52,6 +62,14 @@ def command(
         ),
     ] = None,
     neighbours: options.Relation = Neighbours.ADD_REMOVE,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a page as well: figures, confusion, ROC curve, calibration, and scores by class.",
+            metavar="FILE.html",
+            show_default=False,
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(help="File of the released scores, JSON.", metavar="FILE", show_default="DATA.scores.json"),
@@ -96,20 +114,28 @@ def command(
       dpnb-columnar evaluate census.model.json census.parquet
       dpnb-columnar evaluate census.model.json holdout.parquet --ledger census.ledger
       dpnb-columnar evaluate census.model.json census.parquet --public sample.parquet
+      dpnb-columnar evaluate census.model.json holdout.parquet --html evaluation.html
       dpnb-columnar evaluate census.model.json holdout.parquet --epsilon 0.1 --ledger census.ledger
     """
     from dpnb_columnar.counting.inputs import LocalFiles
     from dpnb_columnar.model.model import load_model
 
     if epsilon is None:
-        _refuse_typed(context)
+        _refuse_typed(context, pages=html is not None)
     elif public is not None or every:
         raise UsageError(f"{'--all' if public is None else '--public'} is for exact figures; leave it or --epsilon out")
     rows, loaded = LocalFiles(data), load_model(model)
+    inputs = [model, *rows.files, *(file for file in (ledger, public) if file is not None)]
+    if html is not None:
+        from dpnb_columnar.report.page import check_single_page
+
+        check_single_page(html, overwrite)
+        check_target(html, overwrite, inputs)
+    page = None if html is None else Page(html, model.name, overwrite)
     if epsilon is None:
         if ledger is not None:
             _warn_of_training_rows(ledger, loaded, rows)
-        _evaluate(loaded, rows.files, public, as_json=as_json, every=every)
+        _evaluate(loaded, rows.files, public, page, as_json=as_json, every=every)
         return
     from dpnb_columnar.cli.file_output import rehearse, sampler, score_payment
     from dpnb_columnar.cli.score_output import ScoreOutput, print_json, print_scores
@@ -119,7 +145,6 @@ def command(
     planned = plan_scores(loaded, Budget(parse_epsilon(epsilon), neighbours), seeded=seed is not None)
     target = output or default_name(data, loaded.domain.name, ".scores.json")
     paid = score_payment(planned, rows.names, seed, ledger, account, run_id)
-    inputs = [model, *rows.files, *([] if ledger is None else [ledger])]
     scores_output = ScoreOutput(target, overwrite, inputs, as_json)
     task = ScoringTask(planned)
     if ledger is not None:
@@ -130,14 +155,23 @@ def command(
         rehearse(task, planned.shares, rows, paid, scores_output)
         return
     scores = carry_out(task, rows, paid, sampler(seed), scores_output)
+    if page is not None:
+        from dpnb_columnar.report.evaluation_page import write_scores_page
+
+        write_scores_page(scores, page.path, page.model, overwrite=page.overwrite)
+        scores_output.say(f"wrote {page.path}", "written", output=str(page.path))
     if as_json:
         print_json(scores)
     else:
         print_scores(scores)
 
 
-def _refuse_typed(context: typer.Context) -> None:
-    """Refuse options that only a release has.
+def _refuse_typed(context: typer.Context, *, pages: bool) -> None:
+    """Refuse options that only a release, or what is written, has.
+
+    Args:
+        context: What was typed.
+        pages: Whether a page is written.
 
     Raises:
         UsageError: if one is typed.
@@ -146,6 +180,8 @@ def _refuse_typed(context: typer.Context) -> None:
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             raise UsageError(f"{option} goes with --epsilon, which releases scores; add that or leave it out")
+    if context.params["overwrite"] and not pages:
+        raise UsageError("--overwrite goes with --epsilon or --html, which write a file; add one or leave it out")
 
 
 def _warn_of_training_rows(ledger: Path, model: Model, rows: LocalFiles, *, public: bool = False) -> None:
@@ -168,8 +204,10 @@ def _warn_of_training_rows(ledger: Path, model: Model, rows: LocalFiles, *, publ
         print_warning(warning, "training rows")
 
 
-def _evaluate(model: Model, files: Sequence[Path], public: Path | None, *, as_json: bool, every: bool) -> None:
-    """Print exact figures."""
+def _evaluate(
+    model: Model, files: Sequence[Path], public: Path | None, page: Page | None, *, as_json: bool, every: bool
+) -> None:
+    """Print exact figures, and write their page."""
     from dpnb_columnar.cli.evaluation_tables import print_compared, print_evaluation
     from dpnb_columnar.model.evaluate import evaluate
 
@@ -181,11 +219,23 @@ def _evaluate(model: Model, files: Sequence[Path], public: Path | None, *, as_js
         evaluation = evaluate(model, files)
         alone = None if public is None else evaluate(beside, files)
     print_warning(CONFIDENTIAL)
+    if page is not None:
+        from dpnb_columnar.report.evaluation_page import write_evaluation_page
+
+        write_evaluation_page(evaluation, model.domain, page.path, page.model, overwrite=page.overwrite)
     if as_json:
-        compared = {} if alone is None else {"public": asdict(alone)}
-        print_line(json.dumps({**asdict(evaluation), **compared}, indent=2))
+        compared = {} if alone is None else {"public": _document(alone)}
+        print_line(json.dumps({**_document(evaluation), **compared}, indent=2))
         return
     print_evaluation(evaluation, model.domain, every=every)
     if alone is not None:
         print_line()
         print_compared(evaluation, alone)
+    if page is not None:
+        print_line()
+        print_line(f"wrote {page.path}", "written", output=str(page.path))
+
+
+def _document(evaluation: Evaluation) -> dict[str, Any]:
+    """Return the figures as JSON values, without the counts that a page draws."""
+    return {name: value for name, value in asdict(evaluation).items() if name != "scores"}

@@ -1,0 +1,204 @@
+"""The page of an evaluation: figures, confusion, ROC curve, calibration and scores by class.
+
+CONFIDENTIAL of exact figures; public of released scores, which carry a guarantee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dpnb_columnar.budget.composition import composition_table
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.description import predicts
+from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
+from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
+from dpnb_columnar.model.guarantee import statement
+from dpnb_columnar.model.intervals import Interval
+from dpnb_columnar.model.noisy_intervals import Estimate
+from dpnb_columnar.model.released_scores import ReleasedScores
+from dpnb_columnar.report.page import write_single_page
+from dpnb_columnar.report.plots import (
+    FRAME,
+    ClassScores,
+    calibration_plot,
+    estimate_text,
+    histogram_plot,
+    number_text,
+    roc_plot,
+)
+from dpnb_columnar.report.styles import ORDERED
+
+EXACT = "Computed from the rows without noise; for the curator. Do not release."
+
+UNGUARANTEED = "The noise came from a seed and can be subtracted. Do not release."
+
+PARTS = (
+    *(("figures", "Figures"), ("confusion", "Confusion and classes"), ("roc", "Ranking")),
+    *(("calibration", "Calibration"), ("scores", "Scores by class")),
+)
+
+
+def write_evaluation_page(
+    evaluation: Evaluation, domain: Domain, output: Path, name: str, *, overwrite: bool = False
+) -> None:
+    """Write exact figures as one page that needs nothing else, readable by its owner alone.
+
+    Args:
+        evaluation: The figures. Confidential.
+        domain: Domain of the model.
+        output: The page; ``check_single_page`` has accepted it.
+        name: Name of the model's file.
+        overwrite: Replace the page if it exists.
+
+    Raises:
+        OutputError: if the page cannot be written.
+    """
+    shown = shown_classes(evaluation, every=False)
+    drawn = _drawn(evaluation, domain)
+    long, short = class_texts(domain), class_texts(domain, SHORT)
+    others = len(long) - len(shown)
+    rest = [f"{others} others"] if others else []
+    matrix = zip([*(long[code] for code in shown), *rest], folded(evaluation.confusion, shown), strict=True)
+    by_name = {each.name: each for each in evaluation.classes}
+    content = {
+        "lead": f"The model {name} {predicts(domain)}.",
+        "about": f"{evaluation.rows:,} rows were scored.",
+        "confidential": EXACT,
+        "intervals": "The intervals are for the population that the rows were drawn from, as independent draws.",
+        "figures": list(_exact_figures(evaluation, domain)),
+        "confusion": (
+            ["true \\ predicted", *(short[code] for code in shown), *rest],
+            [[name, *(f"{count:,}" for count in row)] for name, row in matrix],
+        ),
+        "classes": (
+            ["class", "rows", "predicted", "recall", "precision", "AUC"],
+            [
+                [
+                    *(long[code], f"{each.rows:,}", f"{each.predicted:,}", _text(each.recall, each.recall_interval)),
+                    *(number_text(each.precision), _text(each.auc, each.auc_interval)),
+                ]
+                for code, each in ((code, evaluation.classes[code]) for code in shown)
+            ],
+        ),
+        "omitted": others,
+        "undrawn": len(evaluation.scores) - len(drawn),
+        **_plots(drawn, [number_text(by_name[klass].auc) for klass in drawn], domain, 0.0),
+    }
+    _write(output, domain, content, confidential=True, overwrite=overwrite)
+
+
+def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwrite: bool = False) -> None:
+    """Write released scores as one page; the arguments are those of ``write_evaluation_page``.
+
+    Scores without a guarantee are as confidential as the rows, so their page is readable by its owner alone.
+
+    Raises:
+        OutputError: if the page cannot be written.
+    """
+    figures, domain, private = scores.figures, scores.domain, scores.guarantee.private
+    long, short = class_texts(domain), class_texts(domain, SHORT)
+    low, high = figures.rows_interval
+    header, rows = composition_table(scores.guarantee.composition)
+    largest = worded(figures.majority_class, domain.class_labels)
+    named: Mapping[str, Estimate] = {
+        "accuracy": figures.accuracy,
+        f"accuracy of always predicting {largest}": figures.majority,
+        "difference": figures.gain,
+        "balanced accuracy": figures.balanced_accuracy,
+        "AUC": figures.auc,
+    }
+    drawn = {domain.classes[1]: scores.counts}
+    content = {
+        "lead": f"The model {name} {predicts(domain)}.",
+        "about": f"About {figures.rows:,} rows were scored ({low:,.0f} to {high:,.0f}). Every number on this page "
+        "follows from counts of rows to which noise was added.",
+        "confidential": "" if private else UNGUARANTEED,
+        "intervals": "The intervals are for the population that the rows were drawn from, as independent draws; they "
+        "include the noise as well.",
+        "figures": [[each, number_text(found.value), _ends(found.interval)] for each, found in named.items()],
+        "confusion": (
+            ["true \\ predicted", *short],
+            [[each, *(f"{count:,}" for count in row)] for each, row in zip(long, figures.confusion, strict=True)],
+        ),
+        "classes": (
+            ["class", "recall", "precision"],
+            [
+                [each, estimate_text(recall), estimate_text(precision)]
+                for each, recall, precision in zip(long, figures.recall, figures.precision, strict=True)
+            ],
+        ),
+        "omitted": 0,
+        "undrawn": 0,
+        "statement": statement(scores.guarantee),
+        "noise": f"{figures.noise:.3g}",
+        "composition": (header, rows),
+        **_plots(drawn, [number_text(figures.auc.value)], domain, figures.noise**2),
+    }
+    _write(output, domain, content, confidential=not private, overwrite=overwrite)
+
+
+def _write(output: Path, domain: Domain, content: Mapping[str, object], *, confidential: bool, overwrite: bool) -> None:
+    """Write the page."""
+    guarantee = [("guarantee", "Guarantee")] if content.get("composition") else []
+    common = {
+        "title": f"Evaluation: {domain.name}",
+        "frame": FRAME,
+        "styles": ORDERED,
+        "level": "95 %",
+        "parts": [*PARTS, *guarantee],
+        "composition": None,
+    }
+    write_single_page(
+        output, "evaluation.html.j2", {**common, **content}, overwrite=overwrite, confidential=confidential
+    )
+
+
+def _drawn(evaluation: Evaluation, domain: Domain) -> dict[str, tuple[Sequence[int], Sequence[int]]]:
+    """Choose the classes that are drawn: the second of two; of more, the largest, in declared order."""
+    sizes = {each.name: each.rows for each in evaluation.classes}
+    largest = sorted(evaluation.scores, key=lambda klass: -sizes[klass])[: len(ORDERED)]
+    return {klass: evaluation.scores[klass] for klass in domain.classes if klass in largest}
+
+
+def _plots(
+    drawn: Mapping[str, tuple[Sequence[int], Sequence[int]]], areas: Sequence[str], domain: Domain, variance: float
+) -> dict[str, object]:
+    """Draw the classes' scores."""
+    classes = [
+        ClassScores(worded(klass, domain.class_labels, SHORT), others, own) for klass, (others, own) in drawn.items()
+    ]
+    return {
+        "roc": roc_plot(classes, areas, variance),
+        "calibration": calibration_plot(classes, variance),
+        "histograms": [histogram_plot(each) for each in classes],
+    }
+
+
+def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
+    """Tabulate the figures over all rows."""
+    largest = worded(evaluation.majority_class, domain.class_labels)
+    named = {
+        "accuracy": evaluation.accuracy,
+        f"accuracy of always predicting {largest}": evaluation.majority,
+        "difference": evaluation.gain,
+        "balanced accuracy": evaluation.balanced_accuracy,
+        "AUC": evaluation.auc,
+        "log loss": evaluation.log_loss,
+        "Brier score": evaluation.brier_score,
+        "calibration error": evaluation.calibration_error,
+    }
+    keys = {"difference": "gain", "AUC": "auc"}
+    return [
+        [name, number_text(value), _ends(evaluation.intervals.get(keys.get(name, name.replace(" ", "_").lower())))]
+        for name, value in named.items()
+    ]
+
+
+def _text(value: float | None, interval: Interval | None) -> str:
+    """Write a figure with its interval, if it has one."""
+    return f"{number_text(value)} {_ends(interval)}".rstrip()
+
+
+def _ends(interval: Interval | None) -> str:
+    return "" if interval is None else f"({interval[0]:.4f} to {interval[1]:.4f})"

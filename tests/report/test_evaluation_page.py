@@ -1,0 +1,210 @@
+"""``evaluate --html``: what the page says, whom it is for, and how people see it."""
+
+from __future__ import annotations
+
+import json
+import re
+import stat
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+from support.chromium import Browser, binary
+from support.hostile_names import write_hostile_rows
+from support.people import people, write_people
+from support.running import Run
+
+from dpnb_columnar.cli.main import exit_code
+from dpnb_columnar.model.model import load_model
+from dpnb_columnar.model.noisy_intervals import proportion
+from dpnb_columnar.report.plots import ClassScores, calibration_plot, histogram_plot, roc_plot
+
+BINS = 58
+
+
+def page_of(path: Path) -> tuple[ElementTree.Element, str]:
+    """A page's elements, and its text with single blanks."""
+    root = ElementTree.fromstring(path.read_text(encoding="utf-8"))
+    body = root.find("body")
+    assert body is not None
+    return root, " ".join("".join(body.itertext()).split())
+
+
+@pytest.fixture
+def rest(model_file: Path) -> Path:
+    return write_people(Path("rest.parquet"), people(600, seed=5))
+
+
+def test_exact_figures_are_confidential(rest: Path, model_file: Path, run: Run) -> None:
+    ended = run("evaluate", model_file, rest, "--html", "page.html")
+    assert ended.out.endswith("\nwrote page.html\n")
+    assert stat.S_IMODE(Path("page.html").stat().st_mode) == 0o600
+    found = json.loads(run("evaluate", model_file, rest, "--html", "page.html", "--overwrite", "--json").out)
+    assert "scores" not in found
+    root, text = page_of(Path("page.html"))
+    assert text.index("CONFIDENTIAL. Computed from the rows without noise") < text.index("The model people.model.json")
+    assert "600 rows were scored." in text
+    for name in ("accuracy", "auc", "log_loss"):
+        lower, upper = found["intervals"][name]
+        assert f"{found[name]:.4f}({lower:.4f} to {upper:.4f})" in text
+    headings = [int(part.tag[1]) for part in root.iter() if re.fullmatch(r"h\d", part.tag)]
+    assert headings[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(headings))
+    for table in root.iter("table"):
+        assert table.find("caption") is not None
+        assert all("scope" in cell.attrib for cell in table.iter("th"))
+    for drawing in root.iter("svg"):
+        assert "aria-hidden" in drawing.attrib or drawing.attrib["aria-label"]
+    assert "Guarantee" not in text
+
+
+def test_the_page_of_released_scores_is_public(rest: Path, people_file: Path, run: Run) -> None:
+    run("train", people_file, "--mechanism", "histogram", "--output", "m.json")
+    options = ("--epsilon", "0.01", "--html", "page.html", "--overwrite")
+    ended = run("evaluate", "m.json", rest, *options)
+    assert "wrote page.html\n" in ended.out
+    assert stat.S_IMODE(Path("page.html").stat().st_mode) & 0o044
+    _, text = page_of(Path("page.html"))
+    assert "CONFIDENTIAL" not in text
+    assert "0.01-differentially private for one row added or removed" in text
+    assert "Every number on this page follows from counts of rows to which noise was added." in text
+    written = json.loads(Path("rest.scores.json").read_text())
+    assert f"About {written['figures']['rows']:,} rows were scored" in text
+    run("evaluate", "m.json", rest, *options, "--seed", "1")
+    assert stat.S_IMODE(Path("page.html").stat().st_mode) == 0o600
+    assert "CONFIDENTIAL. The noise came from a seed" in page_of(Path("page.html"))[1]
+
+
+def test_of_many_classes_the_largest_are_drawn(folder: Path, run: Run) -> None:
+    town, catalogue = write_hostile_rows(folder), folder / "datasets.toml"
+    run("train", town, "--dataset", "town", "--catalogue", catalogue, "--output", "m.json")
+    run("evaluate", "m.json", town, "--html", "page.html")
+    root, text = page_of(Path("page.html"))
+    assert not [*root.iter("script")]
+    assert "CONFIDENTIAL" in text
+    names = [f"c{number:02}" for number in range(12)]
+    Path("datasets.toml").write_text(
+        f"[many]\nlabel = {{ column = 'c', classes = {names} }}\n"
+        "[many.attributes]\nx = { lower = 0, upper = 11, step = 1 }\n"
+    )
+    rows = [(number, name) for number, name in enumerate(names) for _ in range(5 + number)]
+    pl.DataFrame(rows, schema=["x", "c"], orient="row").write_parquet("many.parquet")
+    run("train", "many.parquet", "--mechanism", "none")
+    run("evaluate", "many.model.json", "many.parquet", "--html", "many.html")
+    _, text = page_of(Path("many.html"))
+    assert "4 others" in text
+    assert "The 5 largest classes are drawn; 7 are not." in text
+    assert "Predicted probability of c11" in text
+    assert "Predicted probability of c06" not in text
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("--html", "page.txt"), 64),
+        (("--html", "there.html"), 73),
+        (("--html", "rest.parquet", "--overwrite"), 64),
+        (("--overwrite",), 64),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_refused_first(
+    options: tuple[str, ...], code: int, rest: Path, model_file: Path, run: Run
+) -> None:
+    Path("there.html").write_text("mine")
+    ended = run("evaluate", model_file, rest, *options, expected=code)
+    assert (ended.out, ended.err.count("\n")) == ("", 1)
+    assert Path("there.html").read_text() == "mine"
+
+
+# What is drawn.
+
+
+def test_noise_without_rows_is_drawn_as_well() -> None:
+    """Counts below zero, no rows at all, and one class without rows."""
+    for own in ([0] * BINS, [-2] * BINS, [5] * BINS):
+        scores = ClassScores("a", [0] * BINS, own)
+        for variance in (0.0, 2.0):
+            for plot in (roc_plot([scores], ["none"], variance), calibration_plot([scores], variance)):
+                assert "nan" not in plot.lines[0].path + plot.lines[0].bars
+        assert "nan" not in histogram_plot(scores).lines[1].path
+
+
+def test_a_curve_goes_from_corner_to_corner_and_rises() -> None:
+    scores = ClassScores("a", [10] * 20 + [0] * 38, [0] * 15 + [10] * 43)
+    (line,) = roc_plot([scores], ["0.98"], 0.0).lines
+    points = [tuple(map(float, point.split(","))) for point in line.path[1:].split(" L")]
+    assert points[0] == (446, 12)
+    assert points[-1] == (62, 344)
+    assert all(one[0] >= two[0] and one[1] <= two[1] for one, two in pairwise(points))
+    caption, _, rows = calibration_plot([scores], 0.0).tables[0]
+    assert caption == "a: calibration"
+    estimate = proportion(0, 10, (1, 1), 0.0)
+    assert rows[0][2].startswith(f"{estimate.value:.4f} (")
+
+
+# As people see it.
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """An exact page with hostile names, and one of released scores."""
+    folder = tmp_path_factory.mktemp("pages")
+    town, catalogue = write_hostile_rows(folder), str(folder / "datasets.toml")
+    rest, model = write_people(folder / "rest.parquet", people(800)), folder / "people.json"
+    assert exit_code(["train", str(rest), "--output", str(model), "--mechanism", "histogram"]) == 0
+    hostile = str(folder / "town.json")
+    assert exit_code(["train", str(town), "--dataset", "town", "--catalogue", catalogue, "--output", hostile]) == 0
+    assert exit_code(["evaluate", hostile, str(town), "--html", str(folder / "town.html")]) == 0
+    scores = ["--epsilon", "0.5", "--output", str(folder / "s.json")]
+    assert exit_code(["evaluate", str(model), str(rest), "--html", str(folder / "people.html"), *scores]) == 0
+    assert load_model(model).guarantee.private
+    return [folder / "town.html", folder / "people.html"]
+
+
+in_a_browser = pytest.mark.skipif(binary() is None, reason="no Chromium: install chromium, or name it in $CHROMIUM")
+
+
+@in_a_browser
+@pytest.mark.xdist_group("browser")
+def test_the_page_fits_its_window_and_fetches_nothing(browser: Browser, pages: list[Path]) -> None:
+    seen = set()
+    for page in pages:
+        for width, scheme in ((1280, "light"), (390, "dark")):
+            browser.open(page.as_uri(), width, scheme=scheme)
+            assert browser.value("document.documentElement.scrollWidth") <= width
+            outside = (
+                "[...document.querySelectorAll('main *')].filter(part => !part.closest('.scroll, .samples') && "
+                "part.getBoundingClientRect().right > innerWidth + 0.5).map(part => part.outerHTML.slice(0, 80))"
+            )
+            assert browser.value(outside) == []
+            assert browser.requested() == [page.as_uri()]
+            assert browser.value("document.scripts.length") == 0
+            seen.add(browser.value("getComputedStyle(document.querySelector('.plot path')).stroke"))
+    assert len(seen) == 2
+
+
+@in_a_browser
+@pytest.mark.xdist_group("browser")
+def test_printed_and_read_aloud(browser: Browser, pages: list[Path]) -> None:
+    for page in pages:
+        browser.open(page.as_uri(), 720, scheme="dark")
+        browser.ask("Emulation.setEmulatedMedia", media="print")
+        assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(254, 254, 254)"
+        assert browser.value("document.documentElement.scrollWidth") <= 720
+        browser.ask("Emulation.setEmulatedMedia", media="", features=[])
+        assert browser.printed().startswith(b"%PDF")
+        nodes = browser.ask("Accessibility.getFullAXTree")["nodes"]
+        told = [(node.get("role", {}).get("value"), node.get("name", {}).get("value", "")) for node in nodes]
+        images = [name for role, name in told if role == "image"]
+        assert images[0].startswith("ROC curve: part of a class's rows")
+        assert len(images) >= 3
+        assert ("heading", "Calibration") in told
