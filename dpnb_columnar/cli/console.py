@@ -1,4 +1,4 @@
-"""What a verb prints: lines, tables and progress for people, or one JSON event a line for programs that read logs.
+"""What a verb prints: lines and tables for people, or one JSON event a line for programs that read logs.
 
 Events (``--log-format json``) all go to standard output, and nothing goes to standard error. Every event has ``time``
 (UTC), ``event``, ``verb`` and ``text``, the line that people would see; its other fields are listed in docs/batch.md.
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -145,46 +145,6 @@ def print_lines(lines: Iterable[str]) -> None:
     """Print lines of the verb's result."""
     for line in lines:
         print_line(line)
-
-
-@contextmanager
-def stage(name: str) -> Iterator[None]:
-    """Show on a terminal that a long stage is under way; print nothing in a pipe. Shows no number."""
-    if is_json():
-        log_event("stage begun", name, stage=name)
-        yield
-        log_event("stage ended", name, stage=name)
-        return
-    if not shows_progress():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(name):
-        yield
-
-
-@contextmanager
-def progress(name: str, total: int) -> Iterator[Callable[[int], None] | None]:
-    """Show on a terminal the share of a total that is done and the time left; print nothing in a pipe.
-
-    Yields:
-        The function to call with each amount done; None where no progress is shown.
-    """
-    if not shows_progress():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=total)
-        yield lambda count: bar.advance(task, count)
-
-
-def shows_progress() -> bool:
-    """Return whether progress is shown: on a terminal only."""
-    return sys.stderr.isatty() and not is_json()
 
 
 @contextmanager

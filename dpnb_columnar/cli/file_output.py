@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.advice.plan_text import composition_lines
 from dpnb_columnar.budget import Share
-from dpnb_columnar.cli.console import add_log_fields, print_line, print_lines, stage
+from dpnb_columnar.cli.console import add_log_fields, print_line, print_lines
+from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.errors import Error, OutputError, UsageError
 from dpnb_columnar.noise import ExactSampler, SeededBits

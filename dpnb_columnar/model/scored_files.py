@@ -17,6 +17,7 @@ from dpnb_columnar.rows.parquet import damaged, read_schema
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
+from dpnb_columnar.runtime.progress import begin_pass, reported
 
 COMPRESSION = 1
 """Level of zstd. Probabilities hardly repeat: the default level takes twice the time, for 7 % fewer bytes."""
@@ -85,7 +86,9 @@ def _scored(model: NaiveBayes, files: Sequence[Path], keep: Sequence[str], label
             raise DataError(f"{file}: {error}") from None
         _check_kept(keep, file, types, *(runs[0] if runs else (types, files)))
         runs.append((types, [file]))
-    scans = (pl.concat([pl.scan_parquet(each, glob=False).select(*types) for each in run]) for types, run in runs)
+    scans = [pl.concat([pl.scan_parquet(each, glob=False).select(*types) for each in run]) for types, run in runs]
+    if begun := begin_pass(files):
+        scans = [reported(rows, begun[0]) for rows in scans]
     return pl.concat([score(model, rows, keep, labels=labels) for rows in scans])
 
 

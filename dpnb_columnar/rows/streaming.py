@@ -16,6 +16,7 @@ import polars as pl
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import column
+from dpnb_columnar.runtime.progress import begin_pass, reported
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,7 +30,9 @@ Result = TypeVar("Result")
 def scan(source: ParquetSource) -> pl.LazyFrame:
     """Return all rows of the source, the domain's columns only, each of one type. Confidential."""
     columns = [column(name).cast(type_) for name, type_ in source.types.items()]
-    return pl.concat([pl.scan_parquet(file, glob=False).select(columns) for file in source.files])
+    rows = pl.concat([pl.scan_parquet(file, glob=False).select(columns) for file in source.files])
+    begun = begin_pass(source.files)
+    return rows if begun is None else reported(rows, begun[0])
 
 
 def stream(source: ParquetSource, compute: Callable[[pl.LazyFrame], Result]) -> Result:

@@ -23,6 +23,7 @@ from support.people import people, write_people
 from support.running import Ended, Run
 
 from dpnb_columnar.budget import Approximate, Neighbours
+from dpnb_columnar.cli import progress
 from dpnb_columnar.extracts.codebooks.codebook import Measure
 from dpnb_columnar.ledger import Ledger
 
@@ -64,7 +65,10 @@ def open_ledger() -> None:
         ledger.open_account("people", Approximate(Fraction(1, 2), Fraction(0)), Neighbours.ADD_REMOVE)
 
 
-def test_events_and_their_fields_are_those_of_the_table(people_file: Path, run: Run) -> None:
+def test_events_and_their_fields_are_those_of_the_table(
+    people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_EVENTS", -1.0)
     open_ledger()
     rents = variable("RENTS", start=5, width=9, measure=Measure.CONTINUOUS)  # too wide for any use
     write_extract(Path("town.dat"), replace(TOWNSPEOPLE, variables=(SEX, rents)), ["    1000000800"])
@@ -80,7 +84,7 @@ def test_events_and_their_fields_are_those_of_the_table(people_file: Path, run: 
         (77, (*train[:-1], "another", "--overwrite")),
         (0, ("release", "people.statistics.parquet", "--seed", 1, "--output", "seeded.json")),
         (0, ("train", people_file, *public)),
-        (0, ("predict", "people.model.json", people_file, "--output", "scored.parquet")),
+        (0, ("predict", "people.model.json", people_file, "sample.parquet", "--output", "scored.parquet")),
     ]
     seen: dict[str, set[str]] = defaultdict(set)
     for code, command in commands:

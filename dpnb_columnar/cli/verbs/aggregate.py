@@ -9,8 +9,9 @@ import typer
 
 from dpnb_columnar.cli import batch, budget_options, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning, stage
+from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning
 from dpnb_columnar.cli.given import domain_of, refuse_fixed, scores_of
+from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.counting.inputs import Engine, Input, opened_input
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target, default_name

@@ -12,7 +12,8 @@ import typer
 
 from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.cli import batch, options
-from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_warning, stage
+from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_warning
+from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import check_target, default_name
 

@@ -11,7 +11,8 @@ import typer
 
 from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import LogFormat, print_line, print_lines, progress
+from dpnb_columnar.cli.console import LogFormat, print_line, print_lines
+from dpnb_columnar.cli.progress import progress
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target
@@ -115,7 +116,7 @@ def command(
     )
     refuse_copies(extracts)
     size = bytes_on_disk(extracts)
-    with output_lock(output), progress("reading", size) as advance:
+    with output_lock(output), progress("reading", size, "bytes") as advance:
         convert(conversion, output, overwrite=overwrite, progress=advance)
     _print_result(conversion, output)
 

@@ -10,7 +10,8 @@ import typer
 
 from dpnb_columnar.budget import Neighbours, is_rule
 from dpnb_columnar.cli import budget_options, options
-from dpnb_columnar.cli.console import print_line, print_lines, stage
+from dpnb_columnar.cli.console import print_line, print_lines
+from dpnb_columnar.cli.progress import stage
 
 LARGEST_CLASS = 10**12
 

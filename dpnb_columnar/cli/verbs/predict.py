@@ -9,7 +9,8 @@ import typer
 
 from dpnb_columnar.cli import batch, database_options, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import LogFormat, print_line, stage
+from dpnb_columnar.cli.console import LogFormat, print_line
+from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.cli.console import print_line, print_table, print_warning, stage
+from dpnb_columnar.cli.console import print_line, print_table, print_warning
+from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.runtime.output_checks import check_parquet
 
 if TYPE_CHECKING:

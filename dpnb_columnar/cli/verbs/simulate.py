@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, progress
+from dpnb_columnar.cli.console import print_line
+from dpnb_columnar.cli.progress import progress
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet
 from dpnb_columnar.runtime.outputs import check_output
@@ -35,6 +36,6 @@ def command(
 
     check_parquet(output)
     check_output(output, overwrite)
-    with output_lock(output), progress("simulating", rows) as advance:
+    with output_lock(output), progress("simulating", rows, "rows") as advance:
         simulate_census(output, rows=rows, seed=seed, overwrite=overwrite, progress=advance)
     print_line(f"wrote {output}: {rows} rows")

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, stage
+from dpnb_columnar.cli.console import print_line
+from dpnb_columnar.cli.progress import stage
 
 
 def command(

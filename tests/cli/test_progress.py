@@ -1,0 +1,110 @@
+"""How far a verb has come is told from public sizes: a bar on a terminal, events in a log, nothing in a pipe."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.people import PEOPLE, people, people_domain, write_people
+from support.running import Run
+
+from dpnb_columnar.cli import progress
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.runtime.progress import Advance, watched
+
+FILE = Path("people.parquet")
+ROWS = 3000
+
+
+class Watching:
+    """Notes what is reported."""
+
+    def __init__(self) -> None:
+        self.totals: list[float] = []
+        self.done: list[float] = []
+
+    def begin(self, total: float, unit: str) -> Advance:
+        assert unit == "rows"
+        self.totals.append(total)
+        return self.done.append
+
+
+@pytest.fixture
+def model(folder: Path, run: Run) -> Path:
+    write_people(FILE, people(ROWS))
+    run("train", FILE, "--output", "model.json")
+    return Path("model.json")
+
+
+def progress_of(output: str) -> list[dict[str, Any]]:
+    return [event for event in map(json.loads, output.splitlines()) if event["event"] == "progress"]
+
+
+@pytest.mark.parametrize("verb", ["train", "predict"])
+def test_a_short_run_logs_no_progress(verb: str, model: Path, run: Run) -> None:
+    given = (model, FILE) if verb == "predict" else (FILE,)
+    assert not progress_of(run(verb, *given, "--output", "out.parquet", "--log-format", "json").out)
+
+
+@pytest.mark.parametrize("verb", ["train", "predict"])
+def test_a_long_run_logs_shares_of_what_is_public(
+    verb: str, model: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_EVENTS", -1.0)
+    files = [write_people(Path(f"people-{part}.parquet"), people(100, seed=part)) for part in range(4)]
+    given = (model, *files) if verb == "predict" else files
+    told = progress_of(run(verb, *given, "--output", "out.parquet", "--log-format", "json").out)
+    shares = [event["share"] for event in told]
+    assert shares == sorted(shares)
+    assert set(shares) <= {0.25, 0.5, 0.75}
+    assert shares
+    known = {"event", "seconds_left", "share", "stage", "text", "time", "verb"}
+    assert all(event.keys() == known for event in told)
+
+
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_rows_are_counted_as_they_are_read_whatever_they_hold(
+    engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that an attribute or the label drops are reported with the rest: their number is confidential."""
+    if engine == "duckdb":
+        monkeypatch.setattr(local, "SMALL", 0)
+    document = {**PEOPLE, "attributes": {**PEOPLE["attributes"], "sex": {"values": ["f", "m"], "missing": "row"}}}
+    domain = people_domain(document)
+    frame = people(ROWS).with_columns(
+        sex=pl.when(pl.int_range(pl.len()) % 3 == 0).then(pl.col("sex")),
+        income=pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.col("income")),
+    )
+    write_people(FILE, frame, document)
+    watching = Watching()
+    source = open_parquet([FILE], domain)
+    with watched(watching):
+        counted = local.aggregate(source, domain)
+    assert local.aggregate(source, domain) == counted
+    assert watching.totals == [ROWS] * (2 if engine == "duckdb" else 1)
+    assert sum(watching.done) >= ROWS  # DuckDB's part depends on when it is asked
+    assert sum(watching.done) <= sum(watching.totals)
+
+
+@pytest.mark.slow
+def test_a_terminal_shows_a_bar_and_a_pipe_nothing(model: Path) -> None:
+    command = [sys.executable, "-m", "dpnb_columnar", "predict", str(model), str(FILE), "--output", "scored.parquet"]
+    controller, terminal = pty.openpty()
+    try:
+        subprocess.run(command, stderr=terminal, check=True, stdout=subprocess.DEVNULL, timeout=120)
+        shown = os.read(controller, 2**16)
+    finally:
+        os.close(controller)
+        os.close(terminal)
+    assert b"scoring" in shown
+    assert b"100%" in shown
+    piped = subprocess.run([*command, "--overwrite"], capture_output=True, check=True, timeout=120)
+    assert piped.stderr == b""
