@@ -7,6 +7,7 @@ from shlex import quote
 
 from dpnb_columnar.counting.diagnostics import LABEL, ColumnDiagnosis, Diagnosis
 from dpnb_columnar.domain import Attribute, Domain, Missing
+from dpnb_columnar.domain.value_labels import class_texts
 
 SMALL_ROW_GROUP = 10_000
 LARGE_ROW_GROUP = 10_000_000
@@ -27,7 +28,7 @@ def advice(diagnosis: Diagnosis, domain: Domain, edit: str, least_rows: int) -> 
     yield from _layout(diagnosis.row_groups)
     for column in diagnosis.columns[1:]:
         yield from _column(column, diagnosis.rows, domain[column.name], edit)
-    for name, rows in zip(domain.classes, diagnosis.class_rows, strict=True):
+    for name, rows in zip(class_texts(domain), diagnosis.class_rows, strict=True):
         if 0 < rows < least_rows:
             yield (
                 f"class {name}: fewer than {least_rows} rows, so the noise in its count alone may be above a tenth of "
@@ -63,7 +64,7 @@ def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
     if not diagnosis.fitting:
         yield "no row counts: training would release noise alone; see above which columns drop them"
         return
-    if empty := [name for name, rows in zip(domain.classes, diagnosis.class_rows, strict=True) if not rows]:
+    if empty := [name for name, rows in zip(class_texts(domain), diagnosis.class_rows, strict=True) if not rows]:
         named = ", ".join(empty)
         yield f"no row in class {named}: take it out of the domain if it cannot occur, or choose another --label"
 
