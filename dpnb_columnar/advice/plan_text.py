@@ -61,6 +61,12 @@ def composition_lines(
     yield f"  sum of the shares: {', '.join(spent)}"
 
 
+def composition_facts(shares: Sequence[Share]) -> list[dict[str, object]]:
+    """Return what ``composition_lines`` prints as one record per share, amounts exact, as text."""
+    names, rows = composition_table(shares)
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
 def missing_lines(plan: ReleasePlan) -> Iterator[str]:
     """Yield one line per treatment of missing values: the attributes that have it, what it does, and its cost."""
     from dpnb_columnar.mechanisms.queries import PRESENCE

@@ -5,15 +5,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.advice.plan_text import composition_lines
 from dpnb_columnar.budget import Share
-from dpnb_columnar.cli.console import add_log_fields, print_line, print_lines
+from dpnb_columnar.cli.console import add_log_fields, is_json, print_line, print_lines
 from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.counting.countable import Rows
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.runtime.locks import output_lock
@@ -124,12 +125,14 @@ class FileOutput(Output[PlanT, ReleasedT]):
         if payment is None:
             return
         charge, ledger = payment.charge, payment.ledger
+        left = {name: number_text(amount) for name, amount in asdict(payment.remaining()).items()} if is_json() else {}
         self.say(
             f"run {charge.run}, charged to {charge.dataset} in {ledger}; should it be cut short, finish it with "
             f"--run-id {charge.run}",
             "charge",
             dataset=charge.dataset,
             ledger=str(ledger),
+            remaining=left,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.advice.plan_text import budget_line, public_facts, public_line, unit_facts
+from dpnb_columnar.advice.plan_text import budget_line, composition_facts, public_facts, public_line, unit_facts
 from dpnb_columnar.cli import budget_options
 from dpnb_columnar.cli.console import print_line, print_warning
 from dpnb_columnar.cli.file_output import FileOutput
@@ -61,6 +61,7 @@ class ModelOutput(FileOutput[ReleasePlan, Model]):
             }
             if plan.domain.unit is not None:
                 facts["unit"] = unit_facts(plan.domain.unit)
+            facts["composition"] = composition_facts(plan.shares)
             noun = "query" if queries == 1 else "queries"
             print_line(f"{budget_line(plan)}, {queries} {noun}", "budget", **facts)
             if plan.uncalibrated:

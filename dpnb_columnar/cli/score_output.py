@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.advice.plan_text import unit_facts
+from dpnb_columnar.advice.plan_text import composition_facts, unit_facts
 from dpnb_columnar.cli.console import print_line, print_table, print_warning
 from dpnb_columnar.cli.file_output import FileOutput
 from dpnb_columnar.domain.numbers import number_text
@@ -49,6 +49,7 @@ class ScoreOutput(FileOutput[ScorePlan, ReleasedScores]):
         self.say(f"domain {plan.domain.name}, from the model", "domain", domain=plan.domain.name, origin="the model")
         epsilon, relation, unit = number_text(plan.budget.epsilon), plan.budget.neighbours, plan.domain.unit
         facts: dict[str, object] = {"epsilon": epsilon, "delta": "0", "neighbours": str(relation)}
+        facts["composition"] = composition_facts(plan.shares)
         if unit is not None:
             facts["unit"] = unit_facts(unit)
         of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"

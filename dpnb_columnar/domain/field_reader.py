@@ -24,6 +24,20 @@ MOST_FAULTS = 20
 Choice = TypeVar("Choice", bound=StrEnum)
 
 
+OTHER_WORDS: Mapping[str, Sequence[str]] = {
+    **dict.fromkeys(("min", "minimum", "low", "from"), ("lower",)),
+    **dict.fromkeys(("max", "maximum", "high", "to"), ("upper",)),
+    **dict.fromkeys(("resolution", "precision", "width"), ("step",)),
+    **dict.fromkeys(("categories", "levels", "codes"), ("values", "classes")),
+    **dict.fromkeys(("na", "nan", "null", "na_values", "null_values"), ("missing_values",)),
+    **dict.fromkeys(("target", "outcome", "y"), ("label", "column")),
+    **dict.fromkeys(("name", "variable"), ("column",)),
+    **dict.fromkeys(("values", "labels"), ("classes", "value_labels")),
+    **dict.fromkeys(("features", "columns", "variables", "fields"), ("attributes",)),
+}
+"""What others call the keys of a declaration, in lower case, with the keys that may be meant, the likeliest first."""
+
+
 class FieldReader:
     """Reader of single fields.
 
@@ -63,7 +77,8 @@ class FieldReader:
         for key in document:
             if key not in keys:
                 name = str(key)
-                self.unknown(f"{place}.{quoted(name)}", "unknown key", name, keys, f"known keys: {', '.join(keys)}")
+                meant = next((other for other in OTHER_WORDS.get(name.casefold(), ()) if other in keys), name)
+                self.unknown(f"{place}.{quoted(name)}", "unknown key", meant, keys, f"known keys: {', '.join(keys)}")
         return document
 
     def number(self, table: Mapping[str, Any], key: str, place: str) -> Fraction | None:

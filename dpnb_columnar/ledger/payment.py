@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from dpnb_columnar.budget import Remaining, remaining
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BusyError, DataError, UsageError
@@ -141,6 +142,17 @@ class Payment(Generic[ReleasedT]):
         with self._alone():
             pass  # an attempt that was killed after its model was kept has left its lock: it goes with ours
         return ChargedRun(ledger, run, self.documents).released
+
+    def remaining(self) -> Remaining:
+        """Return what the account has left once this run is paid, by what it has spent so far.
+
+        Raises:
+            dpnb_columnar.errors.Error: if the ledger cannot be read, or has no such account.
+        """
+        with Ledger(self.ledger) as ledger:
+            account = ledger.account(self.charge.dataset)
+            paid = ledger.run(self.charge.run) is not None
+        return remaining(account.limit, account.spent if paid else account.spent.plus(self.charge.cost))
 
     @contextmanager
     def spend(self, parts: Collection[str]) -> Iterator[ChargedRun[ReleasedT]]:

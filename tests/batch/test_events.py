@@ -208,3 +208,15 @@ def test_a_signal_is_the_exit_code_of_the_last_event(number: signal.Signals, cod
         "stage begun",
         "finished",
     ]
+
+
+def test_composition_and_what_remains_are_fields(people_file: Path, run: Run) -> None:
+    open_ledger()
+    events = {event["event"]: event for event in events_of(run("train", people_file, *PAID, *JSON))}
+    budget, charge = events["budget"], events["charge"]
+    spent = sum(Fraction(share["epsilon"]) for share in budget["composition"])
+    assert spent == Fraction(budget["epsilon"])
+    assert len(budget["composition"]) == budget["queries"]
+    assert Fraction(charge["remaining"]["epsilon"]) == Fraction(1, 2) - spent
+    with Ledger(Path("people.ledger")) as ledger:
+        assert ledger.account("people").remaining.epsilon == Fraction(1, 2) - spent

@@ -30,6 +30,9 @@ SERVICE = EXAMPLES / "dpnb-train.service"
 PLACE = "/srv/census"
 """Where the examples say that the data is."""
 
+COMMAND = "/opt/dpnb/bin/dpnb-columnar"
+"""Where those of them that have no PATH say that the command is."""
+
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("sqlite3") is None, reason="no sqlite3, which makes the backup")
@@ -71,7 +74,8 @@ def test_cron_trains_and_scores_once_a_night(place: Path) -> None:
     assert all("%" not in command for command in commands)
     for command in commands * 2:
         assert PLACE in command
-        shell(command.replace(PLACE, str(place)))
+        assert COMMAND in command
+        shell(command.replace(PLACE, str(place)).replace(COMMAND, "dpnb-columnar"))
     assert len(charged()) == 1
     assert pl.read_parquet("scored.parquet").height == 100
 
@@ -88,7 +92,8 @@ def test_systemd_trains_once_a_night(place: Path) -> None:
     service = unit(SERVICE)["Service"]
     assert service["WorkingDirectory"] == PLACE
     for _ in range(2):
-        shell(service["ExecStart"].replace("$$", "$"))
+        assert COMMAND in service["ExecStart"]
+        shell(service["ExecStart"].replace("$$", "$").replace(COMMAND, "dpnb-columnar"))
     assert len(charged()) == 1
 
 

@@ -60,3 +60,15 @@ def test_imports_are_the_declared_dependencies() -> None:
 def test_a_planted_import_is_seen() -> None:
     code = "import a.b\nif TYPE_CHECKING:\n    import c\ndef f():\n    from d.e import f\n    from . import g\n"
     assert set(imported(ast.parse(code))) == {"a", "d"}
+
+
+def test_remedies_name_what_can_be_installed() -> None:
+    """Messages, help and pages offer extras that there are, of the name that the package has."""
+    places = [*(ROOT / "dpnb_columnar").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    places += [ROOT / "CONTRIBUTING.md", *(ROOT / "docs" / "examples").rglob("*.*")]
+    offered = re.compile(r"install[^\n]{0,30}?'(\S*?)\[([\w,]+)\]'")
+    found = [match for place in places for match in offered.findall(place.read_text(encoding="utf-8"))]
+    assert {name for name, _ in found} == {".", PROJECT["name"]}
+    assert {extra for _, extras in found for extra in extras.split(",")} <= PROJECT["optional-dependencies"].keys()
+    texts = "".join(place.read_text() for place in places if place.suffix == ".py" and "tests" not in place.parts)
+    assert not re.search(r"pip install (?!'dpnb-columnar\[)\S", texts.replace("pip install --", ""))
