@@ -205,7 +205,7 @@ def test_faulty_condition_does_not_hide_other_faults() -> None:
         ({"values": [str(i) for i in range(20)] * 2}, ".values", "'4' and 15 more appear more than once"),
         ({"values": ["a"], "missing": True}, ".missing", "expected one of skip, category, row, found True"),
         ({"values": ["a"], "valeus": ["b"]}, ".valeus", "did you mean values?"),
-        ({"lower": 0, "Max": 9}, ".Max", "did you mean upper?"),
+        ({"lower": 0, "upper": 9, "Max": 9}, ".Max", "did you mean upper?"),
         ({"values": ["a"], "na_values": ["b"]}, ".na_values", "did you mean missing_values?"),
         ({"values": ["a"], "a\nb": 1}, '."a\\nb"', "unknown key"),
         ({}, "", "give lower and upper (numeric), or values (categorical)"),
