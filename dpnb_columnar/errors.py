@@ -7,8 +7,10 @@
     ├── DataError             65  the data does not fit the declared domain
     ├── MissingInputError     66  a file to read is not there
     ├── UnavailableError      69  engine unavailable: software is not installed, or no cluster answers
+    ├── ResourceError         71  the machine lacks memory, open files or threads
     ├── OutputError           73  the output exists, or cannot be created
-    ├── BusyError             75  another run holds a file that this one needs; try again
+    ├── TemporaryError        75  it passes by itself: a lost connection, a server that does not answer; try again
+    │   └── BusyError             another run holds a file that this one needs
     ├── BudgetError           77  the release would exceed the ledger's limit
     └── ConfigurationError    78  a declaration or a setting is wrong
         └── DomainError           every fault found in a domain declaration
@@ -66,10 +68,20 @@ class PipeClosedError(OutputError):
     exit_code = 141
 
 
-class BusyError(Error):
-    """Another run holds a file that this one needs; the same command may succeed later."""
+class ResourceError(Error):
+    """The machine lacks memory, open files or threads."""
+
+    exit_code = 71
+
+
+class TemporaryError(Error):
+    """A failure that passes by itself, such as a lost connection; the same command may succeed later."""
 
     exit_code = 75
+
+
+class BusyError(TemporaryError):
+    """Another run holds a file that this one needs."""
 
 
 class BudgetError(Error):

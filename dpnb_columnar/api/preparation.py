@@ -16,7 +16,7 @@ from dpnb_columnar.extracts.convert import Conversion, convert, plan_conversion,
 from dpnb_columnar.extracts.extract_files import find_extracts, refuse_copies
 from dpnb_columnar.report.findings import Findings, find
 from dpnb_columnar.rows.frames import is_frame, to_polars
-from dpnb_columnar.rows.holdout import split_files, split_frame, split_of, split_outputs
+from dpnb_columnar.rows.holdout import batches_of_files, split_frame, split_of, split_outputs, split_rows
 from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target
@@ -217,7 +217,7 @@ def split(
     files = resolve_files(names)
     named = [None if each is None else Path(each) for each in (train_output, test_output)]
     train, held_out = split_outputs(names, files, named[0], named[1], overwrite)
-    split_files(files, division, train, held_out, overwrite=overwrite)
+    split_rows(batches_of_files(files), division, train, held_out, overwrite=overwrite)
     return Parts(train, held_out)
 
 

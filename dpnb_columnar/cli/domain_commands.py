@@ -25,17 +25,17 @@ def training_command(domain: Declaration, source: Path | None, catalogue: Path) 
     return f"dpnb-columnar train {join([str(source or 'DATA.parquet'), *named])}{label}"
 
 
-def edit_command(source: Path, name: str, dataset: str | None, catalogue: Path | None) -> str:
+def edit_command(source: Path | None, name: str, dataset: str | None, catalogue: Path | None) -> str:
     """Return the command that edits a domain, to which edits are added.
 
     Args:
-        source: File of the domain.
+        source: File of the domain; None where only a catalogue has it.
         name: Name of the domain.
         dataset: Value of --dataset of the run that prints the command.
         catalogue: Value of its --catalogue.
     """
     output = catalogue or Path(CATALOGUE_NAME)
-    words = [str(source), *([] if dataset is None else ["--dataset", dataset])]
+    words = [*([] if source is None else [str(source)]), *([] if dataset is None else ["--dataset", dataset])]
     words += [] if catalogue is None else ["--catalogue", str(catalogue)]
     words += ["--output", str(output)]
     if output.is_file() and any(entry.name == name for entry in read_catalogue(output)):

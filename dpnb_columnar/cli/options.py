@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 DataOrTable = Annotated[
     list[str] | None,
     typer.Argument(
-        help="Parquet files, folders of them, or quoted patterns; with --engine spark also addresses such as "
-        "s3a://census/2018.",
+        help="Parquet files, folders of them, or quoted patterns; or one database with --table: a DuckDB or SQLite "
+        "file, or postgresql://USER@HOST/NAME; with --engine spark also addresses such as s3a://census/2018.",
         metavar="DATA...",
         show_default=False,
     ),
@@ -37,10 +37,11 @@ Master = Annotated[
         show_default="Spark's configuration, else local[*]",
     ),
 ]
-Table = Annotated[
+SparkOrDatabaseTable = Annotated[
     str | None,
     typer.Option(
-        help="Table or view of Spark's catalogs instead of DATA, such as lake.census.person.",
+        help="Table or view of the database; with --engine spark, and no DATA, of Spark's catalogs, such as "
+        "lake.census.person.",
         metavar="NAME",
         show_default=False,
     ),
@@ -50,6 +51,23 @@ Table = Annotated[
 Data = Annotated[
     list[str],
     typer.Argument(help="Parquet files, folders of them, or quoted patterns.", metavar="DATA", show_default=False),
+]
+DataOrDatabase = Annotated[
+    list[str],
+    typer.Argument(
+        help="Parquet files, folders of them, or quoted patterns; or one database with --table: a DuckDB file "
+        "(.duckdb), a SQLite file (.sqlite), or postgresql://USER@HOST/NAME.",
+        metavar="DATA",
+        show_default=False,
+    ),
+]
+Table = Annotated[
+    str | None,
+    typer.Option(help="Table or view of the database.", metavar="NAME", show_default=False),
+]
+Query = Annotated[
+    Path | None,
+    typer.Option(help="File with the SELECT to run in the database.", metavar="FILE.sql", show_default=False),
 ]
 ModelFile = Annotated[Path, typer.Argument(help="Model file, .json or .parquet.", metavar="MODEL", show_default=False)]
 Dataset = Annotated[

@@ -12,7 +12,7 @@ import polars as pl
 
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.rows.column_kinds import Kind, kinds_of
-from dpnb_columnar.rows.frames import Frame, is_frame, stream_frame
+from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import (
     attribute_fits,
@@ -24,7 +24,7 @@ from dpnb_columnar.rows.row_rules import (
     label_missing,
     number,
 )
-from dpnb_columnar.rows.streaming import stream
+from dpnb_columnar.rows.streaming import Source, stream
 from dpnb_columnar.runtime.confinement import confined
 
 MOST_SHOWN = 20
@@ -92,7 +92,7 @@ class Diagnosis:
         rows: Number of all rows.
         fitting: Number of rows that training would count.
         complete: Number of those that have a value of every attribute.
-        row_groups: Number of rows of every row group of the Parquet files, in order; none of a frame.
+        row_groups: Number of rows of every row group of the Parquet files, in order; none of other rows.
         columns: The label first, then every attribute.
         class_rows: Number of fitting rows per class.
         undeclared: The undeclared values of each column that has some.
@@ -108,23 +108,23 @@ class Diagnosis:
 
 
 @confined()
-def diagnose(source: ParquetSource | Frame, domain: Domain) -> Diagnosis:
+def diagnose(source: Source | Frame, domain: Domain) -> Diagnosis:
     """Compare every row with the domain; the rows are streamed.
 
     Args:
-        source: Checked Parquet files, or a frame.
+        source: Checked rows, or a frame.
         domain: The domain to compare the rows with.
 
     Raises:
         DataError: if a file is damaged, or a frame does not fit the domain.
     """
     if is_frame(source):
-        return stream_frame(source, domain, partial(_diagnose, domain=domain))
+        source = open_frame(source, domain)
     return stream(source, partial(_diagnose, types=source.types, domain=domain, groups=_row_groups(source)))
 
 
 def _diagnose(
-    rows: pl.LazyFrame, types: Mapping[str, pl.DataType], domain: Domain, groups: tuple[int, ...] = ()
+    rows: pl.LazyFrame, types: Mapping[str, pl.DataType], domain: Domain, groups: tuple[int, ...]
 ) -> Diagnosis:
     """Compare every row with the domain, as ``diagnose``."""
     kinds = kinds_of(types)
@@ -216,9 +216,12 @@ def _categories(domain: Domain, place: int) -> Categorical:
     return attribute
 
 
-def _row_groups(source: ParquetSource) -> tuple[int, ...]:
+def _row_groups(source: Source) -> tuple[int, ...]:
+    """List the rows of every row group; rows that are not of Parquet files have none."""
     import pyarrow.parquet as pq
 
+    if not isinstance(source, ParquetSource):
+        return ()
     footers = [pq.read_metadata(file) for file in source.files]
     return tuple(footer.row_group(index).num_rows for footer in footers for index in range(footer.num_row_groups))
 

@@ -26,13 +26,13 @@ WEIGHT, LOG_ODDS, ROWS = "weight", "log_odds", "rows"
 """Columns of the result, each followed by the number of a group or of a class."""
 
 
-def gradients_query(query: GradientQuery, kinds: Kinds, table: str | None, dialect: Dialect) -> str:
+def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
     """Write the query whose one row holds the numbers of ``GradientSums``, as 64-bit integers.
 
     Args:
         query: What to sum up.
         kinds: What the columns hold; see ``rules``.
-        table: Name of the table as ``rendering.parse_table`` reads it; None for the domain's name.
+        table: The table, as ``rendering.rows_or_default`` reads it; None for the domain's name.
         dialect: The database.
 
     Raises:

@@ -1,6 +1,7 @@
-"""Rows to count, wherever they are: check them without opening one, then count them.
+"""Rows, wherever they are, from what a user names: check them without opening one, then count or read them.
 
-One place where an engine is chosen. Whatever it is, the statistics are the same integers.
+One door for every verb that reads rows, and one place where an engine is chosen. Whatever it is, the statistics are
+the same integers.
 """
 
 from __future__ import annotations
@@ -12,18 +13,27 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from dpnb_columnar.counting.countable import OpenedRows, Rows
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.rows.database_address import parse_database
 
 if TYPE_CHECKING:
+    from dpnb_columnar.counting.database_input import DatabaseInput
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.domain import Domain
+    from dpnb_columnar.rows.batches import Batches, NamedRows
+    from dpnb_columnar.rows.database_address import Database
     from dpnb_columnar.rows.frames import Frame
+    from dpnb_columnar.rows.parquet import ParquetSource
 
 PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^@]*:[^@]*@")
 """A password in an address. What merely looks like one is refused as well."""
+
+
+LocalInput: TypeAlias = "LocalFiles | DatabaseInput"
+"""Rows that are read here: files, or those of a database."""
 
 
 class Engine(StrEnum):
@@ -93,8 +103,8 @@ def opened_input(
 
     Args:
         engine: The engine that counts.
-        data: Paths, patterns or, for Spark, addresses; None where none is given.
-        table: A table of Spark's in the place of ``data``.
+        data: Paths, patterns, a database or, for Spark, addresses; None where none is given.
+        table: A table of the database's; or, without data, of Spark's catalogs.
         master: Where Spark runs; None for what its configuration says.
         checkpoint: Folder of the local engine's checkpoints, if any.
 
@@ -102,28 +112,84 @@ def opened_input(
         UsageError: if options do not go together.
         MissingInputError: if there is no such file.
     """
-    if engine is Engine.LOCAL and (master is not None or table is not None):
-        raise UsageError(
-            f"{'--table' if master is None else '--master'} is for --engine spark; add that or leave it out"
-        )
-    if engine is Engine.SPARK and checkpoint is not None:
+    if engine is Engine.LOCAL:
+        if master is not None:
+            raise UsageError("--master is for --engine spark; add that or leave it out")
+        yield local_input(data, table, checkpoint=checkpoint)
+        return
+    if checkpoint is not None:
         raise UsageError("--checkpoint is for --engine local; Spark begins lost work again by itself")
     if table is None and data is None:
-        raise UsageError(
-            "Missing argument 'DATA...': Parquet files, folders or patterns, or --table with --engine spark"
-        )
+        raise UsageError("Missing argument 'DATA...': Parquet files, folders or patterns, or --table")
     if table is not None and data:
-        raise UsageError("--table and DATA both say which rows to count; give one of them")
+        raise UsageError(
+            "--table and DATA both say which rows to count; give one of them, or, for a database's table, leave out "
+            "--engine spark"
+        )
     if any(map(PASSWORD.search, (*(data or ()), table or ""))):
         raise UsageError("a password in an address can be read by every user of the machine; use Spark's configuration")
-    if engine is Engine.LOCAL:
-        yield LocalFiles(data or (), checkpoint)
-        return
     from dpnb_columnar.counting.engines.spark_inputs import LazySession, SparkFiles, SparkTable
 
     with ExitStack() as stack:
         session = LazySession(stack, master)
         yield SparkFiles(data or (), session) if table is None else SparkTable(table, session)
+
+
+def local_input(
+    data: Sequence[str] | None, table: str | None = None, query: Path | None = None, checkpoint: Path | None = None
+) -> LocalInput:
+    """Return the rows that a user names, to be read here: the one door of every verb that reads rows.
+
+    Args:
+        data: Parquet files, folders or patterns; or one database.
+        table: A table or view of the database.
+        query: File with a SELECT for the database.
+        checkpoint: Folder of checkpoints, if any.
+
+    Raises:
+        UsageError: if these do not go together, or an address holds a password.
+        MissingInputError: if there is no such file.
+    """
+    if data is None:
+        raise UsageError(
+            "Missing argument 'DATA...': Parquet files, folders or patterns, or a database with --table"
+            + ("; a table of Spark's catalogs takes --engine spark" if table is not None else "")
+        )
+    if (database := database_in(data, table, query)) is not None:
+        if checkpoint is not None:
+            raise UsageError("--checkpoint is for files; a database is counted in one pass")
+        from dpnb_columnar.counting.database_input import DatabaseInput
+
+        return DatabaseInput(database, table, query)
+    if any(map(PASSWORD.search, data)):
+        raise UsageError("a password in an address can be read by every user of the machine; leave it out")
+    return LocalFiles(data, checkpoint)
+
+
+def database_in(data: Sequence[str], table: str | None, query: Path | None = None) -> Database | None:
+    """Return the database among what a user names; None if that is all files.
+
+    Args:
+        data: Names as typed.
+        table: Value of --table.
+        query: Value of --query.
+
+    Raises:
+        UsageError: if a database stands beside another name, if --table or --query is given without one, or if an
+            address holds a password.
+    """
+    databases = [database for name in data if (database := parse_database(name))]
+    if not databases:
+        if table is not None or query is not None:
+            option = "--table" if query is None else "--query"
+            raise UsageError(
+                f"{option} is for a database: give a DuckDB file (.duckdb), a SQLite file (.sqlite), or "
+                "postgresql://USER@HOST/NAME"
+            )
+        return None
+    if len(data) > 1:
+        raise UsageError(f"{databases[0]}: a database is read alone; run the command once for each input")
+    return databases[0]
 
 
 class LocalFiles:
@@ -158,20 +224,58 @@ class LocalFiles:
 
         return find_domain(self.files, dataset, label, catalogue=catalogue)
 
-    def check(self, domain: Domain) -> OpenedRows:
-        """Check the columns in the files' footers, and that no file is a copy of another.
+    def open(self, domain: Domain) -> ParquetSource:
+        """Check the columns in the files' footers.
 
         Raises:
-            DataError: if a file lacks a column, has one of the wrong type, is damaged, or is a copy.
+            DataError: if a file lacks a column, has one of the wrong type, or is damaged.
         """
-        from dpnb_columnar.counting.file_parts import refuse_copies
         from dpnb_columnar.rows.parquet import open_parquet
 
-        source = open_parquet(self.files, domain)
+        return open_parquet(self.files, domain)
+
+    def open_once(self, domain: Domain) -> ParquetSource:
+        """Check the files as ``open`` does, and that no file is a copy of another.
+
+        Raises:
+            DataError: as ``open``, or if a file is a copy.
+        """
+        from dpnb_columnar.counting.file_parts import refuse_copies
+
+        source = self.open(domain)
         try:
             refuse_copies(source.files)
         except OSError:
             raise source.unreadable() from None
+        return source
+
+    def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
+        """Return the rows of each file as they are, whatever columns are asked for.
+
+        Raises:
+            DataError: if a file is damaged.
+        """
+        from dpnb_columnar.rows.parquet import scan_files
+
+        return scan_files(self.files)
+
+    def batches(self, by: Sequence[str] = ()) -> Batches:
+        """Return the rows in their order, batch by batch.
+
+        Raises:
+            DataError: if a file is damaged, or has other columns, or another domain, than the first.
+        """
+        from dpnb_columnar.rows.holdout import batches_of_files
+
+        return batches_of_files(self.files)
+
+    def check(self, domain: Domain) -> OpenedRows:
+        """Check the files as ``open_once`` does, for counting.
+
+        Raises:
+            DataError: as ``open_once``.
+        """
+        source = self.open_once(domain)
         from dpnb_columnar.counting.engines.polars_gradients import differentiate_files
         from dpnb_columnar.counting.engines.polars_scores import score_files
 

@@ -8,9 +8,8 @@ from functools import partial
 import polars as pl
 
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.rows.frames import Frame, is_frame, stream_frame
-from dpnb_columnar.rows.parquet import ParquetSource
-from dpnb_columnar.rows.streaming import stream
+from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
+from dpnb_columnar.rows.streaming import Source, stream
 from dpnb_columnar.runtime.confinement import confined
 
 MOST_ROWS = 2**22
@@ -31,13 +30,13 @@ class Repeats:
 
 
 @confined()
-def count_repeats(source: ParquetSource | Frame, domain: Domain, rows: int) -> Repeats:
+def count_repeats(source: Source | Frame, domain: Domain, rows: int) -> Repeats:
     """Count the rows that are equal to another row in all columns of the domain; they are streamed once.
 
     Equal rows have equal hashes. Two of 2^22 different rows share a hash with a probability below one in a million.
 
     Args:
-        source: Checked Parquet files, or a frame.
+        source: Checked rows, or a frame.
         domain: The domain.
         rows: Number of all rows.
 
@@ -45,12 +44,12 @@ def count_repeats(source: ParquetSource | Frame, domain: Domain, rows: int) -> R
         DataError: if a file is damaged, or a frame does not fit the domain.
     """
     share = -(-rows // MOST_ROWS)
-    count = partial(_rows_and_hashes, share=share)
-    some, different = stream_frame(source, domain, count) if is_frame(source) else stream(source, count)
+    opened = open_frame(source, domain) if is_frame(source) else source
+    some, different = stream(opened, partial(_rows_and_hashes, share=share))
     return Repeats(rows * (some - different) // max(some, 1), share <= 1)
 
 
-def _rows_and_hashes(rows: pl.LazyFrame, types: object = None, *, share: int) -> tuple[int, int]:
+def _rows_and_hashes(rows: pl.LazyFrame, share: int) -> tuple[int, int]:
     """Count the rows that are compared, and their different hashes."""
     hashes = rows.select(hash=pl.struct(pl.all()).hash())
     compared = hashes if share <= 1 else hashes.filter(pl.col("hash") % share == 0)

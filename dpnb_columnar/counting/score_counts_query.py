@@ -21,7 +21,7 @@ from dpnb_columnar.rows.database_address import Dialect
 SCORE, BIN = "score", "bin"
 
 
-def score_counts_query(scores: Scores, kinds: Kinds, table: str | None, dialect: Dialect) -> str:
+def score_counts_query(scores: Scores, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
     """Write the query whose result is the table of ``ScoreCounts``, in any order, cells without rows left out.
 
     Its columns: ``class`` and ``bin`` (positions), ``count`` (rows), ``domain`` and ``scores`` (text: their digests, by
@@ -30,7 +30,7 @@ def score_counts_query(scores: Scores, kinds: Kinds, table: str | None, dialect:
     Args:
         scores: What to count.
         kinds: What the columns hold; see ``rules``.
-        table: Name of the table as ``rendering.parse_table`` reads it; None for the domain's name.
+        table: The table, as ``rendering.rows_or_default`` reads it; None for the domain's name.
         dialect: The database.
 
     Raises:

@@ -24,7 +24,7 @@ from dpnb_columnar.dialects.nodes import (
     plus,
 )
 from dpnb_columnar.dialects.number_lists import number_at
-from dpnb_columnar.dialects.rendering import table_or_default
+from dpnb_columnar.dialects.rendering import rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import CLASS, codes_read, is_there, needed, read_values
 from dpnb_columnar.domain import Domain
@@ -41,13 +41,13 @@ Steps = list[tuple[str, exp.Select]]
 """Names and queries, each over the one before."""
 
 
-def coded_rows(domain: Domain, kinds: Kinds, table: str | None, dialect: Dialect) -> Steps:
+def coded_rows(domain: Domain, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> Steps:
     """Write the steps that compute every row's class, null where it does not count, and ``code_0``, ``code_1``, ...
 
     Args:
         domain: The domain; the codes are of its attributes, in order.
         kinds: What the columns hold; see ``rules``.
-        table: Name of the table as ``rendering.parse_table`` reads it; None for the domain's name.
+        table: The table, as ``rendering.rows_or_default`` reads it; None for the domain's name.
         dialect: The database.
 
     Raises:
@@ -55,7 +55,7 @@ def coded_rows(domain: Domain, kinds: Kinds, table: str | None, dialect: Dialect
     """
     counts = case([(exp.and_(*map(is_there, needed(domain))), own_column(CLASS))])
     codes = [named(code, f"code_{place}") for place, code in enumerate(codes_read(domain))]
-    steps: Steps = [("read", read_values(domain, kinds, table_or_default(table, domain.name, dialect)))]
+    steps: Steps = [("read", read_values(domain, kinds, rows_or_default(table, domain.name, dialect)))]
     add_step(steps, "coded", [named(counts, CLASS), *codes])
     return steps
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 
 import polars as pl
 
@@ -20,8 +19,8 @@ from dpnb_columnar.domain.attributes import DEFAULT_CELLS, MAXIMUM_CELLS
 from dpnb_columnar.domain.declaration import attribute_document
 from dpnb_columnar.domain.numbers import identity
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.batches import NamedRows
 from dpnb_columnar.rows.column_kinds import Kind, kind_of, type_name
-from dpnb_columnar.rows.parquet import read_schema
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.runtime.confinement import confined
 
@@ -39,7 +38,7 @@ NEARLY_ALL = 0.9
 
 @dataclass(frozen=True, slots=True)
 class ColumnProfile:
-    """Profile of one column of some Parquet files. Confidential.
+    """Profile of one column of some rows. Confidential.
 
     Attributes:
         name: Name of the column.
@@ -83,22 +82,20 @@ class Draft:
 
 
 @confined()
-def profile(files: Sequence[Path], most_values: int) -> tuple[ColumnProfile, ...]:
-    """Profile every column of some Parquet files, in the order of the first file's columns.
+def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile, ...]:
+    """Profile every column of some rows, in the order of the first file's columns.
 
-    The files are streamed a few times; memory follows the number of columns.
+    The rows are streamed a few times; memory follows the number of columns.
 
     Args:
-        files: At least one file.
+        given: Rows of at least one file, or of a table.
         most_values: Largest number of distinct values of a column that are listed.
 
     Raises:
         DataError: if a file is damaged, or the files do not have the same columns.
     """
-    for file in files:
-        read_schema(file)
     try:
-        rows = pl.concat([pl.scan_parquet(file, glob=False) for file in files], how="vertical_relaxed")
+        rows = pl.concat([each.rows for each in given], how="vertical_relaxed")
         schema = rows.collect_schema()
         kinds = {name: kind for name, type_ in schema.items() if (kind := kind_of(type_)) is not None}
         rows, kinds = read_numeric_texts(rows, kinds, most_values)
@@ -127,8 +124,8 @@ def profile(files: Sequence[Path], most_values: int) -> tuple[ColumnProfile, ...
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         # The engine's own text may quote values.
         raise DataError(
-            f"{files[0]}: cannot be read to the end, or the files beside it have other columns; copy it again, or give "
-            "files of one layout"
+            f"{given[0].name}: cannot be read to the end, or the files beside it have other columns; copy it again, or "
+            "give files of one layout"
         ) from None
     return tuple(profiles)
 

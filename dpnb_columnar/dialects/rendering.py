@@ -86,6 +86,21 @@ def select_columns(table: str, columns: Sequence[str] | None, dialect: Dialect) 
     return render(exp.select(*chosen).from_(parse_table(table, dialect)), dialect)
 
 
+def renamed_table(table: str, names: Mapping[str, str], dialect: Dialect) -> exp.Subquery:
+    """Build the query for some columns of a table under other names.
+
+    Args:
+        table: Name of the table, as ``parse_table`` reads it.
+        names: The table's name of each column, by the name that it is given.
+        dialect: The database.
+
+    Raises:
+        UsageError: if the name is not the name of a table.
+    """
+    columns = [exp.alias_(exp.column(identifier(own)), name, quoted=True) for name, own in names.items()]
+    return exp.select(*columns).from_(parse_table(table, dialect)).subquery()
+
+
 def parse_table(name: str, dialect: Dialect) -> exp.Table:
     """Parse a table's name as typed, such as ``census.person`` or ``"odd name"``.
 
@@ -111,6 +126,11 @@ def parse_table(name: str, dialect: Dialect) -> exp.Table:
 def table_or_default(name: str | None, default: str, dialect: Dialect) -> exp.Table:
     """Parse a table's name as typed; without one, take the table named exactly like the default."""
     return exp.Table(this=identifier(default)) if name is None else parse_table(name, dialect)
+
+
+def rows_or_default(rows: str | exp.Subquery | None, default: str, dialect: Dialect) -> exp.Table | exp.Subquery:
+    """Parse a table's name as ``table_or_default`` does; a query in its place (``renamed_table``) stays as it is."""
+    return rows.copy() if isinstance(rows, exp.Subquery) else table_or_default(rows, default, dialect)
 
 
 def _is_name(part: exp.Expr) -> bool:

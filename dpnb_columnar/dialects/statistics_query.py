@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import SOURCE, case, identifier, integer, is_null, lookup, named, own_column, text
-from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
+from dpnb_columnar.dialects.rendering import header, parse_table, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, grid_code, number
 from dpnb_columnar.domain import Domain, Missing, Numeric, digest
 from dpnb_columnar.domain.value_labels import label_remarks
@@ -19,7 +19,7 @@ from dpnb_columnar.rows.database_address import Dialect
 CLASS, PLACE = "class", "place"
 
 
-def statistics_query(domain: Domain, kinds: Kinds, table: str | None, dialect: Dialect) -> str:
+def statistics_query(domain: Domain, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
     """Write the query whose result is the table of ``Statistics``, in any order, cells without rows left out.
 
     Its columns: ``attribute`` (text, null for the class counts), ``class`` and ``code`` (positions in the domain; code
@@ -29,13 +29,13 @@ def statistics_query(domain: Domain, kinds: Kinds, table: str | None, dialect: D
     Args:
         domain: The declared domain.
         kinds: What the columns hold; see ``rules``.
-        table: Name of the table as ``rendering.parse_table`` reads it; None for the domain's name.
+        table: The table, as ``rendering.rows_or_default`` reads it; None for the domain's name.
         dialect: The database.
 
     Raises:
         UsageError: if the name is not the name of a table.
     """
-    table_of_rows = table_or_default(table, domain.name, dialect)
+    table_of_rows = rows_or_default(table, domain.name, dialect)
     query = (_exploded if dialect is Dialect.SPARK else _united)(domain, kinds, table_of_rows)
     return header(_remarks(domain, dialect)) + render(query, dialect)
 
@@ -56,7 +56,7 @@ def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
     return render(_by_place(domain, kinds, parse_table(table, Dialect.SPARK)), Dialect.SPARK)
 
 
-def _united(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
+def _united(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
     """One grouping for each attribute, of the rows that have a value of it; their codes are computed once."""
     codes = _numbered(domain, "code")
     coded = (
@@ -76,7 +76,7 @@ def _united(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
     return query.with_(identifier("coded"), as_=coded, copy=False)
 
 
-def _exploded(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
+def _exploded(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
     """The counts by place, with each attribute's name instead of its place."""
     names = [(integer(place), text(attribute.name)) for place, attribute in enumerate(domain.attributes, 1)]
     attribute = lookup(own_column(PLACE), names) if names else exp.cast(exp.null(), exp.DType.TEXT)
@@ -91,7 +91,7 @@ def _exploded(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Expr:
     )
 
 
-def _by_place(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Query:
+def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Query:
     """One grouping for all attributes, of rows that are read once: each becomes a row of three numbers per attribute.
 
     A row that does not count has no array of codes, and so becomes no cell; a missing value has no code. (With a filter
@@ -115,7 +115,7 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Query:
     )
 
 
-def read_values(domain: Domain, kinds: Kinds, table: exp.Table) -> exp.Select:
+def read_values(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Select:
     """Every row's class, and its number or category code of every attribute; null where it has none."""
     source = exp.alias_(table, SOURCE, table=True, quoted=True)
     read = (

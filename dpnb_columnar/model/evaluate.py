@@ -19,11 +19,10 @@ from dpnb_columnar.model.predict import PREDICTED, probability_column, score
 from dpnb_columnar.model.ranking import Ranking, binned, ranking, score_counts
 from dpnb_columnar.model.released_scores import EDGES
 from dpnb_columnar.rows.column_kinds import kinds_of
-from dpnb_columnar.rows.frames import NAME as FRAME
-from dpnb_columnar.rows.frames import Frame, is_frame, stream_frame, to_polars
-from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.rows.frames import Frame, OpenedFrame, is_frame, open_frame
+from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits
-from dpnb_columnar.rows.streaming import stream
+from dpnb_columnar.rows.streaming import Source, stream
 from dpnb_columnar.runtime.confinement import confined
 
 CALIBRATION_BINS = 10
@@ -38,7 +37,7 @@ Figures: TypeAlias = tuple[pl.DataFrame, list[Ranking | None], list[ScoreCounts]
 
 
 @confined()
-def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame) -> Evaluation:
+def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame | Source) -> Evaluation:
     """Score labelled rows and compare the predicted class and the probabilities with the true class.
 
     The files are read once for each ranking (one, or one per class where there are more than two) and twice for the
@@ -46,27 +45,31 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame) -> Evaluation:
 
     Args:
         model: A released model.
-        data: Parquet files, or a frame, with the columns of the model's domain, the label's among them. The rows are
-            those that training counts.
+        data: Parquet files, a frame, or rows checked against the model's domain; with its columns, the label's among
+            them. The rows are those that training counts.
 
     Raises:
         DataError: if a file, or the frame, does not fit the domain, or no row does.
     """
-    domain = model.domain.per_row
-    if is_frame(data):
-        name, remedy = FRAME, "compare its values with what domain show prints"
-        frame = to_polars(data, domain.columns)
-        cells, rankings, counted, lacked = stream_frame(frame, domain, partial(_figures, model=model))
-    else:
-        source = open_parquet(data, domain)
-        name, remedy = source.names, "run dpnb-columnar check on it"
-        cells, rankings, counted, lacked = stream(source, partial(_figures, types=source.types, model=model))
+    source = _opened(data, model)
+    cells, rankings, counted, lacked = stream(source, partial(_figures, types=source.types, model=model))
     if not cells["rows"].sum():
-        raise DataError(f"{name}: no row fits the model's domain; {remedy}")
-    by_class = rankings if len(domain.classes) > 2 else rankings * len(domain.classes)
+        raise DataError(
+            f"{source.names}: no row fits the model's domain; compare its values with what domain show and check print"
+        )
+    classes = model.domain.classes
+    by_class = rankings if len(classes) > 2 else rankings * len(classes)
     without = {name: rows for name, rows in lacked.row(0, named=True).items() if rows}
-    scores = dict(zip(domain.classes[-len(counted) :], counted, strict=True))
-    return _summary(cells, domain.classes, by_class, without, scores)
+    scores = dict(zip(classes[-len(counted) :], counted, strict=True))
+    return _summary(cells, classes, by_class, without, scores)
+
+
+def _opened(data: Sequence[Path] | Frame | Source, model: NaiveBayes) -> Source:
+    """Open the rows of files or of a frame; rows that are checked already stay as they are."""
+    if isinstance(data, ParquetSource | OpenedFrame):
+        return data
+    domain = model.domain.per_row
+    return open_frame(data, domain) if is_frame(data) else open_parquet(data, domain)
 
 
 def _figures(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], model: NaiveBayes) -> Figures:

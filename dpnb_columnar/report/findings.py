@@ -19,7 +19,7 @@ from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.report.remedies import advice, faults
 from dpnb_columnar.rows.frames import Frame
-from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.rows.streaming import Source
 from dpnb_columnar.wording import in_python
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Findings:
     Attributes:
         domain: The domain.
         origin: Where it is declared.
-        files: Number of files; 0 for a frame.
+        files: Number of files; 0 for other rows.
         diagnosis: Exact numbers of rows: missing, dropped, clamped, undeclared.
         repeats: Rows that repeat others.
         notes: Losses of rows and of accuracy, each with its remedy.
@@ -113,11 +113,11 @@ class Findings:
         return "\n".join([CONFIDENTIAL, *map(in_python, self.lines())])
 
 
-def find(data: ParquetSource | Frame, resolved: ResolvedDomain, epsilon: object, edit: str, files: int = 0) -> Findings:
+def find(data: Source | Frame, resolved: ResolvedDomain, epsilon: object, edit: str, files: int = 0) -> Findings:
     """Compare the rows with the declared domain.
 
     Args:
-        data: Checked Parquet files, or a frame.
+        data: Checked rows, or a frame.
         resolved: The domain.
         epsilon: Budget of the release to come.
         edit: How this domain is edited, to which options are added.

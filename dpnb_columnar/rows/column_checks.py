@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -47,6 +47,38 @@ def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) 
     types = {column: schema[column] for column in domain.counted_columns}
     check_kinds(domain, types, name)
     return types
+
+
+def matched_columns(wanted: Iterable[str], columns: Iterable[str], name: str) -> dict[str, str]:
+    """Find the columns of a database's table by names of a domain: the same, or the only one but for its case.
+
+    PostgreSQL writes unquoted names in lower case, so SERIAL becomes serial there.
+
+    Args:
+        wanted: Names of a domain, or as typed.
+        columns: Names in the table.
+        name: Name of the table in messages.
+
+    Returns:
+        For every column of the table in order, its name there by the wanted name, or by its own if none matches it.
+
+    Raises:
+        DataError: if several columns differ from a wanted name in case alone.
+    """
+    alike: dict[str, list[str]] = {}
+    for column in columns:
+        alike.setdefault(column.lower(), []).append(column)
+    renamed: dict[str, str] = {}
+    for column in wanted:
+        candidates = alike.get(column.lower(), [])
+        if len(candidates) > 1 and column not in candidates:
+            raise DataError(
+                f"{name}: columns {listed(candidates)} are alike but for upper and lower case, and none is "
+                f"{excerpt(column)}; make a view with one of them"
+            )
+        if len(candidates) == 1:
+            renamed.setdefault(candidates[0], column)
+    return {renamed.get(column, column): column for column in columns}
 
 
 def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> None:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 from dpnb_columnar.errors import UsageError
 
-DUCKDB_PREFIX = "duckdb:"
-DUCKDB_SUFFIXES = (".duckdb", ".ddb")
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
+
+SQLITE_MAGIC = b"SQLite format 3\0"
+DUCKDB_MAGIC = b"DUCK"
+DUCKDB_MAGIC_PLACE = 8
+"""Bytes that a file of a database is known by, whatever its name; those of DuckDB follow a checksum."""
 
 PLACE = ("host", "hostaddr", "port", "dbname", "service")
 """Parameters of a connection URI that say where the database is."""
@@ -27,13 +31,20 @@ class Dialect(StrEnum):
     SQLITE = "sqlite"
 
 
+FILES = {
+    Dialect.DUCKDB: ("duckdb:", (".duckdb", ".ddb")),
+    Dialect.SQLITE: ("sqlite:", (".sqlite", ".sqlite3")),
+}
+"""The prefix, and the suffixes, by which a path is that of a database."""
+
+
 @dataclass(frozen=True, slots=True)
 class Database:
     """A database to read from.
 
     Attributes:
-        dialect: Its SQL: DuckDB's or PostgreSQL's.
-        address: Path of a DuckDB file, or the connection URI of a PostgreSQL server as typed.
+        dialect: Its SQL: DuckDB's, SQLite's or PostgreSQL's.
+        address: Path of a file, or the connection URI of a PostgreSQL server as typed.
         name: What is printed and recorded: the path, or the URI written anew without user information.
     """
 
@@ -43,6 +54,11 @@ class Database:
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def file(self) -> Path | None:
+        """The file that the database is; None for a server's."""
+        return Path(self.address) if self.dialect in FILES else None
 
 
 def parse_dialect(name: str) -> Dialect:
@@ -66,13 +82,13 @@ def parse_database(text: str) -> Database | None:
         UsageError: if the address holds a password, which every user of the machine could read in the list of
             processes.
     """
-    if text.startswith(DUCKDB_PREFIX):
-        text = text.removeprefix(DUCKDB_PREFIX)
-        return Database(Dialect.DUCKDB, text, text)
-    if text.lower().endswith(DUCKDB_SUFFIXES):
-        return Database(Dialect.DUCKDB, text, text)
+    for dialect, (prefix, suffixes) in FILES.items():
+        if text.startswith(prefix) or text.lower().endswith(suffixes):
+            path = text.removeprefix(prefix)
+            return Database(dialect, path, path)
     if not text.startswith(POSTGRES_SCHEMES):
-        return None
+        dialect_of_file = _dialect_of_file(Path(text))
+        return None if dialect_of_file is None else Database(dialect_of_file, text, text)
     scheme, _, rest = text.partition("://")
     user, _, place = rest.rpartition("@")
     location, _, query = place.partition("?")
@@ -85,6 +101,20 @@ def parse_database(text: str) -> Database | None:
         )
     shown = urlencode([(name, value) for name, value in parameters if name in PLACE], safe="/")
     return Database(Dialect.POSTGRES, text, f"{scheme}://{location}{'?' if shown else ''}{shown}")
+
+
+def _dialect_of_file(path: Path) -> Dialect | None:
+    """Tell by the first bytes of a file whether it is a database's, and whose."""
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as stream:
+            head = stream.read(len(SQLITE_MAGIC))
+    except (OSError, ValueError):  # also a name that no file can have
+        return None
+    if head == SQLITE_MAGIC:
+        return Dialect.SQLITE
+    return Dialect.DUCKDB if head[DUCKDB_MAGIC_PLACE:].startswith(DUCKDB_MAGIC) else None
 
 
 def _is_secret(name: str) -> bool:

@@ -2,51 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from dpnb_columnar.domain.names import is_printable, listed
-from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, excerpt
+from dpnb_columnar.domain.names import listed
+from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.database_address import Database, Dialect
 
 if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
-
-BATCH_ROWS = 131_072
-"""Rows of a record batch from DuckDB; PostgreSQL's driver chooses batches of about 16 MiB."""
-
-LONGEST_PROBLEM = 300
-"""Characters of DuckDB's error text that a message repeats."""
-
-CONFINED: dict[str, str | bool | int | float | list[str]] = {
-    "enable_external_access": False,
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "python_enable_replacements": False,
-    "temp_directory": "",  # rows are never spilled to where others can read
-}
-"""Settings under which a DuckDB file is opened. A view in it is a program by the file's author: it may read the file's
-own tables, but no other file, no server, and no variable of this process."""
-
-NO_SELECT = "the query is not one SELECT, and nothing else is run; give a file with one SELECT"
-
-PROBLEMS = {
-    "42P01": "it has no such table, or the query names none; check --table and the search path",
-    "42703": "a column of the query does not exist there; check the names, or those of the domain",
-    "42501": "permission denied; grant SELECT on the table to this user",
-    "42601": "the query is not valid there; make it with dpnb-columnar sql --dialect postgres",
-    "42883": "a column has a type that the query does not fit; cast it in a view",
-    "25006": "the query would write; only queries that read are run",
-    "57014": "the query was cancelled there, as by a time limit",
-}
-"""Meaning of PostgreSQL's error codes, in words that quote no value: the server's own text may quote some."""
-
-CONNECTION_CLASSES = ("08", "28", "3D", "53", "57P")
-"""Beginnings of the error codes of a failed connection: none, refused, no such database, too many, server shut down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,31 +31,113 @@ class QueryResult:
 
 
 @contextmanager
-def read_query(database: Database, query: str) -> Iterator[QueryResult]:
+def read_query(database: Database, query: str, *, table: str | None = None) -> Iterator[QueryResult]:
     """Run a query that returns rows.
 
     Args:
         database: Database to run it in; it is opened for reading only.
         query: One SELECT in the database's dialect.
+        table: The table, if the query selects columns of one. SQLite guarantees the types of some of its columns.
 
     Raises:
         MissingInputError: if there is no such file, or the server refuses the connection.
+        TemporaryError: if no server answers, or the connection is lost.
         DataError: if the query fails; the message quotes no value.
         UnavailableError: if the driver is not installed.
     """
-    reader = _duckdb if database.dialect is Dialect.DUCKDB else _postgres
-    with reader(database, query) as batches:
-        yield QueryResult(_types(batches.schema), _parts(database, batches))
+    with _reader(database, query, table) as batches:
+        if twice := [name for name, times in Counter(batches.schema.names).items() if times > 1]:
+            raise DataError(f"{database}: the query gives more than one column named {listed(twice)}; name them apart")
+        yield QueryResult(_types(batches.schema), _parts(batches))
 
 
-def query_columns(database: Database, query: str) -> dict[str, pl.DataType]:
+def query_columns(database: Database, query: str, *, table: str | None = None) -> dict[str, pl.DataType]:
     """Return the name and type of each column of a query's result; no row is read.
 
     Raises:
-        MissingInputError, DataError, UnavailableError: as ``read_query``.
+        MissingInputError, TemporaryError, DataError, UnavailableError: as ``read_query``.
     """
-    with read_query(database, f"SELECT * FROM ({query}) AS source LIMIT 0") as result:
+    if database.dialect is Dialect.DUCKDB:  # it computes no row before one is fetched
+        with read_query(database, query) as result:
+            return result.columns
+    # The line breaks end a comment on the query's last line.
+    with read_query(database, f"SELECT * FROM (\n{query}\n) AS source LIMIT 0", table=table) as result:
         return result.columns
+
+
+def select_from(query: str, names: Collection[str]) -> str:
+    """Write the query for some columns of another query's result, in the SQL that all these databases share."""
+    chosen = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+    return f"SELECT {chosen} FROM (\n{query}\n) AS source"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedRows:
+    """Rows that a query selects. Confidential.
+
+    Attributes:
+        database: The database.
+        query: The query.
+        table: The table, if it selects all of one. Then only columns that are needed are asked for; rows of another
+            query come in its order.
+        columns: The query's name and the type of each column, by the name that it is given here.
+    """
+
+    database: Database
+    query: str
+    table: str | None
+    columns: Mapping[str, tuple[str, pl.DataType]]
+
+    def scan(self, wanted: Collection[str] | None) -> pl.LazyFrame:
+        """Return the rows as a lazy frame; the query is run each time that it is computed.
+
+        Args:
+            wanted: Columns that must be readable if they are there; None for all. Others that are not are left out.
+
+        Raises:
+            DataError: if one is not.
+        """
+        import polars as pl
+        from polars.io.plugins import register_io_source
+
+        types = {name: type_ for name, (_, type_) in self.columns.items()}
+        unknown = [name for name, type_ in types.items() if type_ == pl.Unknown()]
+        _refuse_unreadable(self.database, [name for name in unknown if wanted is None or name in wanted])
+        return register_io_source(self.parts, schema={name: types[name] for name in types if name not in unknown})
+
+    def parts(
+        self,
+        columns: Sequence[str] | None = None,
+        predicate: pl.Expr | None = None,
+        rows: int | None = None,
+        _batch: int | None = None,
+    ) -> Iterator[pl.DataFrame]:
+        """Read the rows, as ``polars.io.plugins`` asks: some columns, rows of a predicate, at most so many rows."""
+        sources = {name: self.columns[name][0] for name in (self.columns if columns is None else columns)}
+        query = self.query if self.table is None else select_from(self.query, sources.values())
+        with read_query(self.database, query, table=self.table) as result:
+            for part in result.parts:
+                frame = part.select(part[source].alias(name) for name, source in sources.items())
+                if rows is not None:
+                    frame, rows = frame.head(rows), max(rows - len(frame), 0)
+                yield frame if predicate is None else frame.filter(predicate)
+                if rows == 0:
+                    return
+
+
+def _reader(database: Database, query: str, table: str | None) -> AbstractContextManager[pa.RecordBatchReader]:
+    """Open a reader of the query's result."""
+    if database.dialect is Dialect.DUCKDB:
+        from dpnb_columnar.rows.duckdb_query import read_duckdb
+
+        return read_duckdb(database, query)
+    if database.dialect is Dialect.SQLITE:
+        from dpnb_columnar.rows.sqlite_query import read_sqlite
+
+        return read_sqlite(database, query, table)
+    from dpnb_columnar.rows.postgres_query import read_postgres
+
+    return read_postgres(database, query)
 
 
 def _types(schema: pa.Schema) -> dict[str, pl.DataType]:
@@ -111,106 +161,41 @@ def is_readable(type_: pa.DataType) -> bool:
     return not pa.types.is_nested(type_) and not pa.types.is_interval(type_) and not pa.types.is_decimal256(type_)
 
 
-def _parts(database: Database, batches: pa.RecordBatchReader) -> Iterator[pl.DataFrame]:
-    import pyarrow as pa
+def _parts(batches: pa.RecordBatchReader) -> Iterator[pl.DataFrame]:
+    readable = [field.name for field in batches.schema if is_readable(field.type)]
+    for batch in batches:
+        yield _frame(batch.select(readable))
 
-    if unreadable := [field.name for field in batches.schema if not is_readable(field.type)]:
+
+def _refuse_unreadable(database: Database, names: Sequence[str]) -> None:
+    """Refuse columns of types that Polars does not read.
+
+    Raises:
+        DataError: if there are any.
+    """
+    if names:
         raise DataError(
-            f"{database}: column {listed(unreadable)} is of a type that cannot be read; cast it in a view, or leave it "
-            "out"
+            f"{database}: column {listed(names)} is of a type that cannot be read; cast it in a view, or leave it out"
         )
-    while True:
-        try:
-            batch = batches.read_next_batch()
-        except StopIteration:
-            return
-        except (pa.ArrowException, OSError):  # its text may quote values
-            raise DataError(
-                f"{database}: the query fails before its end; run it there to see why (a cast that a value does not "
-                "fit, a lost connection)"
-            ) from None
-        yield _frame(batch)
 
 
 def _frame(part: pa.RecordBatch | pa.Table) -> pl.DataFrame:
-    """Convert a part of a result; PostgreSQL's ``numeric``, unknown to Arrow, becomes the nearest 64-bit float."""
+    """Convert a part of a result to the types of the row rules.
+
+    PostgreSQL's ``numeric``, unknown to Arrow, becomes the nearest 64-bit float; its ``char(n)`` loses the blanks that
+    it is filled up with, as it does wherever PostgreSQL makes a text of it.
+    """
     import polars as pl
     import pyarrow as pa
 
     numeric = [field.name for field in part.schema if getattr(field.type, "type_name", None) == "numeric"]
+    filled = [field.name for field in part.schema if (field.metadata or {}).get(b"POSTGRESQL:type") == b"bpchar"]
     columns = [
         column.cast(column.type.storage_type) if isinstance(column.type, pa.BaseExtensionType) else column
         for column in part.columns
     ]
     frame = pl.DataFrame(pa.table(columns, names=part.schema.names))
-    return frame.with_columns(pl.col(name).cast(pl.Float64) for name in numeric)
-
-
-@contextmanager
-def _duckdb(database: Database, query: str) -> Iterator[pa.RecordBatchReader]:
-    import duckdb
-
-    path = Path(database.address)
-    if not path.is_file():
-        raise MissingInputError(f"{path}: no such DuckDB file; check the path")
-    try:
-        connection = duckdb.connect(path, read_only=True, config=CONFINED)
-    except duckdb.Error:
-        raise MissingInputError(
-            f"{path}: cannot be opened: not a DuckDB file of a version this program reads, or in use by a process that "
-            "writes to it"
-        ) from None
-    with connection:
-        try:
-            statements = duckdb.extract_statements(query)
-            if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
-                raise DataError(f"{path}: {NO_SELECT}")
-            connection.execute("SET enable_progress_bar = false")
-            yield connection.sql(query).to_arrow_reader(BATCH_ROWS)
-        except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException) as error:
-            # The first line of these errors quotes names alone; the excerpt of the query that follows is left out. Only
-            # the name of an ENUM type contains values.
-            if "ENUM(" in str(error):
-                raise DataError(f"{path}: the query does not fit the type of an ENUM column; cast it to text") from None
-            first = str(error).splitlines()[0]
-            problem = f"{first:.{LONGEST_PROBLEM}}" if is_printable(first) else excerpt(first)
-            raise DataError(f"{path}: {problem}; check --table or the query") from None
-        except duckdb.PermissionException:
-            raise DataError(
-                f"{path}: the query reads files or servers outside of the database, which is refused; copy those rows "
-                "into a table, or give the files themselves"
-            ) from None
-        except duckdb.Error as error:
-            raise DataError(
-                f"{path}: the query cannot be run to its end ({type(error).__name__}); run it in DuckDB to see why"
-            ) from None
-
-
-@contextmanager
-def _postgres(database: Database, query: str) -> Iterator[pa.RecordBatchReader]:
-    try:
-        from adbc_driver_manager import Error
-        from adbc_driver_postgresql import dbapi
-    except ImportError:
-        raise UnavailableError(
-            "reading from PostgreSQL needs its driver; install it with: pip install 'dpnb-columnar[postgresql]'"
-        ) from None
-    try:
-        with dbapi.connect(database.address) as connection, connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION READ ONLY")
-            cursor.execute(query)
-            yield cursor.fetch_record_batch()
-    except Error as error:
-        raise _refusal(database, error) from None
-
-
-def _refusal(database: Database, error: Any) -> DataError | MissingInputError:
-    """Explain a failure of PostgreSQL by its error code, without the server's text."""
-    code = error.sqlstate or ""
-    if not code or code.startswith(CONNECTION_CLASSES):
-        return MissingInputError(
-            f"{database}: no connection (SQLSTATE {code or 'none'}); check address, user and password (PGPASSWORD or "
-            "~/.pgpass), and that the server runs"
-        )
-    problem = PROBLEMS.get(code, f"the query fails there (SQLSTATE {code}); run it with psql to see why")
-    return DataError(f"{database}: {problem}")
+    return frame.with_columns(
+        *(pl.col(name).cast(pl.Float64) for name in numeric),
+        *(pl.col(name).str.strip_chars_end(" ") for name in filled),
+    )

@@ -14,7 +14,9 @@ import pyarrow as pa
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.column_checks import check_columns
+from dpnb_columnar.rows.column_kinds import Kind, kinds_of
 from dpnb_columnar.rows.row_rules import column
+from dpnb_columnar.rows.streaming import stream
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -36,10 +38,17 @@ class OpenedFrame:
     Attributes:
         rows: The domain's columns. Confidential. Of a lazy frame, a query that is not computed yet.
         types: The type of each column.
+        names: Name of the frame in messages.
     """
 
     rows: pl.LazyFrame
     types: Mapping[str, pl.DataType]
+    names: str
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The kind of each column of the domain."""
+        return kinds_of(self.types)
 
 
 def is_frame(data: object) -> TypeIs[Frame]:
@@ -64,20 +73,25 @@ def _wrapped(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
     return wrapped if isinstance(wrapped, nw.DataFrame | nw.LazyFrame) else None
 
 
-def open_frame(frame: Frame, domain: Domain) -> OpenedFrame:
+def open_frame(frame: Frame, domain: Domain, name: str = NAME) -> OpenedFrame:
     """Check that a frame has the domain's columns, of types that the domain can be read from. No row is read.
+
+    Args:
+        frame: The frame.
+        domain: The domain.
+        name: Name of the frame in messages.
 
     Raises:
         DataError: if a column is missing, stands twice or is of a type that does not fit, or if the query behind a
             lazy frame fails.
     """
-    rows = to_polars(frame)
+    rows = to_polars(frame, domain.counted_columns)
     try:
         schema = rows.collect_schema()
     except query_errors():
         raise failed_query() from None
-    types = check_columns(schema, domain, NAME)
-    return OpenedFrame(rows.lazy().select(column(name) for name in types), types)
+    types = check_columns(schema, domain, name)
+    return OpenedFrame(rows.lazy().select(map(column, types)), types, name)
 
 
 def stream_frame(
@@ -97,10 +111,7 @@ def stream_frame(
         DataError: if the frame does not fit the domain, or the query behind it fails.
     """
     opened = open_frame(frame, domain)
-    try:
-        return compute(opened.rows, opened.types)
-    except query_errors():
-        raise failed_query() from None
+    return stream(opened, lambda rows: compute(rows, opened.types))
 
 
 def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFrame | pl.LazyFrame:
@@ -210,6 +221,6 @@ def query_errors() -> tuple[type[BaseException], ...]:
     )
 
 
-def failed_query() -> DataError:
+def failed_query(name: str = NAME) -> DataError:
     """Return the error to raise where the query behind a lazy frame fails; the engine's own text may quote values."""
-    return DataError(f"{NAME}: its query fails; collect it by itself to see why")
+    return DataError(f"{name}: its query fails; collect it by itself to see why")

@@ -1,4 +1,4 @@
-"""Split the rows of Parquet files into rows to train on and rows held out to test on. CONFIDENTIAL, as the rows are.
+"""Split rows into rows to train on and rows held out to test on. CONFIDENTIAL, as the rows are.
 
 Which side a row goes to depends on the seed and its place, or on the seed and its unit, and on no other row's values.
 """
@@ -20,6 +20,7 @@ from dpnb_columnar.domain.metadata import DOMAIN_KEY
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.rows.batches import BATCH_ROWS, Batches
 from dpnb_columnar.rows.frames import NAME, Frame, opened_eagerly
 from dpnb_columnar.rows.other_formats import not_parquet
 from dpnb_columnar.rows.parquet import damaged
@@ -31,9 +32,6 @@ from dpnb_columnar.runtime.parquet_output import parquet_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-BATCH_ROWS = 2**16
-"""Rows that are read at a time, and the most of a row group that is written."""
 
 WORDS = 2**64
 
@@ -84,7 +82,7 @@ def split_outputs(
     """Name the two files, by the data where they are not named, and refuse those that cannot be written.
 
     Args:
-        data: Inputs as typed.
+        data: Inputs as typed, or the name of a table.
         files: The files that they stand for.
         train: File for the rows to train on; None for ``NAME.train.parquet`` in the working directory.
         test: File for the rows that are held out; None for ``NAME.test.parquet`` there.
@@ -94,9 +92,9 @@ def split_outputs(
         UsageError: if both are one file.
         OutputError: if one is refused.
     """
-    named = data[0] if Path(data[0]).exists() else str(files[0])  # a pattern names no file
-    train = train or default_name([named], "data", ".train.parquet")
-    test = test or default_name([named], "data", ".test.parquet")
+    named = data[0] if Path(data[0]).exists() or not files else str(files[0])  # a pattern names no file
+    train = train or default_name([named], named, ".train.parquet")
+    test = test or default_name([named], named, ".test.parquet")
     if train.resolve() == test.resolve():
         raise UsageError("--train-output and --test-output are one file; name two")
     for output in (train, test):
@@ -128,27 +126,30 @@ def split_frame(frame: Frame, split: Split) -> tuple[Frame, Frame]:
 
 
 @confined()
-def split_files(files: Sequence[Path], split: Split, train: Path, test: Path, *, overwrite: bool = False) -> None:
+def split_rows(rows: Batches, split: Split, train: Path, test: Path, *, overwrite: bool = False) -> None:
     """Write the rows to train on and the rows to test on, in their order; batches are streamed.
 
     Rows without a unit (a null in one of its columns) are divided by themselves. Both files keep the domain and all
     columns, and are readable by their owner alone.
 
     Args:
-        files: Parquet files of equal columns.
+        rows: The rows.
         split: How to divide them.
         train: File for the rows to train on.
         test: File for the rows that are held out.
         overwrite: Whether to replace existing files.
 
     Raises:
-        DataError: if a file is damaged, lacks a column of the unit, or has other columns, or another domain, than the
-            first.
+        DataError: if a file is damaged, or a column of the unit is missing.
         OutputError: if an output exists, or cannot be written.
     """
     import pyarrow as pa
 
-    schema = _schema(files, split)
+    schema = rows.schema
+    if absent := [name for name in split.by if schema.names.count(name) != 1]:
+        raise DataError(
+            f"{rows.name}: has no column {listed(absent)} to split by; its columns are {listed(schema.names)}"
+        )
     draws = np.random.PCG64(split.seed)
     with ExitStack() as stack:
         # Both are complete before either stands under its name.
@@ -158,7 +159,7 @@ def split_files(files: Sequence[Path], split: Split, train: Path, test: Path, *,
             )
             for path in (train, test)
         ]
-        for batch in _batches(files):
+        for batch in rows.batches:
             units = [batch.column(name).to_pylist() for name in split.by]
             held_out = _held_out(units, split, draws.random_raw(len(batch)))
             for writer, chosen in zip(writers, (~held_out, held_out), strict=True):
@@ -167,11 +168,11 @@ def split_files(files: Sequence[Path], split: Split, train: Path, test: Path, *,
                     writer.write_batch(pa.RecordBatch.from_arrays(kept.columns, schema=schema))
 
 
-def _schema(files: Sequence[Path], split: Split) -> pa.Schema:
-    """Return the columns and the metadata that all files have.
+def batches_of_files(files: Sequence[Path]) -> Batches:
+    """Return the rows of Parquet files, with the columns and the metadata that all of them have.
 
     Raises:
-        DataError: if they differ, or a column of the unit is missing.
+        DataError: if a file is damaged, or has other columns, or another domain, than the first.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -186,10 +187,6 @@ def _schema(files: Sequence[Path], split: Split) -> pa.Schema:
                 schema = opened.schema_arrow.with_metadata(metadata)
         except (pa.ArrowException, OSError):
             raise not_parquet(file) from None
-        if absent := [name for name in split.by if schema.names.count(name) != 1]:
-            raise DataError(
-                f"{file}: has no column {listed(absent)} to split by; its columns are {listed(schema.names)}"
-            )
         if first is None:
             first = schema
         elif schema.remove_metadata() != first.remove_metadata():
@@ -197,7 +194,7 @@ def _schema(files: Sequence[Path], split: Split) -> pa.Schema:
         elif (schema.metadata or {}).get(DOMAIN_KEY.encode()) != (first.metadata or {}).get(DOMAIN_KEY.encode()):
             raise DataError(f"{files[0]} and {file}: carry different domains; split them apart")
     assert first is not None
-    return first
+    return Batches(str(files[0]), first, _batches(files))
 
 
 def _batches(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.database_address import DUCKDB_MAGIC, DUCKDB_MAGIC_PLACE, SQLITE_MAGIC
 
 HEAD = 4096
 """Bytes that are looked at."""
 
 PARQUET = b"PAR1"
+
+BY_TABLE = (
+    "its rows are read with --table NAME by train, aggregate, check, evaluate, predict, split and suggest-domain; for "
+    "another command, export them to Parquet"
+)
+"""What to do where a database is given to a command that reads Parquet alone."""
 
 FORMATS = (
     (0, b"ARROW1", "an Arrow file"),
@@ -17,8 +24,8 @@ FORMATS = (
     (0, b"FEA1", "a Feather file"),
     (0, b"\x1f\x8b", "a gzip archive"),
     (0, b"PK\x03\x04", "a ZIP archive"),
-    (0, b"SQLite format 3\0", "a SQLite database"),
-    (8, b"DUCK", "a DuckDB database"),
+    (0, SQLITE_MAGIC, "a SQLite database"),
+    (DUCKDB_MAGIC_PLACE, DUCKDB_MAGIC, "a DuckDB database"),
 )
 """Place and bytes that a format is known by, and what to call it."""
 
@@ -35,9 +42,7 @@ def not_parquet(file: Path) -> DataError:
     if kind is None:
         return DataError(f"{file}: not a complete Parquet file (damaged or cut short); write or copy it again")
     if "database" in kind:
-        remedy = (
-            "count it by its own SQL (dpnb-columnar sql statistics), and release the counts (dpnb-columnar release)"
-        )
+        remedy = BY_TABLE
     elif "archive" in kind or "text" in kind:
         remedy = f"if it is an extract, make Parquet of it: dpnb-columnar ingest {file} --output NAME.parquet"
     else:

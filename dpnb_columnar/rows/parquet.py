@@ -16,10 +16,11 @@ from dpnb_columnar.domain import Declaration, Domain
 from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.rows.batches import NamedRows
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.rows.column_kinds import Kind, common_type, kinds_of
 from dpnb_columnar.rows.database_address import POSTGRES_SCHEMES
-from dpnb_columnar.rows.other_formats import not_parquet
+from dpnb_columnar.rows.other_formats import BY_TABLE, not_parquet
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
@@ -106,10 +107,7 @@ def _no_files(item: str) -> MissingInputError:
             f"{item}: a folder without files named *.parquet; it holds {' and '.join(held) or 'nothing'}; {remedy}"
         )
     if item.startswith(POSTGRES_SCHEMES):
-        return MissingInputError(
-            "a database is not read by this command; count it by its own SQL: dpnb-columnar release ADDRESS --table "
-            "NAME, or export its rows to Parquet"
-        )
+        return MissingInputError(f"a database, alone or beside files, is not read by this command; {BY_TABLE}")
     return MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
 
 
@@ -133,6 +131,15 @@ def read_schema(file: Path) -> Mapping[str, pl.DataType]:
     """
     with _footer_errors(file):
         return pl.scan_parquet(file, glob=False).collect_schema()
+
+
+def scan_files(files: Sequence[Path]) -> list[NamedRows]:
+    """Return the rows of Parquet files as they are, a lazy frame for each file.
+
+    Raises:
+        MissingInputError, DataError: as ``read_schema``.
+    """
+    return [NamedRows(str(file), pl.scan_parquet(file, glob=False), read_schema(file), file) for file in files]
 
 
 def open_parquet(files: Sequence[Path], domain: Domain) -> ParquetSource:

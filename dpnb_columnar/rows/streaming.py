@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -20,6 +20,8 @@ from dpnb_columnar.runtime.progress import begin_pass, reported
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from dpnb_columnar.rows.frames import OpenedFrame
 
 PART_ROWS = 2**17
 """Rows that Arrow reads at a time."""
@@ -35,20 +37,31 @@ def scan(source: ParquetSource) -> pl.LazyFrame:
     return rows if begun is None else reported(rows, begun[0])
 
 
-def stream(source: ParquetSource, compute: Callable[[pl.LazyFrame], Result]) -> Result:
+Source: TypeAlias = "ParquetSource | OpenedFrame"
+"""Rows whose columns fit a domain: Parquet files, a frame, or the table of a database as a lazy frame."""
+
+
+def stream(source: Source, compute: Callable[[pl.LazyFrame], Result]) -> Result:
     """Compute something from all rows of the source, whatever bytes their texts hold.
 
     Args:
-        source: Checked Parquet files.
+        source: Checked rows.
         compute: Takes the rows, as ``scan`` returns them; called once more where Polars cannot read the files.
 
     Returns:
         What ``compute`` returns. Confidential.
 
     Raises:
-        DataError: if a file is damaged.
+        DataError: if a file is damaged, or the query behind a frame fails.
     """
     # The engines' own texts may quote values.
+    if not isinstance(source, ParquetSource):
+        from dpnb_columnar.rows.frames import failed_query, query_errors
+
+        try:
+            return compute(source.rows)
+        except query_errors():
+            raise failed_query(source.names) from None
     try:
         return compute(scan(source))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):

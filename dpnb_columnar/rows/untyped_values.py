@@ -19,6 +19,9 @@ import pyarrow as pa
 
 from dpnb_columnar.domain.numbers import LARGEST_MATCHED, spelled_number
 
+WRITTEN = (1e-40, 1e60)
+"""Sizes of the numbers that are written out: those in between take at most the characters of a spelled number."""
+
 Cell: TypeAlias = bool | int | float | str | None
 
 
@@ -44,12 +47,17 @@ def cell_of(value: object) -> Cell:
 
 
 def text_of(value: object) -> str | None:
-    """Write a value as declarations do: 7 for 7.0, ``true`` for True; None if it is missing."""
+    """Write a value as declarations do: 7 for 7.0, ``true`` for True; None if it is missing.
+
+    A number is a text that the row rules read as this number, without an exponent and of few characters; one that is
+    not in ``WRITTEN``, and so beyond all bounds or hardly zero, becomes the end of that range.
+    """
     cell = cell_of(value)
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    if isinstance(cell, float) and abs(cell) < 1:  # Python writes small ones with an exponent
-        return np.format_float_positional(cell, trim="-")
+    if isinstance(cell, float) and cell:
+        size = min(max(abs(cell), WRITTEN[0]), WRITTEN[1])
+        return np.format_float_positional(math.copysign(size, cell), trim="-")
     return None if cell is None else str(cell)
 
 

@@ -46,7 +46,7 @@ def begin_pass(files: Sequence[Path]) -> tuple[Advance, int] | None:
         What takes numbers of rows, and how many rows the files have.
     """
     watcher = _watcher.get()
-    if watcher is None:
+    if watcher is None or not files:
         return None
     import pyarrow.parquet as pq
 

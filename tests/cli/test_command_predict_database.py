@@ -150,7 +150,7 @@ def test_postgresql_failures_name_the_remedy_and_quote_no_value(
     monkeypatch.setenv("PGPASSWORD", "wrong")
     assert "PGPASSWORD" in run("predict", model_file, postgres.uri, "--table", "person", *output, expected=66).err
     nowhere = "postgresql://census@127.0.0.1:1/postgres"
-    assert "no connection" in run("predict", model_file, nowhere, "--table", "person", *output, expected=66).err
+    assert "no connection" in run("predict", model_file, nowhere, "--table", "person", *output, expected=75).err
 
 
 def test_duckdb_failures_name_the_remedy(model_file: Path, run: Run) -> None:

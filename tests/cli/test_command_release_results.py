@@ -145,7 +145,7 @@ def test_table_of_a_duckdb_file_is_counted_there(trained: bytes, counted: pl.Dat
         connection.sql(query.rstrip().rstrip(";")).write_csv("counts.csv")
     assert released(run, "counts.csv", "--dataset", "people") == trained
     assert (
-        "no column"
+        "missing column"
         in run(
             "release",
             "rows.duckdb",

@@ -154,7 +154,7 @@ def test_a_hopeless_row_has_a_finite_loss(tmp_path: Path) -> None:
 def test_rows_of_which_none_fits_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "rows.parquet"
     LABELLED[6:].write_parquet(file)
-    with pytest.raises(DataError, match="no row fits the model's domain; run dpnb-columnar check"):
+    with pytest.raises(DataError, match="no row fits the model's domain; compare its values"):
         evaluate(SMALL, [file])
 
 

@@ -18,6 +18,7 @@ from dpnb_columnar.errors import DataError, MissingInputError, OutputError
 from dpnb_columnar.model import predict
 from dpnb_columnar.model.polars_terms import attribute_terms
 from dpnb_columnar.model.scored_files import write_scores
+from dpnb_columnar.rows.parquet import scan_files
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def test_several_files_are_scored_one_after_the_other(rows_file: Path, tmp_path:
     second, output = tmp_path / "second.parquet", tmp_path / "scored.parquet"
     # Another type of the same column is another file's business.
     pl.read_parquet(rows_file).with_columns(pl.col("age").cast(pl.Float64), pl.col("id") + 3).write_parquet(second)
-    assert write_scores(MIXED, [rows_file, second], output, ["id"]) == (6, 2)
+    assert write_scores(MIXED, scan_files([rows_file, second]), output, ["id"]) == (6, 2)
     found = pl.read_parquet(output)
     assert found["id"].to_list() == list(range(6))
     assert found[3:].drop("id").equals(found[:3].drop("id"))
@@ -50,7 +51,7 @@ def test_the_tables_of_terms_are_made_once_for_all_files_and_frames(
     floats = tmp_path / "floats.parquet"
     pl.read_parquet(rows_file).with_columns(pl.col("age").cast(pl.Float64), pl.col("id") + 3).write_parquet(floats)
     files = [rows_file, floats, floats, rows_file, rows_file]
-    assert write_scores(model, files, tmp_path / "scored.parquet", ["id"]) == (15, 5)
+    assert write_scores(model, scan_files(files), tmp_path / "scored.parquet", ["id"]) == (15, 5)
     assert pl.read_parquet(tmp_path / "scored.parquet")["id"].to_list() == [0, 1, 2, *[3, 4, 5] * 2, *[0, 1, 2] * 2]
     assert counted.call_count == 2 * len(model.attributes)
     model.predict(pl.read_parquet(floats))
@@ -63,20 +64,20 @@ def test_kept_columns_of_two_types_are_refused(rows_file: Path, tmp_path: Path) 
     second = tmp_path / "second.parquet"
     pl.read_parquet(rows_file).with_columns(pl.col("id").cast(pl.String)).write_parquet(second)
     with pytest.raises(DataError, match=r"second\.parquet: column 'id' has type String here and UInt32 in .*rows"):
-        write_scores(MIXED, [rows_file, second], tmp_path / "scored.parquet", ["id"])
+        write_scores(MIXED, scan_files([rows_file, second]), tmp_path / "scored.parquet", ["id"])
 
 
 def test_an_existing_output_is_kept(rows_file: Path, tmp_path: Path) -> None:
     output = tmp_path / "scored.parquet"
     output.write_text("precious")
     with pytest.raises(OutputError, match="exists already"):
-        write_scores(MIXED, [rows_file], output, [])
+        write_scores(MIXED, scan_files([rows_file]), output, [])
     assert output.read_text() == "precious"
-    assert write_scores(MIXED, [rows_file], output, [], overwrite=True) == (3, 1)
+    assert write_scores(MIXED, scan_files([rows_file]), output, [], overwrite=True) == (3, 1)
 
 
 def test_a_file_may_be_replaced_by_its_scores(rows_file: Path) -> None:
-    assert write_scores(MIXED, [rows_file], rows_file, ["id"], overwrite=True) == (3, 1)
+    assert write_scores(MIXED, scan_files([rows_file]), rows_file, ["id"], overwrite=True) == (3, 1)
     assert pl.read_parquet(rows_file).columns[:2] == ["id", "predicted"]
 
 
@@ -84,7 +85,7 @@ def test_a_column_that_one_file_lacks_is_named_with_the_file(rows_file: Path, tm
     second = tmp_path / "second.parquet"
     pl.read_parquet(rows_file).drop("age").write_parquet(second)
     with pytest.raises(DataError, match=r"second\.parquet: missing column 'age'"):
-        write_scores(MIXED, [rows_file, second], tmp_path / "scored.parquet", [])
+        write_scores(MIXED, scan_files([rows_file, second]), tmp_path / "scored.parquet", [])
 
 
 def test_damaged_files_are_refused_and_leave_nothing(tmp_path: Path) -> None:
@@ -95,12 +96,12 @@ def test_damaged_files_are_refused_and_leave_nothing(tmp_path: Path) -> None:
     content[20_000:60_000] = bytes(40_000)  # the footer is whole, the pages are not
     damaged.write_bytes(content)
     with pytest.raises(DataError, match=r"damaged\.parquet.*cannot be read to the end"):
-        write_scores(MIXED, [whole, damaged], output, [])
+        write_scores(MIXED, scan_files([whole, damaged]), output, [])
     damaged.write_bytes(content[:-100])
     with pytest.raises(DataError, match=r"damaged\.parquet: not a complete Parquet file"):
-        write_scores(MIXED, [damaged], output, [])
+        write_scores(MIXED, scan_files([damaged]), output, [])
     with pytest.raises(MissingInputError, match=r"nowhere\.parquet"):
-        write_scores(MIXED, [tmp_path / "nowhere.parquet"], output, [])
+        write_scores(MIXED, scan_files([tmp_path / "nowhere.parquet"]), output, [])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.parquet", "whole.parquet"]
 
 
@@ -110,7 +111,7 @@ def test_no_room_for_the_output_is_said_so(rows_file: Path, tmp_path: Path, monk
 
     monkeypatch.setattr(pl.LazyFrame, "sink_parquet", full)
     with pytest.raises(OutputError, match=r"scored\.parquet: cannot be written: No space left"):
-        write_scores(MIXED, [rows_file], tmp_path / "scored.parquet", [])
+        write_scores(MIXED, scan_files([rows_file]), tmp_path / "scored.parquet", [])
     assert list(tmp_path.iterdir()) == [rows_file]
 
 
@@ -119,8 +120,9 @@ import resource, sys
 from pathlib import Path
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.scored_files import write_scores
+from dpnb_columnar.rows.parquet import scan_files
 model, rows, output = map(Path, sys.argv[1:])
-write_scores(load_model(model), [rows], output, ["id"])
+write_scores(load_model(model), scan_files([rows]), output, ["id"])
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 

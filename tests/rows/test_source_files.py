@@ -20,7 +20,7 @@ from support.census_files import CENSUS, COLUMNS, parquet, refusal
 
 from dpnb_columnar.counting.suggestion import profile
 from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.rows.parquet import open_parquet, read_metadata, resolve_files
+from dpnb_columnar.rows.parquet import open_parquet, read_metadata, resolve_files, scan_files
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_files_of_other_formats_are_called_by_their_names(tmp_path: Path, write:
     file = tmp_path / "census.data"
     write(file)
     with pytest.raises(DataError) as profiled:
-        profile([file], 10)
+        profile(scan_files([file]), 10)
     for told in (refusal(file), str(profiled.value)):
         assert told.startswith(f"{file}: {message}")
         assert "secret" not in told
@@ -150,7 +150,7 @@ def test_a_folder_without_parquet_files_says_what_it_holds(tmp_path: Path, held:
 
 
 def test_a_database_is_no_file() -> None:
-    with pytest.raises(MissingInputError, match="dpnb-columnar release ADDRESS --table NAME") as refused:
+    with pytest.raises(MissingInputError, match="read with --table NAME by train") as refused:
         resolve_files(["postgresql://me:secret@host/census"])
     assert "secret" not in str(refused.value)
 

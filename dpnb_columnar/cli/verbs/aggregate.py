@@ -43,7 +43,7 @@ def command(
     ] = None,
     engine: options.EngineName = Engine.LOCAL,
     master: options.Master = None,
-    table: options.Table = None,
+    table: options.SparkOrDatabaseTable = None,
     given: options.Given = None,
     report: Annotated[
         bool,

@@ -15,7 +15,8 @@ from dpnb_columnar.errors import DataError
 
 
 def command(
-    data: options.Data,
+    data: options.DataOrDatabase,
+    table: options.Table = None,
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
     label: options.Label = None,
@@ -37,22 +38,20 @@ def command(
     Examples:
       dpnb-columnar check census.parquet
       dpnb-columnar check census.parquet --label "INCWAGE > 1500" --json
+      dpnb-columnar check census.duckdb --table person --dataset census
     """
     from dpnb_columnar.cli.domain_commands import edit_command
-    from dpnb_columnar.counting.file_parts import refuse_copies
-    from dpnb_columnar.counting.find_domain import find_domain
+    from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.report.findings import find
-    from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
-    files = resolve_files(data)
-    resolved = find_domain(files, dataset, label, catalogue=catalogue)
+    rows = local_input(data, table)
+    resolved = rows.find_domain(dataset, label, catalogue)
     typed = resolved.effective_epsilon(epsilon)
     parse_epsilon(typed)
-    source = open_parquet(files, resolved.domain)
-    refuse_copies(files)
-    edit = edit_command(files[0], resolved.domain.name, dataset, catalogue)
+    source = rows.open_once(resolved.domain)
+    edit = edit_command(None if table else rows.files[0], resolved.domain.name, dataset, catalogue)
     with stage("checking"):
-        findings = find(source, resolved, typed, edit, len(files))
+        findings = find(source, resolved, typed, edit, 0 if table else len(rows.files))
     print_warning(CONFIDENTIAL)
     if json:
         print_line(dumps(findings.document(), ensure_ascii=False, indent=2))
@@ -60,4 +59,6 @@ def command(
         print_lines(findings.lines())
     if not findings.ready:
         # What is amiss is a fact about the rows: it stands in the report, not in the log of a scheduled run.
-        raise DataError(f"{files[0]}: not ready for a release; the report on standard output says why and what to do")
+        raise DataError(
+            f"{source.names}: not ready for a release; the report on standard output says why and what to do"
+        )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +17,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import check_target, default_name
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.inputs import LocalFiles
+    from dpnb_columnar.counting.inputs import LocalInput
     from dpnb_columnar.model.evaluation import Evaluation
     from dpnb_columnar.model.model import Model
 
@@ -41,7 +40,8 @@ class Page:
 def command(
     context: typer.Context,
     model: options.ModelFile,
-    data: options.Data,
+    data: options.DataOrDatabase,
+    table: options.Table = None,
     public: Annotated[
         Path | None,
         typer.Option(
@@ -114,18 +114,19 @@ def command(
     Examples:
       dpnb-columnar evaluate census.model.json census.parquet
       dpnb-columnar evaluate census.model.json holdout.parquet --ledger census.ledger
+      dpnb-columnar evaluate census.model.json postgresql://curator@db/census --table held_out
       dpnb-columnar evaluate census.model.json census.parquet --public sample.parquet
       dpnb-columnar evaluate census.model.json holdout.parquet --html evaluation.html
       dpnb-columnar evaluate census.model.json holdout.parquet --epsilon 0.1 --ledger census.ledger
     """
-    from dpnb_columnar.counting.inputs import LocalFiles
+    from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.model.model import load_model
 
     if epsilon is None:
         _refuse_typed(context, pages=html is not None)
     elif public is not None or every:
         raise UsageError(f"{'--all' if public is None else '--public'} is for exact figures; leave it or --epsilon out")
-    rows, loaded = LocalFiles(data), load_model(model)
+    rows, loaded = local_input(data, table), load_model(model)
     inputs = [model, *rows.files, *(file for file in (ledger, public) if file is not None)]
     if html is not None:
         from dpnb_columnar.report.page import check_single_page
@@ -136,7 +137,7 @@ def command(
     if epsilon is None:
         if ledger is not None:
             _warn_of_training_rows(ledger, loaded, rows)
-        _evaluate(loaded, rows.files, public, page, as_json=as_json, every=every)
+        _evaluate(loaded, rows, public, page, as_json=as_json, every=every)
         return
     from dpnb_columnar.cli.file_output import rehearse, sampler, score_payment
     from dpnb_columnar.cli.score_output import ScoreOutput, print_json, print_scores
@@ -185,7 +186,7 @@ def _refuse_typed(context: typer.Context, *, pages: bool) -> None:
         raise UsageError("--overwrite goes with --epsilon or --html, which write a file; add one or leave it out")
 
 
-def _warn_of_training_rows(ledger: Path, model: Model, rows: LocalFiles, *, public: bool = False) -> None:
+def _warn_of_training_rows(ledger: Path, model: Model, rows: LocalInput, *, public: bool = False) -> None:
     """Say if the rows are files that were counted for the model.
 
     Args:
@@ -195,9 +196,12 @@ def _warn_of_training_rows(ledger: Path, model: Model, rows: LocalFiles, *, publ
         public: Whether names alone are compared, since what is printed is public.
     """
     from dpnb_columnar.counting.file_parts import file_parts
+    from dpnb_columnar.counting.inputs import LocalFiles
     from dpnb_columnar.ledger.training_runs import training_rows_warning
     from dpnb_columnar.model.model_document import document_digest
 
+    if not isinstance(rows, LocalFiles):  # a table has no digest, and is another one tomorrow
+        return
     parts = [None if public else next(iter(file_parts([file])), None) for file in rows.files]
     files = dict(zip(rows.names, parts, strict=True))
     warning = training_rows_warning(ledger, document_digest(model), files, names_alone=public)
@@ -206,7 +210,7 @@ def _warn_of_training_rows(ledger: Path, model: Model, rows: LocalFiles, *, publ
 
 
 def _evaluate(
-    model: Model, files: Sequence[Path], public: Path | None, page: Page | None, *, as_json: bool, every: bool
+    model: Model, rows: LocalInput, public: Path | None, page: Page | None, *, as_json: bool, every: bool
 ) -> None:
     """Print exact figures, and write their page."""
     from dpnb_columnar.cli.evaluation_tables import print_compared, print_evaluation
@@ -217,8 +221,9 @@ def _evaluate(
 
         beside = model_beside(model, public)
     with stage("scoring"):
-        evaluation = evaluate(model, files)
-        alone = None if public is None else evaluate(beside, files)
+        source = rows.open(model.domain.per_row)
+        evaluation = evaluate(model, source)
+        alone = None if public is None else evaluate(beside, source)
     print_warning(CONFIDENTIAL)
     if page is not None:
         from dpnb_columnar.report.evaluation_page import write_evaluation_page

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.cli import batch, database_options, options
+from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat, print_line
 from dpnb_columnar.cli.progress import stage
@@ -17,15 +17,7 @@ from dpnb_columnar.runtime.output_checks import check_parquet, check_target
 
 def command(
     model: options.ModelFile,
-    data: Annotated[
-        list[str],
-        typer.Argument(
-            help="Parquet files, folders of them, or quoted patterns; or one database: a DuckDB file (.duckdb) or "
-            "postgresql://USER@HOST/NAME.",
-            metavar="DATA",
-            show_default=False,
-        ),
-    ],
+    data: options.DataOrDatabase,
     output: Annotated[Path, typer.Option(help="Parquet file of scored rows.", show_default=False)],
     key: Annotated[
         list[str] | None,
@@ -35,8 +27,8 @@ def command(
         bool,
         typer.Option("--labels", help="Add the column predicted_label: the value label of the class (White for 1)."),
     ] = False,
-    table: database_options.Table = None,
-    query: database_options.Query = None,
+    table: options.Table = None,
+    query: options.Query = None,
     overwrite: options.Overwrite = False,
     config: Config = None,
     log_format: batch.Log = LogFormat.TEXT,
@@ -58,22 +50,17 @@ def command(
       dpnb-columnar predict model.json postgresql://analyst@db/census \\
           --query new_rows.sql --key ID --output scored.parquet
     """
+    from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.model.model import load_model
     from dpnb_columnar.model.predict import SKIPPED
-    from dpnb_columnar.model.scored_files import write_result_scores, write_scores
-    from dpnb_columnar.rows.parquet import resolve_files
+    from dpnb_columnar.model.scored_files import write_scores
 
     check_parquet(output)
-    database = database_options.database_in(data, table, query)
-    files = () if database else resolve_files(data)
-    check_target(output, overwrite, [model, *files, *([] if config is None else [config])])
+    rows = local_input(data, table, query)
+    check_target(output, overwrite, [model, *rows.files, *([] if config is None else [config])])
     loaded, keep = load_model(model), key or []
+    columns = [*keep, *(parameters.attribute for parameters in loaded.attributes)]
     with output_lock(output), stage("scoring"):
-        if database is None:
-            write_scores(loaded, files, output, keep, labels=labels, overwrite=overwrite)
-        else:
-            columns = [*dict.fromkeys([*keep, *(parameters.attribute for parameters in loaded.attributes)])]
-            selection = database_options.query_for(database, table, query, columns)
-            write_result_scores(loaded, database, selection, output, keep, labels=labels, overwrite=overwrite)
+        write_scores(loaded, rows.scan(columns), output, keep, labels=labels, overwrite=overwrite)
     line = f"wrote {output}; its column {SKIPPED} counts the attributes that a row's score leaves out"
     print_line(line, "written", output=str(output))

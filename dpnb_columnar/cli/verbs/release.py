@@ -9,22 +9,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.cli import batch, budget_options, database_options, options
+from dpnb_columnar.cli import batch, budget_options, options
 from dpnb_columnar.cli.added_files import added_scores, added_statistics
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.cli.given import domain_of, plan_of, refuse_fixed, scores_of
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.database_address import Dialect
 
 if TYPE_CHECKING:
     from dpnb_columnar.budget.amounts import DeclaredRowCount
     from dpnb_columnar.counting.countable import Counted, CountedScores
+    from dpnb_columnar.counting.database_input import DatabaseInput
     from dpnb_columnar.counting.engines.database import DatabaseRows
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.counting.statistics import Statistics
-    from dpnb_columnar.rows.database_address import Database
 
 
 FIXED = (
@@ -61,8 +60,8 @@ def command(
     unit: options.Unit = None,
     unit_rows: options.UnitRows = None,
     given: options.Given = None,
-    table: database_options.Table = None,
-    query: database_options.Query = None,
+    table: options.Table = None,
+    query: options.Query = None,
     epsilon: options.OptionalEpsilon = None,
     delta: options.Delta = "0",
     declared_rows: options.DeclaredRows = None,
@@ -116,17 +115,17 @@ def command(
     from dpnb_columnar.training import TrainingTask, train
 
     check_suffix(output)
-    database = database_options.database_in(statistics, table, query)
+    database = _database(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
     declared: DeclaredRowCount | None = None
     rows: Counted | CountedScores | DatabaseRows
     if given is not None:
         refuse_fixed(context, FIXED)
         planned = plan_of(given)
-        resolved, rows = _scored_rows(database, table, query, files, given, whole_units=whole_units)
+        resolved, rows = _scored_rows(database, files, given, whole_units=whole_units)
     else:
         named = _named(dataset, catalogue, domain, label, unit, unit_rows)
-        resolved, rows = _rows(database, table, query, files, named, catalogue, whole_units=whole_units)
+        resolved, rows = _rows(database, files, named, catalogue, whole_units=whole_units)
         parts = rows.statistics.parts if isinstance(rows, Counted) else ()
         declared = budget_options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
         spent, division = (
@@ -139,7 +138,8 @@ def command(
         planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, can_score=rows.can_score)
         if not rows.can_score:
             planned = without_second_pass(planned)
-    paid = payment(planned, _names(files, database, table, query), seed, ledger, account, run_id)
+    names = [str(file.resolve()) for file in files] if database is None else database.names
+    paid = payment(planned, names, seed, ledger, account, run_id)
     beside = (domain, catalogue, query, given, ledger, config, public_path(attribute_weights))
     inputs = [*files, *(file for file in beside if file is not None)]
     model_output = ModelOutput(output, overwrite, inputs, resolved, delta, declared)
@@ -158,9 +158,7 @@ def command(
 
 
 def _scored_rows(
-    database: Database | None,
-    table: str | None,
-    query: Path | None,
+    database: DatabaseInput | None,
     files: Sequence[Path],
     given: Path,
     *,
@@ -179,15 +177,12 @@ def _scored_rows(
     if database is not None:
         from dpnb_columnar.counting.engines.database import DatabaseRows
 
-        text = database_options.query_for(database, table, query)
-        return resolved, DatabaseRows(database, text, table, given=True)
+        return resolved, DatabaseRows(database.database, database.select(), database.table, given=True)
     return resolved, CountedScores(added_scores(files, scores, whole_units=whole_units))
 
 
 def _rows(
-    database: Database | None,
-    table: str | None,
-    query: Path | None,
+    database: DatabaseInput | None,
     files: Sequence[Path],
     named: ResolvedDomain | None,
     catalogue: Path | None,
@@ -198,8 +193,6 @@ def _rows(
 
     Args:
         database: The database that counts, if one does.
-        table: Its table.
-        query: File of its query.
         files: Statistics files, where there is no database.
         named: The domain that options name.
         catalogue: The catalogue that options name.
@@ -215,18 +208,30 @@ def _rows(
         total = added_statistics(files, None if named is None else named.domain, whole_units=whole_units)
         return named or _carried(total, catalogue), Counted(total)
     if named is None:
-        raise UsageError(f"{database}: carries no domain; name one with --dataset, or with --domain and a Parquet file")
+        raise UsageError(
+            f"{database.database}: carries no domain; name one with --dataset, or with --domain and a Parquet file"
+        )
     from dpnb_columnar.counting.engines.database import DatabaseRows
 
-    return named, DatabaseRows(database, database_options.query_for(database, table, query), table, named.domain)
+    return named, DatabaseRows(database.database, database.select(), database.table, named.domain)
 
 
-def _names(files: Sequence[Path], database: Database | None, table: str | None, query: Path | None) -> list[str]:
-    """Name the files, or the database and its rows, for the ledger."""
-    if database is None:
-        return [str(file.resolve()) for file in files]
-    name = str(Path(database.name).resolve()) if database.dialect is Dialect.DUCKDB else database.name
-    return [name, f"table {table}" if query is None else f"query {query.resolve()}"]
+def _database(data: Sequence[str], table: str | None, query: Path | None) -> DatabaseInput | None:
+    """Return the database that counts; None if statistics files are given.
+
+    Raises:
+        UsageError: if options do not go together, or the database is one whose rows are counted here.
+    """
+    from dpnb_columnar.counting.database_input import DatabaseInput
+    from dpnb_columnar.counting.inputs import database_in
+    from dpnb_columnar.rows.database_address import Dialect
+
+    database = database_in(data, table, query)
+    if database is not None and database.dialect is Dialect.SQLITE:
+        raise UsageError(
+            f"{database}: rows of a SQLite file are counted here; dpnb-columnar train {database} --table NAME"
+        )
+    return None if database is None else DatabaseInput(database, table, query)
 
 
 def _named(

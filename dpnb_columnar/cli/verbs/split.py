@@ -13,7 +13,8 @@ from dpnb_columnar.cli.progress import stage
 
 
 def command(
-    data: options.Data,
+    data: options.DataOrDatabase,
+    table: options.Table = None,
     test: Annotated[str, typer.Option(help="Part that is held out, above 0 and below 1.")] = "0.2",
     by: Annotated[
         list[str] | None,
@@ -43,12 +44,12 @@ def command(
       dpnb-columnar split census.parquet
       dpnb-columnar split census.parquet --test 0.1 --by SERIAL --by SAMPLE
     """
-    from dpnb_columnar.rows.holdout import split_files, split_of, split_outputs
-    from dpnb_columnar.rows.parquet import resolve_files
+    from dpnb_columnar.counting.inputs import local_input
+    from dpnb_columnar.rows.holdout import split_of, split_outputs, split_rows
 
     split = split_of(test, by or (), seed)
-    files = resolve_files(data)
-    outputs = split_outputs(data, files, train_output, test_output, overwrite)
+    rows = local_input(data, table)
+    outputs = split_outputs(data if table is None else [table], rows.files, train_output, test_output, overwrite)
     with stage("splitting"):
-        split_files(files, split, *outputs, overwrite=overwrite)
+        split_rows(rows.batches(split.by), split, *outputs, overwrite=overwrite)
     print_line(f"wrote {outputs[0]} to train on, and {outputs[1]} to evaluate on")

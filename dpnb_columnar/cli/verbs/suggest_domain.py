@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +17,7 @@ from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.suggestion import Draft
+    from dpnb_columnar.domain import Declaration
 
 WARNING = """\
 # CONFIDENTIAL: taken from the rows by dpnb-columnar suggest-domain. Bounds and values below are facts about them.
@@ -23,7 +26,8 @@ WARNING = """\
 
 
 def command(
-    data: options.Data,
+    data: options.DataOrDatabase,
+    table: options.Table = None,
     output: Annotated[
         Path | None,
         typer.Option(help="File to write, X.toml, readable by its owner alone.", show_default="standard output"),
@@ -45,24 +49,29 @@ def command(
       dpnb-columnar suggest-domain survey.parquet --most-values 60
     """
     from dpnb_columnar.cli.domain_commands import training_command
+    from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.counting.suggestion import draft, profile
     from dpnb_columnar.domain import UnlabelledDomain
-    from dpnb_columnar.rows.parquet import resolve_files
 
-    files = resolve_files(data)
+    rows = local_input(data, table)
+    name = table.rpartition(".")[2].strip('"') if table else rows.files[0].stem
     if output is not None:
         if output.suffix.lower() != ".toml":
             raise UsageError(f"{output}: is an entry of datasets.toml; end its name in .toml")
-        check_target(output, overwrite, files)
-        _refuse_other_entries(output, files[0].stem)
+        check_target(output, overwrite, rows.files)
+        _refuse_other_entries(output, name)
     print_warning(
         "CONFIDENTIAL: the draft is taken from the rows. Do not publish it; replace its figures by codebook facts."
     )
+    given = rows.scan()
     with stage("reading the rows"):
-        suggestion = draft(profile(files, most_values))
+        suggestion = draft(profile(given, most_values))
     if not suggestion.attributes:
-        raise DataError(f"{files[0]}: no column of it can be suggested as an attribute; declare the domain by hand")
-    text = _text(suggestion, files)
+        raise DataError(
+            f"{given[0].name}: no column of it can be suggested as an attribute; declare the domain by hand"
+        )
+    domain = UnlabelledDomain(name, suggestion.attributes)
+    text = _text(suggestion, domain, () if table else rows.files)
     if output is None:
         print_line(text.rstrip("\n"))
         return
@@ -71,8 +80,9 @@ def command(
     with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
         partial.write_text(text, encoding="utf-8")
     print_line(f"wrote {output}: CONFIDENTIAL, a draft taken from the rows")
-    domain = UnlabelledDomain(files[0].stem, suggestion.attributes)
-    print_line(f"when every figure is from the codebook: {training_command(domain, files[0], output)}")
+    options_of_table = f" --table {quote(table)}" if table else ""
+    command_line = training_command(domain, Path(data[0]) if table else rows.files[0], output)
+    print_line(f"when every figure is from the codebook: {command_line}{options_of_table}")
 
 
 def _refuse_other_entries(output: Path, name: str) -> None:
@@ -88,14 +98,13 @@ def _refuse_other_entries(output: Path, name: str) -> None:
         raise OutputError(f"{output}: has other entries, which the draft would replace; give it a file of its own")
 
 
-def _text(suggestion: Draft, files: tuple[Path, ...]) -> str:
+def _text(suggestion: Draft, domain: Declaration, files: Sequence[Path]) -> str:
     """Write the draft as an entry of datasets.toml, with warning and remarks."""
     from glob import escape
 
-    from dpnb_columnar.domain import UnlabelledDomain
     from dpnb_columnar.domain.toml_entry import comment, entry_toml
 
-    domain = UnlabelledDomain(files[0].stem, suggestion.attributes)
-    entry = entry_toml(domain, {"files": [escape(file.name) for file in files]}, suggestion.remarks)
+    claimed: dict[str, object] = {"files": [escape(file.name) for file in files]} if files else {}
+    entry = entry_toml(domain, claimed, suggestion.remarks)
     left_out = [comment(f"left out: {name}: {reason}") for name, reason in suggestion.left_out.items()]
     return "\n".join([WARNING, entry, *left_out]) + "\n"

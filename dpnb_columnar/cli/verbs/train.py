@@ -39,7 +39,7 @@ def command(
     seed: options.Seed = None,
     engine: options.EngineName = Engine.LOCAL,
     master: options.Master = None,
-    table: options.Table = None,
+    table: options.SparkOrDatabaseTable = None,
     ledger: batch.LedgerFile = None,
     account: batch.Account = None,
     run_id: batch.RunId = None,
@@ -64,6 +64,7 @@ def command(
       dpnb-columnar train census.parquet --ledger census.ledger --run-id 2026-11-21
       dpnb-columnar train census.parquet --mechanism histogram --attribute-weights sample.parquet
       dpnb-columnar train --config job.toml --dry-run
+      dpnb-columnar train postgresql://curator@db/census --table person --dataset census
       dpnb-columnar train --engine spark --master yarn hdfs://census/2018
     """
     from dpnb_columnar.cli.file_output import payment, rehearse, sampler

@@ -5,7 +5,9 @@ CONFIDENTIAL.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -16,13 +18,14 @@ from dpnb_columnar.counting.score_files import score_counts_of
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.names import listed, named
-from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.column_checks import check_kinds
+from dpnb_columnar.rows.column_checks import check_columns, matched_columns
 from dpnb_columnar.rows.column_kinds import Kind, kind_of
 from dpnb_columnar.rows.database_address import Database
 from dpnb_columnar.rows.database_query import query_columns, read_query
 from dpnb_columnar.runtime.confinement import confined
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,53 +52,106 @@ class DatabaseRows:
         return self.table is not None or self.given
 
     def check(self, domain: Domain) -> OpenedRows:
-        """Leave every check to the count: before, the database is asked nothing."""
-        differentiate = _differentiate if self.table is not None else None
-        return OpenedRows(self, domain, _count, _count_scores if self.can_score else None, differentiate)
+        """Check the columns of a table; a query's result is checked once it is there.
+
+        Raises:
+            UsageError: if the name is not the name of a table.
+            MissingInputError, TemporaryError, UnavailableError: if the database cannot be opened.
+            DataError: if the table or a column is missing, or a column's type does not fit.
+        """
+        if self.table is None:
+            return OpenedRows(self, domain, _count_query, _score_query if self.given else None)
+        return OpenedRows(open_table(self.database, self.query, self.table, domain), domain, *TABLE)
 
 
-def _count(rows: DatabaseRows, domain: Domain) -> Statistics:
-    if rows.table is None:
-        return count_query(rows.database, rows.query, rows.counted_in or domain).only(domain)
-    return count_table(rows.database, rows.table, domain)
+@dataclass(frozen=True, slots=True)
+class DatabaseTable:
+    """A table whose columns fit a domain.
+
+    Attributes:
+        database: The database that holds it.
+        rows: The table, under the domain's names: itself, or a query that renames its columns.
+        kinds: The kind of each column.
+    """
+
+    database: Database
+    rows: str | exp.Subquery
+    kinds: Mapping[str, Kind | None]
 
 
-def _count_scores(rows: DatabaseRows, scores: Scores) -> ScoreCounts:
-    if rows.table is None:
-        return score_query(rows.database, rows.query, scores)
-    return score_table(rows.database, rows.table, scores)
+def open_table(database: Database, query: str, table: str, domain: Domain) -> DatabaseTable:
+    """Check that a table has the domain's columns, of types that the domain can be read from. No row is read.
 
-
-def _differentiate(rows: DatabaseRows, query: GradientQuery) -> GradientSums:
-    assert rows.table is not None
-    return differentiate_table(rows.database, rows.table, query)
-
-
-@confined()
-def differentiate_table(database: Database, table: str, query: GradientQuery) -> GradientSums:
-    """Sum up a round's gradient over the rows of a table, inside the database.
+    Args:
+        database: Database of the table.
+        query: The query that selects its rows.
+        table: Name of the table, as the database's dialect writes it.
+        domain: The domain to count in.
 
     Raises:
-        UsageError, MissingInputError, DataError, UnavailableError: as ``count_table``.
+        UsageError, MissingInputError, TemporaryError, DataError, UnavailableError: as ``DatabaseRows.check``.
     """
-    from dpnb_columnar.counting.gradients_query import gradients_query, sums_of
+    from dpnb_columnar.dialects.rendering import renamed_table
 
-    kinds = _kinds(database, table, query.domain)
-    result = _result(database, gradients_query(query, kinds, table, database.dialect))
-    return sums_of(result.row(0, named=True), query)
+    name = f"{database}, table {table}"
+    columns = query_columns(database, query)
+    names = matched_columns(domain.counted_columns, columns, name)
+    types = check_columns({column: columns[own] for column, own in names.items()}, domain, name)
+    read = {column: names[column] for column in types}
+    exact = all(column == own for column, own in read.items())
+    rows = table if exact else renamed_table(table, read, database.dialect)
+    return DatabaseTable(database, rows, {column: kind_of(type_) for column, type_ in types.items()})
 
 
 @confined()
-def score_table(database: Database, table: str, scores: Scores) -> ScoreCounts:
+def count_table(source: DatabaseTable, domain: Domain) -> Statistics:
+    """Count every cell of the domain over the rows of a table, inside the database.
+
+    Raises:
+        MissingInputError, TemporaryError: if the database is not there any more.
+        DataError: if the query fails.
+    """
+    from dpnb_columnar.dialects.statistics_query import statistics_query
+
+    query = statistics_query(domain, source.kinds, source.rows, source.database.dialect)
+    return count_query(source.database, query, domain)
+
+
+@confined()
+def score_table(source: DatabaseTable, scores: Scores) -> ScoreCounts:
     """Count bins of scores over the rows of a table, inside the database.
 
     Raises:
-        UsageError, MissingInputError, DataError, UnavailableError: as ``count_table``.
+        MissingInputError, TemporaryError, DataError: as ``count_table``.
     """
     from dpnb_columnar.counting.score_counts_query import score_counts_query
 
-    kinds = _kinds(database, table, scores.domain)
-    return score_query(database, score_counts_query(scores, kinds, table, database.dialect), scores)
+    query = score_counts_query(scores, source.kinds, source.rows, source.database.dialect)
+    return score_query(source.database, query, scores)
+
+
+@confined()
+def differentiate_table(source: DatabaseTable, query: GradientQuery) -> GradientSums:
+    """Sum up a round's gradient over the rows of a table, inside the database.
+
+    Raises:
+        MissingInputError, TemporaryError, DataError: as ``count_table``.
+    """
+    from dpnb_columnar.counting.gradients_query import gradients_query, sums_of
+
+    text = gradients_query(query, source.kinds, source.rows, source.database.dialect)
+    return sums_of(_result(source.database, text).row(0, named=True), query)
+
+
+TABLE = (count_table, score_table, differentiate_table)
+
+
+def _count_query(rows: DatabaseRows, domain: Domain) -> Statistics:
+    return count_query(rows.database, rows.query, rows.counted_in or domain).only(domain)
+
+
+def _score_query(rows: DatabaseRows, scores: Scores) -> ScoreCounts:
+    return score_query(rows.database, rows.query, scores)
 
 
 @confined()
@@ -103,31 +159,10 @@ def score_query(database: Database, query: str, scores: Scores) -> ScoreCounts:
     """Run a query of score counts, such as ``sql statistics --given`` prints, and return its counts.
 
     Raises:
-        MissingInputError, UnavailableError: as ``count_table``.
+        MissingInputError, TemporaryError, UnavailableError: as ``read_query``.
         DataError: if the query fails, or its result is not that of such a query for these scores.
     """
     return score_counts_of(_result(database, query), scores, database)
-
-
-@confined()
-def count_table(database: Database, table: str, domain: Domain) -> Statistics:
-    """Count every cell of the domain over the rows of a table, inside the database.
-
-    Args:
-        database: Database of the table.
-        table: Name of the table, as the database's dialect writes it.
-        domain: The domain to count in.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
-        MissingInputError: if the database cannot be opened.
-        DataError: if the table or a column is missing, a column's type does not fit, or the query fails.
-        UnavailableError: if the database's driver is not installed.
-    """
-    from dpnb_columnar.dialects.statistics_query import statistics_query
-
-    kinds = _kinds(database, table, domain)
-    return count_query(database, statistics_query(domain, kinds, table, database.dialect), domain)
 
 
 @confined()
@@ -140,26 +175,10 @@ def count_query(database: Database, query: str, domain: Domain) -> Statistics:
         domain: The domain that the query counts in.
 
     Raises:
-        MissingInputError, UnavailableError: as ``count_table``.
+        MissingInputError, TemporaryError, UnavailableError: as ``read_query``.
         DataError: if the query fails, or its result is not that of a statistics query in this domain.
     """
     return statistics_of(_result(database, query), domain, database)
-
-
-def _kinds(database: Database, table: str, domain: Domain) -> dict[str, Kind | None]:
-    """Return the kinds of the columns of a table, checked against a domain; no row is read."""
-    from dpnb_columnar.dialects.rendering import select_columns
-
-    columns = query_columns(database, select_columns(table, None, database.dialect))
-    missing = [name for name in domain.counted_columns if name not in columns]
-    if missing:
-        raise DataError(
-            f"{database}: table {table} has no column {listed(missing)}; its columns are "
-            f"{named([*columns])}; make a view with the names of the domain, or correct the domain"
-        )
-    types = {name: columns[name] for name in domain.counted_columns}
-    check_kinds(domain, types, f"{database}, table {table}")
-    return {name: kind_of(type_) for name, type_ in types.items()}
 
 
 def _result(database: Database, query: str) -> pl.DataFrame:

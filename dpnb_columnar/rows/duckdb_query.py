@@ -1,0 +1,105 @@
+"""Run a query in a DuckDB file. Its author is not trusted: a view in it is a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpnb_columnar.domain.names import is_printable
+from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, excerpt
+from dpnb_columnar.rows.database_address import Database
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 131_072
+"""Rows of a record batch."""
+
+LONGEST_PROBLEM = 300
+"""Characters of DuckDB's error text that a message repeats."""
+
+CONFINED: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": False,
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "python_enable_replacements": False,
+    "temp_directory": "",  # rows are never spilled to where others can read
+}
+"""Settings under which a DuckDB file is opened. A view in it may read the file's own tables, but no other file, no
+server, and no variable of this process."""
+
+NO_SELECT = "the query is not one SELECT, and nothing else is run; give a file with one SELECT"
+
+
+@contextmanager
+def read_duckdb(database: Database, query: str) -> Iterator[pa.RecordBatchReader]:
+    """Run a query; see ``database_query.read_query``."""
+    import duckdb
+    import pyarrow as pa
+
+    path = Path(database.address)
+    if not path.is_file():
+        raise MissingInputError(f"{path}: no such DuckDB file; check the path")
+    try:
+        connection = duckdb.connect(path, read_only=True, config=CONFINED)
+    except duckdb.OutOfMemoryException:
+        raise out_of_memory(path) from None
+    except duckdb.Error:
+        raise MissingInputError(
+            f"{path}: cannot be opened: not a DuckDB file of a version this program reads, or in use by a process that "
+            "writes to it"
+        ) from None
+    with connection:
+        try:
+            statements = duckdb.extract_statements(query)
+            if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
+                raise DataError(f"{path}: {NO_SELECT}")
+            connection.execute("SET enable_progress_bar = false")
+            reader = connection.sql(query).to_arrow_reader(BATCH_ROWS)
+            yield pa.RecordBatchReader.from_batches(reader.schema, _batches(reader, path))
+        except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException) as error:
+            # The first line of these errors quotes names alone; the excerpt of the query that follows is left out. Only
+            # the name of an ENUM type contains values.
+            if "ENUM(" in str(error):
+                raise DataError(f"{path}: the query does not fit the type of an ENUM column; cast it to text") from None
+            first = str(error).splitlines()[0]
+            problem = f"{first:.{LONGEST_PROBLEM}}" if is_printable(first) else excerpt(first)
+            raise DataError(f"{path}: {problem}; check --table or the query") from None
+        except duckdb.PermissionException:
+            raise DataError(
+                f"{path}: the query reads files or servers outside of the database, which is refused; copy those rows "
+                "into a table, or give the files themselves"
+            ) from None
+        except duckdb.Error as error:
+            raise _failed(error, path) from None
+
+
+def _batches(reader: pa.RecordBatchReader, path: Path) -> Iterator[pa.RecordBatch]:
+    import duckdb
+    import pyarrow as pa
+
+    try:
+        yield from reader
+    except (duckdb.Error, pa.ArrowException, OSError) as error:  # its text may quote values
+        raise _failed(error, path) from None
+
+
+def _failed(error: Exception, path: Path) -> Error:
+    """Return the error to raise where a query fails before its end."""
+    import duckdb
+
+    if isinstance(error, duckdb.OutOfMemoryException | MemoryError) or "Out of Memory Error" in str(error):
+        return out_of_memory(path)
+    return DataError(
+        f"{path}: the query fails before its end ({type(error).__name__}); run it in DuckDB to see why (a cast that a "
+        "value does not fit, a damaged file)"
+    )
+
+
+def out_of_memory(source: object) -> ResourceError:
+    """Return the error to raise where DuckDB has no memory left; rows are never spilled to disk."""
+    return ResourceError(
+        f"{source}: memory does not suffice to read it; close other programs or raise the limit (ulimit -v, cgroup)"
+    )

@@ -1,0 +1,121 @@
+"""Run a query in a PostgreSQL server, in a transaction that reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError
+from dpnb_columnar.rows.database_address import Database
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PROBLEMS = {
+    "42P01": "it has no such table, or the query names none; check --table and the search path",
+    "42703": "a column of the query does not exist there; check the names, or those of the domain",
+    "42501": "permission denied; grant SELECT on the table to this user",
+    "42601": "the query is not valid there; make it with dpnb-columnar sql --dialect postgres",
+    "42883": "a column has a type that the query does not fit; cast it in a view",
+    "25006": "the query would write; only queries that read are run",
+    "57014": "the query was cancelled there, as by a time limit",
+}
+"""Meaning of PostgreSQL's error codes, in words that quote no value: the server's own text may quote some."""
+
+NO_ENTRY = ("28", "3D")
+"""Beginnings of the error codes of a connection that is refused for good: user or password, no such database."""
+
+PASSING = ("08", "40", "53", "57P", "58")
+"""Beginnings of the error codes of what passes by itself: the connection is lost, the server restarts, or lacks memory,
+room on its disk or connections; or another transaction stood in the way."""
+
+REFUSED_FOR_GOOD = ("authentic", "password", "does not exist", "translate host name", "pg_hba", "definition of service")
+"""Parts of the texts of connections that are refused for good; without a code, nothing else tells them apart."""
+
+
+@contextmanager
+def read_postgres(database: Database, query: str) -> Iterator[pa.RecordBatchReader]:
+    """Run a query; see ``database_query.read_query``. Rows arrive in batches of about 16 MiB, as the driver reads."""
+    import pyarrow as pa
+
+    try:
+        from adbc_driver_manager import Error as DriverError
+        from adbc_driver_postgresql import dbapi
+    except ImportError:
+        raise UnavailableError(
+            "reading from PostgreSQL needs its driver; install it with: pip install 'dpnb-columnar[postgresql]'"
+        ) from None
+    try:
+        connection = dbapi.connect(database.address)
+    except DriverError as error:
+        raise _no_connection(database, error) from None
+    try:
+        with connection, connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION READ ONLY")
+            cursor.execute(query)
+            reader = cursor.fetch_record_batch()
+            yield pa.RecordBatchReader.from_batches(reader.schema, _batches(database, reader, connection))
+    except DriverError as error:
+        raise _refusal(database, error) from None
+
+
+def _batches(database: Database, reader: pa.RecordBatchReader, connection: Any) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    try:
+        yield from reader
+    except (pa.ArrowException, OSError):  # its text may quote values, and no code comes with it
+        if _is_lost(connection):
+            raise _lost(database) from None
+        raise DataError(
+            f"{database}: the query fails before its end; run it there to see why (a cast that a value does not fit, a "
+            "time limit)"
+        ) from None
+
+
+def _is_lost(connection: Any) -> bool:
+    """Test whether a connection is lost: the server does not even end the transaction."""
+    from adbc_driver_manager import Error as DriverError
+
+    try:
+        connection.rollback()
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+            cursor.fetchone()
+    except (DriverError, OSError):
+        return True
+    return False
+
+
+def _no_connection(database: Database, error: Any) -> Error:
+    """Explain why there is no connection, without the server's text.
+
+    The driver has no code of such an error. Its text tells of address, user and server, and of no row.
+    """
+    if any(part in str(error) for part in REFUSED_FOR_GOOD):
+        return MissingInputError(
+            f"{database}: no connection; check address, database, user and password (PGPASSWORD or ~/.pgpass)"
+        )
+    return TemporaryError(
+        f"{database}: no connection; check the address, and that the server runs, is reachable and takes more "
+        "connections; then try again"
+    )
+
+
+def _refusal(database: Database, error: Any) -> Error:
+    """Explain a failure of PostgreSQL by its error code, without the server's text."""
+    code = error.sqlstate or ""
+    if code.startswith(NO_ENTRY):
+        return _no_connection(database, "password")
+    if not code or code.startswith(PASSING):
+        return _lost(database)
+    problem = PROBLEMS.get(code, f"the query fails there (SQLSTATE {code}); run it with psql to see why")
+    return DataError(f"{database}: {problem}")
+
+
+def _lost(database: Database) -> TemporaryError:
+    return TemporaryError(
+        f"{database}: the connection is lost, or the server is short of memory, disk or connections; see its log, and "
+        "try again"
+    )

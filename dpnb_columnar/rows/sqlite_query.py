@@ -1,0 +1,110 @@
+"""Run a query in a SQLite file. Values have types there, columns have none: each value is read by itself."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, TemporaryError
+from dpnb_columnar.rows.database_address import Database
+from dpnb_columnar.rows.untyped_values import text_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+BATCH_ROWS = 16_384
+"""Rows of a record batch; they are Python objects first."""
+
+BUSY = frozenset({"SQLITE_BUSY", "SQLITE_LOCKED"})
+NO_ROOM = frozenset({"SQLITE_NOMEM", "SQLITE_FULL", "SQLITE_TOOBIG"})
+"""Names of SQLite's errors that say nothing about the rows; an extended code begins with one of them."""
+
+
+@contextmanager
+def read_sqlite(database: Database, query: str, table: str | None = None) -> Iterator[pa.RecordBatchReader]:
+    """Run a query; see ``database_query.read_query``.
+
+    Columns are texts, which the row rules read by their value (1, 1.0 and 001 are one number), unless SQLite itself
+    guarantees that a column holds whole numbers alone, so that no row decides the type of a column.
+    """
+    import pyarrow as pa
+
+    path = Path(database.address)
+    if not path.is_file():
+        raise MissingInputError(f"{path}: no such SQLite file; check the path")
+    try:
+        with closing(_connect(path)) as connection:
+            whole = _whole_numbers(connection, table)
+            cursor = connection.execute(query)
+            if cursor.description is None:
+                raise DataError(f"{path}: the query is not one SELECT, and nothing else is run; give one SELECT")
+            names = [column[0] for column in cursor.description]
+            schema = pa.schema([(name, pa.int64() if name in whole else pa.large_string()) for name in names])
+            yield pa.RecordBatchReader.from_batches(schema, _batches(cursor, schema, path))
+    except sqlite3.Error as error:
+        raise _failed(error, path) from None
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Open a file for reading. A view in it is a program by the file's author: it may call no function with effects."""
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+    connection.execute("PRAGMA query_only = ON")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.text_factory = _decoded
+    return connection
+
+
+def _decoded(text: bytes) -> str | None:
+    """Decode a text; one that is not UTF-8 is missing, as in a Parquet file."""
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _whole_numbers(connection: sqlite3.Connection, table: str | None) -> frozenset[str]:
+    """List the columns that hold whole numbers alone: the key that is the row number, and integers of STRICT tables."""
+    if table is None:
+        return frozenset()
+    listed = connection.execute("SELECT type, wr, strict FROM pragma_table_list(?)", (table,)).fetchall()
+    if len(listed) != 1 or listed[0][0] != "table":
+        return frozenset()
+    _, without_row_number, strict = listed[0]
+    columns = connection.execute("SELECT name, type, pk FROM pragma_table_info(?)", (table,)).fetchall()
+    keys = [name for name, type_, pk in columns if pk and type_.upper() == "INTEGER"]
+    numbered = keys if len([pk for *_, pk in columns if pk]) == 1 and not without_row_number else []
+    return frozenset(
+        [*numbered, *(name for name, type_, _ in columns if strict and type_.upper() in ("INT", "INTEGER"))]
+    )
+
+
+def _batches(cursor: sqlite3.Cursor, schema: pa.Schema, path: Path) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    try:
+        while rows := cursor.fetchmany(BATCH_ROWS):
+            columns = zip(schema, zip(*rows, strict=True), strict=True)
+            arrays = [
+                pa.array(values if field.type == pa.int64() else [*map(text_of, values)], field.type)
+                for field, values in columns
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+    except sqlite3.Error as error:
+        raise _failed(error, path) from None
+
+
+def _failed(error: sqlite3.Error, path: Path) -> Error:
+    """Explain a failure by SQLite's name for it; its text may quote values."""
+    name = getattr(error, "sqlite_errorname", "SQLITE_MISUSE")
+    if any(name.startswith(each) for each in BUSY):
+        return TemporaryError(f"{path}: in use by a process that writes to it; try again")
+    if any(name.startswith(each) for each in NO_ROOM):
+        return ResourceError(f"{path}: memory does not suffice to read it; close other programs or raise the limit")
+    if name == "SQLITE_ERROR":
+        return DataError(f"{path}: no such table or column, or the query is not valid there; check --table or --query")
+    if name.startswith("SQLITE_CANTOPEN") or name == "SQLITE_PERM":
+        return MissingInputError(f"{path}: cannot be opened; check the path and its permissions")
+    return DataError(f"{path}: not a SQLite file, or damaged ({name}); copy it again, or run sqlite3's integrity_check")
