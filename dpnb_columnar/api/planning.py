@@ -81,7 +81,7 @@ def plan(
         raise UsageError("class_sizes: give at least one number of rows")
     files = () if data is None or is_frame(data) else resolve_files(paths_of(data))
     resolved = _domain(files, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
-    known = None if rows is None else DeclaredRowCount(parse_rows(rows), "rows")
+    known = None if rows is None else DeclaredRowCount(parse_rows(rows), "the argument rows")
     if known is None and resolved.rows is not None:
         known = DeclaredRowCount(parse_rows(resolved.rows), str(resolved.entry))
     number = None if known is None else known.rows

@@ -144,6 +144,10 @@ class Domain:
                 return attribute
         raise KeyError(name)
 
+    def __str__(self) -> str:
+        """Show the domain as a table of its attributes."""
+        return _table(self)
+
 
 @dataclass(frozen=True)
 class UnlabelledDomain:
@@ -170,3 +174,14 @@ class UnlabelledDomain:
     def counted_columns(self) -> tuple[str, ...]:
         """The same columns, those of the unit last."""
         return (*self.columns, *(() if self.unit is None else self.unit.columns))
+
+    def __str__(self) -> str:
+        """Show the domain as a table of its attributes."""
+        return _table(self)
+
+
+def _table(domain: Domain | UnlabelledDomain) -> str:
+    from dpnb_columnar.domain.description import domain_lines
+    from dpnb_columnar.wording import in_python
+
+    return "\n".join(map(in_python, domain_lines(domain)))

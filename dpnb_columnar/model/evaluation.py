@@ -8,10 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from dpnb_columnar.errors import excerpt
 from dpnb_columnar.model.intervals import Interval
 
 MOST_CLASSES = 8
 """Classes that are printed one by one where there are more: the largest. All others are taken together."""
+
+FIGURES = {
+    "balanced_accuracy": "balanced accuracy",
+    "auc": "AUC",
+    "log_loss": "log loss",
+    "brier_score": "Brier score",
+}
+"""Figures that stand below the accuracy, and their names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +76,7 @@ class ClassFigures:
     brier_score: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Evaluation:
     """Figures over the rows that count (``rows.row_rules.row_fits``). Confidential.
 
@@ -116,6 +125,21 @@ class Evaluation:
     classes: tuple[ClassFigures, ...]
     calibration: tuple[Calibration, ...]
     scores: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
+
+    def __repr__(self) -> str:
+        largest = f"{self.majority:.4f} by always predicting {excerpt(self.majority_class)}"
+        return "\n".join(
+            [
+                f"Evaluation, CONFIDENTIAL: exact figures of {self.rows} rows ({self.level:.0%} confidence intervals)",
+                f"{self._figure('accuracy', 'accuracy')}; {largest}",
+                ", ".join(self._figure(words, name) for name, words in FIGURES.items()),
+            ]
+        )
+
+    def _figure(self, words: str, name: str) -> str:
+        value, interval = getattr(self, name), self.intervals[name]
+        ends = "" if interval is None else f" ({interval[0]:.4f} to {interval[1]:.4f})"
+        return f"{words} {'none' if value is None else f'{value:.4f}'}{ends}"
 
 
 def shown_classes(evaluation: Evaluation, *, every: bool) -> list[int]:

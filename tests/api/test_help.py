@@ -6,6 +6,7 @@ import inspect
 import pydoc
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,3 +39,16 @@ def test_help_shows_signature_and_description() -> None:
 
 def test_the_package_lists_its_functions() -> None:
     assert {*dpnb.__all__} <= {*dir(dpnb)}
+
+
+def test_the_reference_has_every_function_and_nothing_that_is_not_there() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reference" / "api.md").read_text()
+    listed: dict[str, set[str]] = {}
+    for module, options in re.findall(r"^::: ([\w.]+)\n((?: +.*\n)*)", page, re.MULTILINE):
+        members = re.search(r"members: \[(.*)\]", options)
+        listed.setdefault(module, set()).update([] if members is None else members[1].split(", "))
+    assert listed["dpnb_columnar.api"] == {*dpnb.__all__}
+    for module, names in listed.items():
+        holder = pydoc.locate(module)
+        own = {name for name, value in vars(holder).items() if getattr(value, "__module__", module) == module}
+        assert names <= (own if module != "dpnb_columnar.api" else {*dpnb.__all__}), module

@@ -42,6 +42,16 @@ def test_the_examples_of_this_page_run(capsys: pytest.CaptureFixture[str]) -> No
         assert capsys.readouterr().out == (block[2] or ""), f"{PAGE.name}, line {line + 1}"
 
 
+@pytest.mark.slow
+def test_the_example_of_the_readme_runs(folder: Path) -> None:
+    (block,) = BLOCK.finditer((PAGE.parents[1] / "README.md").read_text())
+    dpnb.simulate("census.parquet", rows=3000)
+    names: dict[str, object] = {}
+    exec(compile(block[1], "README.md", "exec"), names)
+    assert dpnb.load_model("python.model.json") == names["model"]
+    assert str(names["query"]).startswith(("WITH", "SELECT"))
+
+
 def test_the_page_shows_every_public_function() -> None:
     page = PAGE.read_text()
     own = {name: value for name, value in vars(Model).items() if not name.startswith("_")}
