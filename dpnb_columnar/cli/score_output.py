@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.advice.plan_text import composition_facts, unit_facts
-from dpnb_columnar.cli.console import print_line, print_table, print_warning
+from dpnb_columnar.cli.console import is_json, log_event, print_line, print_table, print_warning
 from dpnb_columnar.cli.file_output import FileOutput
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
@@ -14,7 +14,7 @@ from dpnb_columnar.errors import excerpt
 from dpnb_columnar.mechanisms.score_release import SCORES, ScorePlan
 from dpnb_columnar.model.guarantee import relation_text, statement
 from dpnb_columnar.model.model_document import to_json
-from dpnb_columnar.model.released_scores import ReleasedScores, load_scores, scores_document
+from dpnb_columnar.model.released_scores import ReleasedScores, figures_document, load_scores, scores_document
 
 if TYPE_CHECKING:
     from dpnb_columnar.ledger.payment import Payment
@@ -75,8 +75,11 @@ def print_json(scores: ReleasedScores) -> None:
 
 
 def print_scores(scores: ReleasedScores) -> None:
-    """Print the figures of released scores."""
+    """Print the figures of released scores; as one event where events are printed."""
     figures = scores.figures
+    if is_json():
+        log_event("scores", statement(scores.guarantee), figures=figures_document(scores))
+        return
     print_line()
     print_line(statement(scores.guarantee))
     print_line()

@@ -40,6 +40,10 @@ class Estimate:
     value: float | None
     interval: Interval
 
+    def __str__(self) -> str:
+        value = "none" if self.value is None else f"{self.value:.4f}"
+        return f"{value} ({self.interval[0]:.4f} to {self.interval[1]:.4f})"
+
 
 def count_variance(epsilon: float) -> float:
     """Compute the variance of Laplace noise of scale 1/epsilon that is rounded to whole numbers.

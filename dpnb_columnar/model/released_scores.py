@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.domain import Domain, document_of, read_domain
-from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.errors import DataError, MissingInputError, excerpt
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.guarantee import Guarantee, statement
 from dpnb_columnar.model.model_document import guarantee_document, to_json
@@ -52,7 +51,18 @@ class ReleasedScores:
     software: Mapping[str, str]
 
     def __repr__(self) -> str:
-        return f"ReleasedScores of {self.domain.name}: {listed(self.domain.classes)}\n{statement(self.guarantee)}"
+        figures = self.figures
+        low, high = figures.rows_interval
+        largest = f"{figures.majority} by always predicting {excerpt(figures.majority_class)}"
+        return "\n".join(
+            [
+                f"ReleasedScores of {self.domain.name}: figures of {low:.0f} to {high:.0f} rows ({figures.level:.0%} "
+                "confidence intervals, noise included)",
+                f"accuracy {figures.accuracy}; {largest}",
+                f"balanced accuracy {figures.balanced_accuracy}, AUC {figures.auc}",
+                statement(self.guarantee),
+            ]
+        )
 
     @property
     def figures(self) -> ScoreFigures:
@@ -85,8 +95,13 @@ def scores_document(scores: ReleasedScores) -> dict[str, Any]:
         "model": scores.model,
         "log_odds": list(EDGES),
         "released": [list(row) for row in scores.counts],
-        "figures": _listed(asdict(scores.figures)),
+        "figures": figures_document(scores),
     }
+
+
+def figures_document(scores: ReleasedScores) -> dict[str, Any]:
+    """Write the figures of released scores as JSON values."""
+    return {name: _listed(value) for name, value in asdict(scores.figures).items()}
 
 
 def read_scores(document: object, source: str) -> ReleasedScores:

@@ -22,7 +22,6 @@ from dpnb_columnar.report.plots import (
     FRAME,
     ClassScores,
     calibration_plot,
-    estimate_text,
     histogram_plot,
     number_text,
     roc_plot,
@@ -124,7 +123,7 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
         "classes": (
             ["class", "recall", "precision"],
             [
-                [each, estimate_text(recall), estimate_text(precision)]
+                [each, str(recall), str(precision)]
                 for each, recall, precision in zip(long, figures.recall, figures.precision, strict=True)
             ],
         ),

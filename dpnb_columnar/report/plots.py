@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dpnb_columnar.model.noisy_intervals import Estimate
 from dpnb_columnar.model.released_scores import EDGES, edge_probability
 from dpnb_columnar.model.score_figures import BANDS, bands, roc_points
 
@@ -132,7 +131,7 @@ def roc_plot(classes: Sequence[ClassScores], areas: Sequence[str], variance: flo
         bars = [_bar(x, ends) for x, _, ends in known] if variance else []
         lines.append(Line(f"{scores.name}, AUC {area}", look, _path(corners), " ".join(bars)))
         rows = [
-            [_share(point.probability), *map(estimate_text, (point.false_positives, point.true_positives))]
+            [_share(point.probability), str(point.false_positives), str(point.true_positives)]
             for point in roc_points(counts, variance, BANDS)
         ]
         header = ["probability above", "other rows taken for it", "its rows found"]
@@ -170,10 +169,7 @@ def calibration_plot(classes: Sequence[ClassScores], variance: float) -> Plot:
         aside = ASIDE * (look - (len(classes) - 1) / 2)
         bars = " ".join(_bar((band.lower + band.upper) / 2 + aside, band.share.interval) for band, _ in drawn)
         lines.append(Line(scores.name, look, path, bars))
-        rows = [
-            [f"{_share(band.lower)} to {_share(band.upper)}", f"{band.rows:,}", estimate_text(band.share)]
-            for band in found
-        ]
+        rows = [[f"{_share(band.lower)} to {_share(band.upper)}", f"{band.rows:,}", str(band.share)] for band in found]
         header = ["predicted probability", "rows", "part of them that is of the class"]
         tables.append((f"{scores.name}: calibration", header, rows))
     return Plot(
@@ -227,12 +223,6 @@ def histogram_plot(scores: ClassScores) -> Plot:
         [(f"Rows by predicted probability of {scores.name}", ["probability", *labels], rows_)],
         diagonal=False,
     )
-
-
-def estimate_text(estimate: Estimate) -> str:
-    """Write a figure with its interval."""
-    low, high = estimate.interval
-    return f"{number_text(estimate.value)} ({low:.4f} to {high:.4f})"
 
 
 def number_text(value: float | None) -> str:

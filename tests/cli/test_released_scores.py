@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 from fractions import Fraction
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 from support.ledger_cases import spent_epsilon
@@ -115,12 +117,37 @@ def test_python_releases_the_same(rest: Path, model_file: Path, ledger: Path) ->
     model, draws = dpnb.load_model(model_file), {"epsilon": "0.25", "ledger": ledger}
     scores = dpnb.release_scores(model, rest, **draws, run_id="scores")  # type: ignore[arg-type]
     assert scores.guarantee.private
+    assert re.fullmatch(
+        r"ReleasedScores of people: figures of \d+ to \d+ rows \(95% confidence intervals, noise included\)\n"
+        r"accuracy 0\.\d{4} \(.* to .*\); 0\.\d{4} \(.*\) by always predicting 'low'\n"
+        r"balanced accuracy .*, AUC .*\n0\.25-differentially private for one row added or removed.*",
+        repr(scores),
+    )
     assert dpnb.release_scores(model, rest, **draws, run_id="scores") == scores  # type: ignore[arg-type]
     assert dpnb.release_scores(model, pl.read_parquet(rest), **draws).model == scores.model  # type: ignore[arg-type]
     assert spent_epsilon(ledger, "people") == Fraction(1, 2)
     assert scores.figures.accuracy.interval[0] < scores.figures.accuracy.interval[1]
     with pytest.raises(UsageError, match="account and run_id are for a ledger"):
         dpnb.release_scores(model, rest, epsilon=1, run_id="scores")
+
+
+def test_a_log_has_the_figures_as_fields(rest: Path, model_file: Path, run: Run) -> None:
+    ended = run("evaluate", model_file, rest, "--epsilon", "0.5", "--log-format", "json")
+    events = [json.loads(line) for line in ended.out.splitlines()]
+    assert [event["event"] for event in events if not event["event"].startswith("stage")] == [
+        *("started", "domain", "budget", "written", "scores", "finished")
+    ]
+    figures = next(event["figures"] for event in events if event["event"] == "scores")
+    assert figures == json.loads(SCORES.read_text())["figures"]
+
+
+def test_a_table_is_scored_as_the_file_of_its_rows(rest: Path, model_file: Path, run: Run) -> None:
+    seeded = ("--epsilon", "1", "--seed", "7")
+    run("evaluate", model_file, rest, *seeded)
+    with duckdb.connect("rest.duckdb") as connection:
+        connection.execute(f"CREATE TABLE held_out AS FROM '{rest}'")
+    run("evaluate", model_file, "rest.duckdb", "--table", "held_out", *seeded, "--output", "table.json")
+    assert Path("table.json").read_bytes() == SCORES.read_bytes()
 
 
 def test_another_model_is_another_run(rest: Path, people_file: Path, model_file: Path, ledger: Path, run: Run) -> None:
@@ -148,6 +175,7 @@ def test_a_dry_run_opens_no_row(rest: Path, model_file: Path, ledger: Path, run:
         (("--seed", "1"), "--seed goes with --epsilon"),
         (("--run-id", "x"), "--run-id goes with --epsilon"),
         (("--dry-run",), "--dry-run goes with --epsilon"),
+        (("--log-format", "text"), "--log-format goes with --epsilon"),
         (("--epsilon", "0"), "epsilon"),
         (("--epsilon", "1", "--all"), "--all is for exact figures"),
         (("--epsilon", "1", "--run-id", "x"), "--run-id is for a ledger"),

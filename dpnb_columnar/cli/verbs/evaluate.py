@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 RELEASING = {
     **{"neighbours": "--neighbours", "output": "--output", "seed": "--seed"},
     **{"account": "--account", "run_id": "--run-id", "dry_run": "--dry-run"},
+    "log_format": "--log-format",
 }
 """Parameters that go with --epsilon alone."""
 
