@@ -12,15 +12,18 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from dpnb_columnar.counting.scores import ScoreCounts
+from dpnb_columnar.counting.further_passes import count_given
 from dpnb_columnar.counting.statistics import Integers, Statistics
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.mechanisms.release import first_round, release, release_round, release_weights
+from dpnb_columnar.mechanisms.further_releases import query_given
+from dpnb_columnar.mechanisms.release import first_round, release, release_given, release_round, release_weights
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.mechanisms.score_release import ScorePlan, release_scores
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.countable import CheckedRows, Rows
+    from dpnb_columnar.counting.further_passes import FurtherStatistics
+    from dpnb_columnar.counting.scores import ScoreCounts
     from dpnb_columnar.ledger.payment import Payment
     from dpnb_columnar.mechanisms.plan import ReleasePlan
     from dpnb_columnar.model.model import Model
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 PlanT = TypeVar("PlanT")
 ReleasedT = TypeVar("ReleasedT")
-CountsT = TypeVar("CountsT", bound="Statistics | ScoreCounts")
+CountsT = TypeVar("CountsT", bound="Statistics | FurtherStatistics")
 
 
 class Output(Generic[PlanT, ReleasedT]):
@@ -89,14 +92,14 @@ class TrainingTask:
         """Check the rows; see ``checked_rows``."""
         return checked_rows(self.plan, rows)
 
-    def count(self, rows: CheckedRows) -> Statistics | ScoreCounts:
-        """Count every cell of the domain, or the scores that a model gives."""
-        return rows.count() if self.plan.given is None else rows.count_scores(scores_given(self.plan.given))
+    def count(self, rows: CheckedRows) -> Statistics | FurtherStatistics:
+        """Count every cell of the domain, or what a model waits for."""
+        return rows.count() if self.plan.given is None else count_given(rows, query_given(self.plan.given))
 
     def release(
         self,
         rows: CheckedRows,
-        counted: Statistics | ScoreCounts,
+        counted: Statistics | FurtherStatistics,
         draw: Sampler | None,
         output: Output[ReleasePlan, Model],
     ) -> Model:
@@ -197,21 +200,18 @@ def checked_rows(plan: ReleasePlan, rows: Rows) -> CheckedRows:
         dpnb_columnar.errors.Error: if the rows do not fit the domain.
     """
     checked = rows.check(plan.domain)
-    method = f"attribute weights: {plan.attribute_weights} reads the rows again once the tables are released"
-    if plan.rounds and not checked.can_differentiate:
+    if plan.given is None and (plan.calibration or plan.rounds) and not checked.can_score:
         raise UsageError(
-            f"{method}, in {len(plan.rounds)} rounds; give the rows, or choose "
-            + ("calibrated" if len(plan.domain.classes) == 2 else "none")
+            f"attribute weights: {plan.attribute_weights} reads the rows again once the tables are released; give the "
+            "rows, or release the tables first and then the weights given them"
         )
-    if plan.calibration is not None and plan.given is None and not checked.can_score:
-        raise UsageError(f"{method}; give the rows, or release the tables first and then the weights given them")
     return checked
 
 
 def _release(
     plan: ReleasePlan,
     rows: CheckedRows,
-    counted: Statistics | ScoreCounts,
+    counted: Statistics | FurtherStatistics,
     draw: Sampler | None,
     output: Output[ReleasePlan, Model],
 ) -> Model:
@@ -220,11 +220,9 @@ def _release(
     Raises:
         DataError: if two passes did not read the same rows.
     """
-    if plan.given is not None:
-        assert isinstance(counted, ScoreCounts)
+    if not isinstance(counted, Statistics):
         with output.stage("releasing weights"):
-            return release_weights(plan.given, counted, plan, draw)
-    assert isinstance(counted, Statistics)
+            return release_given(plan, counted, draw)
     with output.stage("releasing"):
         model = release(counted, plan, draw)
     if plan.calibration is not None:

@@ -36,8 +36,8 @@ def budget_line(plan: ReleasePlan) -> str:
     delta = f", delta {number_text(budget.delta)}" if budget.delta else ""
     relation, mechanism = budget.neighbours, plan.mechanism.name
     weights = "" if plan.attribute_weights is None else f", attribute weights {plan.attribute_weights}"
-    if plan.reserved is not None:
-        weights += " (left for a second release)"
+    if plan.given is None and plan.reserved:
+        weights += f" (left for {'a second release' if len(plan.reserved) == 1 else 'further releases'})"
     weights += " (auto)" if weights and plan.automatic else ""
     unit = plan.domain.unit
     of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"

@@ -21,7 +21,7 @@ from dpnb_columnar.api.arguments import (
 from dpnb_columnar.api.models import evaluate, load_model, release_scores, save
 from dpnb_columnar.api.planning import plan
 from dpnb_columnar.api.preparation import check, ingest, read_domain, simulate, split
-from dpnb_columnar.api.second_release import calibrate, count_scores
+from dpnb_columnar.api.second_release import calibrate, count_given
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.counting.countable import Counted
 from dpnb_columnar.counting.inputs import Engine
@@ -29,8 +29,8 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Declaration
 from dpnb_columnar.domain.catalogue import entry_declaring
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
+from dpnb_columnar.mechanisms.further_releases import without_further_passes
 from dpnb_columnar.mechanisms.plan import plan as plan_release
-from dpnb_columnar.mechanisms.plan import without_second_pass
 from dpnb_columnar.mechanisms.public_sample import weights_chosen
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.wording import speaking_python
@@ -39,7 +39,7 @@ __all__ = [
     "aggregate",
     "calibrate",
     "check",
-    "count_scores",
+    "count_given",
     "evaluate",
     "ingest",
     "load_model",
@@ -123,8 +123,9 @@ def release(
         noise: Noise family for smooth sensitivity, such as ``polyplace``; None for the mechanism's default.
         attribute_weights: Weights of the attributes in the score: ``none``, or ``tempered`` for histograms of two
             classes: d^(-1/4) for each of d attributes, 8 or more, since correlated ones say the same twice. Costs
-            nothing. ``calibrated`` releases the tables, and leaves a tenth of the budget for weights that are fitted to
-            the rows given these: ``count_scores`` counts them, ``calibrate`` releases them. ``auto`` chooses
+            nothing. ``calibrated`` and ``learned`` release the tables, and leave the rest of the budget for weights
+            that are fitted to the rows given these, one pass at a time: ``count_given`` counts what the model
+            waits for, ``calibrate`` releases the next one, until its guarantee reserves nothing. ``auto`` chooses
             ``tempered`` or ``none`` here, and in ``train`` ``calibrated`` as well, by mechanism, number of attributes,
             and epsilon times the declared number of rows. Or the path of a Parquet file of public rows in the same
             domain, which says what each attribute weighs, and which are not released.
@@ -143,7 +144,7 @@ def release(
     if attribute_weights == AUTO and known is None:
         known = entry_rows(entry_declaring(statistics.domain))
     chosen = weights_chosen(attribute_weights, statistics.domain, mechanism, parts=statistics.parts)
-    planned = without_second_pass(
+    planned = without_further_passes(
         plan_release(statistics.domain, budget, mechanism, noise, chosen, known, can_score=counted.can_score)
     )
     return training.train(planned, counted, payment_of(planned, (), ledger, account, None))

@@ -171,7 +171,6 @@ class AuditedRows:
     database: Database
     statistics: Statistics
     can_score = True
-    can_differentiate = True
 
     def check(self, domain: Domain) -> AuditedRows:
         """Check nothing: the rows are those of the universe."""

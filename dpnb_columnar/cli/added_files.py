@@ -1,4 +1,4 @@
-"""Files of statistics, or of counts of scores, added up: each part of the data once, and each unit in one part."""
+"""Files of statistics, of a first or a further pass, added up: each part of the data once, each unit in one part."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from dpnb_columnar.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.scores import ScoreCounts, Scores
+    from dpnb_columnar.counting.further_passes import FurtherQuery, FurtherStatistics
+    from dpnb_columnar.counting.gradients import GradientSums
+    from dpnb_columnar.counting.scores import ScoreCounts
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
+
+Part = TypeVar("Part", "Statistics", "ScoreCounts", "GradientSums")
 
 
 def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_units: bool) -> Statistics:
@@ -32,36 +36,40 @@ def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_unit
     from dpnb_columnar.counting.statistics_files import load_statistics
 
     _refuse_repeated(files)
-    parts = [replace(load_statistics(file, domain), whole_units=whole_units) for file in files]
-    try:
-        return reduce(lambda left, right: left + right, parts)
-    except ValueError as error:
-        raise _not_added(files, error) from None
+    return _added(files, [replace(load_statistics(file, domain), whole_units=whole_units) for file in files])
 
 
-def added_scores(files: Sequence[Path], scores: Scores, *, whole_units: bool) -> ScoreCounts:
-    """Add up files of counts of scores.
+def added_given(files: Sequence[Path], query: FurtherQuery, *, whole_units: bool) -> FurtherStatistics:
+    """Add up files of a further pass: of counts of scores, or of the sums of a round.
 
     Args:
         files: At least one.
-        scores: The scores that must have been counted.
+        query: What must have been counted.
         whole_units: As for ``added_statistics``.
 
     Raises:
         UsageError, DataError: as ``added_statistics``.
     """
+    from dpnb_columnar.counting.gradient_files import load_gradient_sums
     from dpnb_columnar.counting.score_files import load_score_counts
+    from dpnb_columnar.counting.scores import Scores
 
     _refuse_repeated(files)
-    parts = [replace(load_score_counts(file, scores), whole_units=whole_units) for file in files]
+    if isinstance(query, Scores):
+        return _added(files, [replace(load_score_counts(file, query), whole_units=whole_units) for file in files])
+    return _added(files, [replace(load_gradient_sums(file, query), whole_units=whole_units) for file in files])
+
+
+def _added(files: Sequence[Path], parts: Sequence[Part]) -> Part:
+    """Add up what files hold.
+
+    Raises:
+        DataError: if two cannot be added.
+    """
     try:
         return reduce(lambda left, right: left + right, parts)
     except ValueError as error:
-        raise _not_added(files, error) from None
-
-
-def _not_added(files: Sequence[Path], error: ValueError) -> DataError:
-    return DataError(f"{', '.join(map(str, files))}: {error}")
+        raise DataError(f"{', '.join(map(str, files))}: {error}") from None
 
 
 def _refuse_repeated(files: Sequence[Path]) -> None:

@@ -1,4 +1,4 @@
-"""The model whose scores a second pass counts, named with ``--given``, and the options that it leaves no choice of."""
+"""The model that says what a further pass counts, named with ``--given``, and the options that it has decided."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.counting.scores import Scores
+    from dpnb_columnar.counting.further_passes import FurtherQuery
     from dpnb_columnar.mechanisms.plan import ReleasePlan
 
 
 def plan_of(given: Path) -> ReleasePlan:
-    """Plan the second release of the model in a file.
+    """Plan the next release of the model in a file.
 
     Raises:
         UsageError: if the model left no share of its budget for one.
         dpnb_columnar.errors.Error: if the file is no model.
     """
-    from dpnb_columnar.mechanisms.plan import plan_given
+    from dpnb_columnar.mechanisms.further_releases import plan_given
     from dpnb_columnar.model.model import load_model
 
     model = load_model(given)
@@ -34,24 +34,24 @@ def plan_of(given: Path) -> ReleasePlan:
         raise UsageError(f"{given}: {error}") from None
 
 
-def scores_of(given: Path) -> Scores:
-    """Make the scores that a second pass counts for the model in a file.
+def query_of(given: Path) -> FurtherQuery:
+    """Make what a further pass counts for the model in a file: its scores, or the sums of a round.
 
     Raises:
         UsageError, dpnb_columnar.errors.Error: as ``plan_of``.
     """
-    from dpnb_columnar.mechanisms.score_calibration import scores_given
+    from dpnb_columnar.mechanisms.further_releases import query_given
 
     model = plan_of(given).given
     assert model is not None
-    return scores_given(model)
+    return query_given(model)
 
 
-def domain_of(scores: Scores, given: Path) -> ResolvedDomain:
+def domain_of(query: FurtherQuery, given: Path) -> ResolvedDomain:
     """Return the domain of a model, and its origin."""
     from dpnb_columnar.counting.find_domain import ResolvedDomain
 
-    return ResolvedDomain(scores.domain, f"the model {given}")
+    return ResolvedDomain(query.domain, f"the model {given}")
 
 
 def refuse_fixed(context: typer.Context, fixed: Collection[str]) -> None:

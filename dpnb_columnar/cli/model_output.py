@@ -82,5 +82,5 @@ class ModelOutput(FileOutput[ReleasePlan, Model]):
         if not released.guarantee.private:
             print_warning("this model carries NO GUARANTEE; it is as confidential as the rows")
         print_line(f"wrote {self.path}", "written", output=str(self.path))
-        if released.guarantee.reserved is not None:
+        if released.guarantee.reserved:
             print_line(awaits(released.guarantee.reserved, self.path))

@@ -165,7 +165,7 @@ AttributeWeights = Annotated[
         help="Weights of the attributes in the score: none (ordinary naive Bayes); tempered, d^(-1/4) for each of d "
         "attributes, 8 or more, since correlated ones say the same twice, free, for histograms of two classes; "
         "calibrated, one weight of all, fitted in a second pass over the rows (in three for more than two classes) "
-        "that spends a tenth of the budget; learned, one for each attribute, for two classes, in four further "
+        "that spends a tenth of the budget; learned, one for each attribute, for two classes alone, in four further "
         "passes that spend 35 % of it: for many rows; or auto, which chooses one of these by mechanism, number of "
         "attributes, and epsilon times the declared number of rows. Or a Parquet file of public rows in the same "
         "domain, never the confidential ones: weights and shares are learned from it, free.",
@@ -175,8 +175,8 @@ AttributeWeights = Annotated[
 Given = Annotated[
     Path | None,
     typer.Option(
-        help="Model released with --attribute-weights calibrated from statistics: the second pass, which counts its "
-        "scores, and spends the part of the budget that it left (docs/batch.md).",
+        help="Model released from statistics with --attribute-weights calibrated or learned, or given such a model: "
+        "the next pass over the rows, which spends the next part of the budget that it left (docs/batch.md).",
         metavar="MODEL",
         show_default=False,
     ),

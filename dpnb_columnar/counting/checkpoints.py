@@ -1,7 +1,7 @@
 """Count file by file with checkpoints, so that a run that was killed continues where it stopped. CONFIDENTIAL.
 
 A checkpoint is a statistics file of one Parquet file, private to its owner, in a folder that is private as well. Its
-name is a digest of what was counted (the domain, or the scores of a second pass), the version of statistics, the
+name is a digest of what was counted (the domain, or what a further pass counts), the version of statistics, the
 Parquet file's own digest, that of its beginning, since small files may have equal footers, and the time when it was
 last written, since neither changes with a value that is changed in place further on. Its parts are the Parquet file's
 digest and the digest of the checkpoint's own counts; so a checkpoint that is damaged, or was renamed, is detected, and
@@ -20,8 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from dpnb_columnar.counting.engines.local import aggregate
+from dpnb_columnar.counting.engines.polars_gradients import differentiate_files
 from dpnb_columnar.counting.engines.polars_scores import score_files
 from dpnb_columnar.counting.file_parts import beginning_of, file_parts
+from dpnb_columnar.counting.gradient_files import VERSION as GRADIENT_VERSION
+from dpnb_columnar.counting.gradient_files import load_gradient_sums, save_gradient_sums
+from dpnb_columnar.counting.gradients import GradientQuery, GradientSums, sum_columns, sums_part
 from dpnb_columnar.counting.score_files import VERSION as SCORES_VERSION
 from dpnb_columnar.counting.score_files import load_score_counts, save_score_counts
 from dpnb_columnar.counting.scores import ScoreCounts, Scores, counts_part
@@ -62,6 +66,49 @@ def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path) -> St
         except ValueError as error:
             raise DataError(f"{source.names}: {error}") from None
     return total
+
+
+@confined()
+def differentiate_by_file(source: ParquetSource, query: GradientQuery, folder: Path) -> GradientSums:
+    """Sum up a round's gradient over the rows of Parquet files, as ``polars_gradients.differentiate_files`` does.
+
+    Checkpoints are kept as by ``score_by_file``.
+
+    Args:
+        source: Checked Parquet files.
+        query: What to sum up.
+        folder: Folder of the checkpoints; created if it does not exist. CONFIDENTIAL.
+
+    Raises:
+        DataError, OutputError: as ``aggregate_by_file``.
+    """
+    _prepare(folder)
+    weights, log_odds, rows = (np.zeros(len(names), dtype=np.int64) for names in sum_columns(query))
+    parts = frozenset[str]()
+    for file in source.files:
+        # Not by +, which refuses equal parts, as above.
+        summed = _summed(ParquetSource((file,), source.types), query, folder)
+        weights, log_odds, rows = weights + summed.weights, log_odds + summed.log_odds, rows + summed.rows
+        parts |= summed.parts
+    return GradientSums(query, weights, log_odds, rows, parts)
+
+
+def _summed(source: ParquetSource, query: GradientQuery, folder: Path) -> GradientSums:
+    """Return the sums of one file, from its checkpoint or by summing up."""
+    part, written = _identity(source)
+    if not part:  # a file without rows
+        return differentiate_files(source, query)
+    checkpoint = folder / f"{_name([query.digest, str(GRADIENT_VERSION)], part, written)}.gradient.parquet"
+    try:
+        saved = load_gradient_sums(checkpoint, query) if checkpoint.is_file() else None
+    except Error:
+        saved = None
+    if saved is not None and saved.parts == part | sums_part(saved):
+        return replace(saved, parts=part)
+    summed = differentiate_files(source, query)
+    _check_unchanged(source, summed.parts, (part, written))
+    save_gradient_sums(replace(summed, parts=part | sums_part(summed)), checkpoint, overwrite=True)
+    return summed
 
 
 @confined()

@@ -21,11 +21,7 @@ class CheckedRows(Protocol):
 
     @property
     def can_score(self) -> bool:
-        """Whether the rows can be read a second time, to count scores."""
-
-    @property
-    def can_differentiate(self) -> bool:
-        """Whether the rows can be read as often as there are rounds, to sum up gradients."""
+        """Whether the rows can be read again, to count scores or to sum up gradients."""
 
     def count(self) -> Statistics:
         """Count every cell of the domain. Confidential."""
@@ -79,13 +75,8 @@ class OpenedRows:
 
     @property
     def can_score(self) -> bool:
-        """Whether the engine counts scores."""
+        """Whether the engine makes further passes."""
         return self.score is not None
-
-    @property
-    def can_differentiate(self) -> bool:
-        """Whether the engine sums up gradients."""
-        return self.differentiate is not None
 
     def count(self) -> Statistics:
         """Count every cell of the domain. Confidential."""
@@ -108,7 +99,6 @@ class Counted:
 
     statistics: Statistics
     can_score = False
-    can_differentiate = False
 
     def check(self, domain: Domain) -> Counted:
         """Leave out the counts of attributes that the domain has not; whoever counted the rows has checked them."""
@@ -133,45 +123,6 @@ class Counted:
             TypeError: always, as the rows are not here.
         """
         raise TypeError("rows that have been counted cannot be read again")
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class CountedScores:
-    """Rows whose scores, which a released model gives, have been counted before. Confidential."""
-
-    counts: ScoreCounts
-    can_score = True
-    can_differentiate = False
-
-    def check(self, domain: Domain) -> CountedScores:
-        """Check nothing: whoever counted the rows has checked them."""
-        return self
-
-    def count(self) -> Statistics:
-        """Refuse a first pass.
-
-        Raises:
-            TypeError: always, as the rows are not here.
-        """
-        raise TypeError("rows whose scores have been counted cannot be read again")
-
-    def count_scores(self, scores: Scores) -> ScoreCounts:
-        """Return the counts. Confidential.
-
-        Raises:
-            ValueError: if other scores were counted.
-        """
-        if scores != self.counts.scores:
-            raise ValueError("other scores were counted")
-        return self.counts
-
-    def sum_gradients(self, query: GradientQuery) -> GradientSums:
-        """Refuse a further pass.
-
-        Raises:
-            TypeError: always, as the rows are not here.
-        """
-        raise TypeError("rows whose scores have been counted cannot be read again")
 
 
 def no_units(unit: Unit) -> UsageError:

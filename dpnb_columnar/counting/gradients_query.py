@@ -6,28 +6,29 @@ numerators are below 2^53 and denominators below 2^30, so that no quotient is ro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 
-import numpy as np
 from sqlglot import exp
 
-from dpnb_columnar.counting.gradients import CERTAIN, UNITS, GradientQuery, GradientSums, exponentials
+from dpnb_columnar.counting.gradients import CERTAIN, LOG_ODDS, ROWS, UNITS, WEIGHT, GradientQuery, exponentials
 from dpnb_columnar.counting.score_steps import add_step, added, attribute_score, coded_rows, over_steps
-from dpnb_columnar.counting.scores import Integers
-from dpnb_columnar.dialects.nodes import as_double, case, equal, integer, minus, named, over, own_column, times
+from dpnb_columnar.dialects.nodes import as_double, case, equal, integer, minus, named, over, own_column, text, times
 from dpnb_columnar.dialects.number_lists import number_at
-from dpnb_columnar.dialects.rendering import render
+from dpnb_columnar.dialects.rendering import header, render
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import CLASS
+from dpnb_columnar.domain import digest
 from dpnb_columnar.rows.database_address import Dialect
 
 TOTAL, LIKELIHOOD, ERROR = "total", "likelihood", "error"
-WEIGHT, LOG_ODDS, ROWS = "weight", "log_odds", "rows"
-"""Columns of the result, each followed by the number of a group or of a class."""
+DOMAIN, GRADIENT = "domain", "gradient"
+"""Columns of the digests of what was summed up, by which a file of the result is recognised."""
 
 
 def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
-    """Write the query whose one row holds the numbers of ``GradientSums``, as 64-bit integers.
+    """Write the query whose one row holds the numbers of ``GradientSums``, as 64-bit integers, and two digests.
+
+    Its columns: ``gradients.sum_columns``, then ``domain`` and ``gradient`` (text).
 
     Args:
         query: What to sum up.
@@ -53,17 +54,18 @@ def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquer
     ]
     log_odds = [_sum(_error(klass), LOG_ODDS, klass) for klass in classes[1:]]
     rows = [_sum(_is_of(klass, 1), ROWS, klass) for klass in classes]
-    return render(over_steps([*weights, *log_odds, *rows], steps), dialect)
+    digests = [named(text(digest(query.domain)), DOMAIN), named(text(query.digest), GRADIENT)]
+    written = render(over_steps([*weights, *log_odds, *rows, *digests], steps), dialect)
+    return header(_remarks(query, dialect)) + written
 
 
-def sums_of(row: Mapping[str, int], query: GradientQuery) -> GradientSums:
-    """Return the result of the query, its one row by column, as sums."""
-    classes, groups = range(len(query.domain.classes)), range(len(query.groups))
-
-    def read(name: str, places: range) -> Integers:
-        return np.array([row[f"{name}_{place}"] for place in places], dtype=np.int64)
-
-    return GradientSums(query, read(WEIGHT, groups), read(LOG_ODDS, classes[1:]), read(ROWS, classes))
+def _remarks(query: GradientQuery, dialect: Dialect) -> Sequence[str]:
+    return (
+        f"CONFIDENTIAL: the result of this query ({dialect.value}) is exact sums over rows. Keep it as you keep them.",
+        f"Domain {query.domain.name!r}, SHA-256 {digest(query.domain)}; a round of weights, SHA-256 {query.digest}.",
+        "Save the result as a CSV file with a header line, then release the round from it:",
+        "  dpnb-columnar release RESULT.csv --given MODEL.json --output NEXT.json",
+    )
 
 
 def _scores(query: GradientQuery, dialect: Dialect) -> Iterator[exp.Expr]:

@@ -283,8 +283,9 @@ class LocalFiles:
             from dpnb_columnar.counting.engines.local import aggregate
 
             return OpenedRows(source, domain, aggregate, score_files, differentiate_files)
-        from dpnb_columnar.counting.checkpoints import aggregate_by_file, score_by_file
+        from dpnb_columnar.counting.checkpoints import aggregate_by_file, differentiate_by_file, score_by_file
 
         count = partial(aggregate_by_file, folder=self.checkpoint)
         score = partial(score_by_file, folder=self.checkpoint)
-        return OpenedRows(source, domain, count, score, differentiate_files)
+        differentiate = partial(differentiate_by_file, folder=self.checkpoint)
+        return OpenedRows(source, domain, count, score, differentiate)

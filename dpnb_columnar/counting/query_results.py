@@ -8,13 +8,15 @@ from __future__ import annotations
 import codecs
 import gzip
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble, cells_part
 from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import is_plain, is_text
 
@@ -29,7 +31,19 @@ COLUMNS = ("attribute", *NUMBERS, "domain")
 
 SCORE_NUMBERS = ("class", "bin", "count")
 SCORE_COLUMNS = (*SCORE_NUMBERS, "domain", "scores")
-"""Columns of the result of ``sql statistics --given``."""
+"""Columns of the result of ``sql statistics --given`` where the model waits for counts of its scores."""
+
+GRADIENT_TEXTS = ("domain", "gradient")
+"""Columns of texts in that result where it waits for a round's sums; the others depend on the round."""
+
+
+class Kind(Enum):
+    """What statistics hold; its value are columns by which the result of a query is recognised."""
+
+    CELLS = COLUMNS
+    SCORES = SCORE_COLUMNS
+    SUMS = GRADIENT_TEXTS
+
 
 LARGEST_TABLE = 2**31
 """Bytes of the columns of a statistics file, unpacked; a file that is large itself may have more."""
@@ -86,8 +100,12 @@ def _content(path: Path) -> bytes:
     return content.removeprefix(codecs.BOM_UTF8)
 
 
-def read_table(path: Path) -> pa.Table:
+def read_table(path: Path, more: Collection[str] = ()) -> pa.Table:
     """Read the columns of counts from a Parquet file, texts as dictionaries, with the file's metadata.
+
+    Args:
+        path: The file.
+        more: Columns to read beside those by which results are recognised, in lower case.
 
     Raises:
         OSError, pyarrow.ArrowException: if the file cannot be read.
@@ -96,7 +114,7 @@ def read_table(path: Path) -> pa.Table:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as file:
-        names, texts = _count_columns(file)
+        names, texts = _count_columns(file, more)
         groups = [file.metadata.row_group(place) for place in range(file.metadata.num_row_groups)]
         unpacked = max(BYTES_OF_A_CELL * file.metadata.num_rows, sum(group.total_byte_size for group in groups))
     most = max(LARGEST_TABLE, LARGEST_RATIO * path.stat().st_size)
@@ -108,13 +126,14 @@ def read_table(path: Path) -> pa.Table:
     return table
 
 
-def _count_columns(file: pq.ParquetFile) -> tuple[list[str], list[str]]:
+def _count_columns(file: pq.ParquetFile, more: Collection[str]) -> tuple[list[str], list[str]]:
     """List the columns of counts, and those of them that hold text, by the footer alone.
 
     Raises:
         ValueError: if a column has another type than statistics have, or two columns share a name.
     """
-    fields = [field for field in file.schema_arrow if field.name.lower() in {*COLUMNS, *SCORE_COLUMNS}]
+    wanted = {*more, *(name for kind in Kind for name in kind.value)}
+    fields = [field for field in file.schema_arrow if field.name.lower() in wanted]
     if len({field.name.lower() for field in fields}) < len(fields) or not all(is_plain(field.type) for field in fields):
         raise ValueError("no columns of counts")
     return [field.name for field in fields], [field.name for field in fields if is_text(field.type)]
@@ -152,7 +171,7 @@ def statistics_of(result: pl.DataFrame, domain: Domain, source: object) -> Stati
         DataError: if a column is missing, a field is not a whole number, a cell stands in two rows, the domain is
             another, or the counts do not fit it. The message holds no count.
     """
-    frame = checked_columns(result, NUMBERS, ("attribute", "domain"), source, "sql statistics")
+    frame = checked_columns(result, NUMBERS, ("attribute", "domain"), source, Kind.CELLS)
     if not set(frame["domain"].unique()) <= {digest(domain)}:
         raise DataError(
             f"{source}: was counted in another domain than {domain.name!r} as declared now; name the right one with "
@@ -173,7 +192,7 @@ def statistics_of(result: pl.DataFrame, domain: Domain, source: object) -> Stati
 
 
 def checked_columns(
-    result: pl.DataFrame, numbers: Sequence[str], texts: Sequence[str], source: object, command: str
+    result: pl.DataFrame, numbers: Sequence[str], texts: Sequence[str], source: object, kind: Kind
 ) -> pl.DataFrame:
     """Return the columns of the result of a query, whole numbers as 64-bit integers and texts as text.
 
@@ -182,7 +201,7 @@ def checked_columns(
         numbers: Columns of whole numbers of any type, or of their text; none is missing.
         texts: Columns of text; empty ones are null.
         source: Name of the file or database in messages.
-        command: The verb of this program that makes the query.
+        kind: What they are.
 
     Raises:
         DataError: if a column is missing or holds something else. The message holds no count.
@@ -192,13 +211,13 @@ def checked_columns(
     names = {name.lower(): name for name in result.columns}
     columns = [*texts, *numbers]
     missing = [name for name in columns if name not in names]
-    if missing and names.keys() >= {*SCORE_COLUMNS}:
-        raise counts_scores(source)
-    if missing and names.keys() >= {*COLUMNS}:
-        raise counts_cells(source)
+    other = kind_of_columns(names) if missing else kind
+    if other is not None and other is not kind:
+        raise of_another_kind(source, other, kind)
     if missing:
+        command = "sql statistics" if kind is Kind.CELLS else "sql statistics --given MODEL"
         raise DataError(
-            f"{source}: not the result of a statistics query: column {', '.join(missing)} is missing; make the query "
+            f"{source}: not the result of a statistics query: column {named(missing)} is missing; make the query "
             f"with dpnb-columnar {command}"
         )
     if unreadable := [name for name in columns if not _has_text(result.schema[names[name]])]:
@@ -210,26 +229,35 @@ def checked_columns(
         *(pl.col(names[name]).cast(pl.String).replace("", None).alias(name) for name in texts),
         *(_whole_number(names[name]).alias(name) for name in numbers),
     )
-    if not frame.filter(pl.any_horizontal(pl.col(*numbers).is_null())).is_empty():
-        named = f"{', '.join(numbers[:-1])} or {numbers[-1]}"
-        raise DataError(f"{source}: {named} is not a whole number in some row; export the result anew")
+    if any(frame[name].null_count() for name in numbers):
+        fields = "a sum" if kind is Kind.SUMS else f"{', '.join(numbers[:-1])} or {numbers[-1]}"
+        raise DataError(f"{source}: {fields} is not a whole number in some row; export the result anew")
     return frame
 
 
-def counts_scores(source: object) -> DataError:
-    """Return the error to raise where the statistics of a second pass are taken for those of a first."""
-    return DataError(
-        f"{source}: counts the scores that a model gives, which release only its weights; name that model with "
-        "--given MODEL, or give statistics made without --given"
-    )
+def kind_of_columns(names: Collection[str]) -> Kind | None:
+    """Recognise the result of a query by its columns, in lower case; None if it is the result of none."""
+    return next((kind for kind in Kind if {*kind.value} <= {*names}), None)
 
 
-def counts_cells(source: object) -> DataError:
-    """Return the error to raise where the statistics of a first pass are taken for those of a second."""
-    return DataError(
-        f"{source}: counts the cells of a domain, not the scores that a model gives; release a model from it without "
-        "--given, or count the rows with dpnb-columnar aggregate --given MODEL or sql statistics --given MODEL"
-    )
+def of_another_kind(source: object, kind: Kind, wanted: Kind) -> DataError:
+    """Return the error to raise where statistics of one kind are taken for those of another."""
+    holds = {
+        Kind.CELLS: "counts the cells of a domain",
+        Kind.SCORES: "counts the scores that a model gives",
+        Kind.SUMS: "sums up a round of a model's weights",
+    }
+    remedy = "count the rows with dpnb-columnar aggregate --given MODEL or sql statistics --given MODEL"
+    if wanted is Kind.CELLS:
+        return DataError(
+            f"{source}: {holds[kind]}, which release only its weights; name that model with --given MODEL, "
+            "or give statistics made without --given"
+        )
+    if kind is Kind.CELLS:
+        waits = "not the scores that a model gives" if wanted is Kind.SCORES else "not the sums that a model waits for"
+        return DataError(f"{source}: {holds[kind]}, {waits}; release a model from it without --given, or {remedy}")
+    waits = "counts of its scores" if wanted is Kind.SCORES else "the sums of a round"
+    return DataError(f"{source}: {holds[kind]}, and this model waits for {waits}; {remedy}")
 
 
 def cells_of(frame: pl.DataFrame) -> list[Cells]:

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpnb_columnar.counting.gradients import GradientQuery
 from dpnb_columnar.counting.query_results import (
-    COLUMNS,
     SCORE_COLUMNS,
     SCORE_NUMBERS,
+    Kind,
     checked_columns,
-    counts_cells,
+    of_another_kind,
     read_delimited,
     read_table,
 )
 from dpnb_columnar.counting.scores import Integers, ScoreCounts, Scores, counts_part
-from dpnb_columnar.counting.statistics_files import NOTICE, SCORES_KEY, STATISTICS_KEY, are_digests
+from dpnb_columnar.counting.statistics_files import NOTICE, SCORES_KEY, are_digests, kind_of_table
 from dpnb_columnar.domain import digest
 from dpnb_columnar.errors import DataError, MissingInputError, excerpt
 from dpnb_columnar.runtime.confinement import confined
@@ -85,10 +86,10 @@ def load_score_counts(path: Path, scores: Scores) -> ScoreCounts:
     try:
         table = read_table(path)
         metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        names = {name.lower() for name in table.schema.names}
-        if STATISTICS_KEY in metadata or {*COLUMNS} <= names:
-            raise counts_cells(path)
-        if SCORES_KEY not in metadata and {*SCORE_COLUMNS} <= names:
+        kind = kind_of_table(table)
+        if kind is not None and kind is not Kind.SCORES:
+            raise of_another_kind(path, kind, Kind.SCORES)
+        if SCORES_KEY not in metadata and kind is Kind.SCORES:
             return score_counts_of(pl.DataFrame(table), scores, path)
         header = json.loads(metadata[SCORES_KEY])
         version, parts, digests = header["version"], header["parts"], (header["domain"], header["scores"])
@@ -101,7 +102,7 @@ def load_score_counts(path: Path, scores: Scores) -> ScoreCounts:
         )
     if not are_digests(parts) or not table.schema.equals(_schema()):
         raise _not_counts(path)
-    _check_digests(digests, scores, path)
+    check_digests(digests, scores, path)
     return ScoreCounts(scores, _dense(pl.DataFrame(table), scores, path), frozenset(parts))
 
 
@@ -118,28 +119,34 @@ def score_counts_of(result: pl.DataFrame, scores: Scores, source: object) -> Sco
         DataError: if a column is missing, a field is not a whole number, a cell stands in two rows, or other scores
             were counted. The message holds no count.
     """
-    frame = checked_columns(result, SCORE_NUMBERS, ("domain", "scores"), source, "sql statistics --given MODEL")
+    frame = checked_columns(result, SCORE_NUMBERS, ("domain", "scores"), source, Kind.SCORES)
     for pair in frame.select("domain", "scores").unique().iter_rows():
-        _check_digests(pair, scores, source)
+        check_digests(pair, scores, source)
     counts = _dense(frame, scores, source)
     return ScoreCounts(scores, counts, counts_part(counts))
 
 
-def _check_digests(digests: Sequence[object], scores: Scores, source: object) -> None:
-    """Refuse counts of other scores than a model's.
+def check_digests(digests: Sequence[object], query: Scores | GradientQuery, source: object) -> None:
+    """Refuse statistics of other scores, or of another round, than a model's.
+
+    Args:
+        digests: Those of the domain, and of what was counted.
+        query: What the model gives.
+        source: Name of the file or database in messages.
 
     Raises:
-        DataError: if the domain, or the scores, are others.
+        DataError: if the domain, or what was counted, is another.
     """
     domain, counted = digests
-    if domain != digest(scores.domain):
+    if domain != digest(query.domain):
         raise DataError(
-            f"{source}: was counted in another domain than {scores.domain.name!r}, the model's; count the rows again "
+            f"{source}: was counted in another domain than {query.domain.name!r}, the model's; count the rows again "
             "with --given and this model"
         )
-    if counted != scores.digest:
+    if counted != query.digest:
+        other = "whose scores differ" if isinstance(query, Scores) else "or for another round of it"
         raise DataError(
-            f"{source}: was counted given another model, whose scores differ; name that one with --given, or count the "
+            f"{source}: was counted given another model, {other}; name that one with --given, or count the "
             "rows again with --given and this model"
         )
 

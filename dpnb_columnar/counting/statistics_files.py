@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpnb_columnar.counting.query_results import (
-    COLUMNS,
-    SCORE_COLUMNS,
+    Kind,
     cells_of,
-    counts_scores,
+    kind_of_columns,
+    of_another_kind,
     read_delimited,
     read_table,
     statistics_of,
@@ -35,7 +35,10 @@ if TYPE_CHECKING:
 
 STATISTICS_KEY = "dpnb_columnar.statistics"
 SCORES_KEY = "dpnb_columnar.score_counts"
-"""Key of the metadata in a file of a second pass (``score_files``)."""
+GRADIENT_KEY = "dpnb_columnar.gradient_sums"
+"""Keys of the metadata in files of a further pass (``score_files``, ``gradient_files``)."""
+
+KEYS = {STATISTICS_KEY: Kind.CELLS, SCORES_KEY: Kind.SCORES, GRADIENT_KEY: Kind.SUMS}
 
 VERSION = 3
 READABLE = (2, 3)
@@ -100,9 +103,10 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
     try:
         table = read_table(path)
         metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        if SCORES_KEY in metadata or {*SCORE_COLUMNS} <= {name.lower() for name in table.schema.names}:
-            raise counts_scores(path)
-        if STATISTICS_KEY not in metadata and {*COLUMNS} <= {name.lower() for name in table.schema.names}:
+        kind = kind_of_table(table)
+        if kind is not None and kind is not Kind.CELLS:
+            raise of_another_kind(path, kind, Kind.CELLS)
+        if STATISTICS_KEY not in metadata and kind is Kind.CELLS:
             return statistics_of(_frame(table), _required(domain, path), path)
         header = json.loads(metadata[STATISTICS_KEY])
         version, parts, summands = header["version"], header.get("parts", []), header.get("summands", [])
@@ -127,6 +131,12 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
         raise DataError(
             f"{path}: its counts do not fit its own domain; make it again with dpnb-columnar aggregate"
         ) from None
+
+
+def kind_of_table(table: pa.Table) -> Kind | None:
+    """Say what a table of statistics holds: by its file's metadata, or, as the result of a query, by its columns."""
+    marked = (kind for key, kind in KEYS.items() if key.encode() in (table.schema.metadata or {}))
+    return next(marked, None) or kind_of_columns({name.lower() for name in table.schema.names})
 
 
 def are_digests(digests: object) -> bool:

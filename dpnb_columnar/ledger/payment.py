@@ -290,8 +290,8 @@ def _inputs(plan: ReleasePlan, data: Sequence[str]) -> dict[str, Any]:
     weights: dict[str, Any] = {} if plan.attribute_weights is None else {"attribute_weights": plan.attribute_weights}
     if plan.public is not None:
         weights["public"] = {"name": plan.public.source.name, "sha256": plan.public.source.digest}
-    if plan.reserved is not None:
-        weights["reserved"] = plan.reserved.query
+    if plan.reserved:
+        weights["reserved"] = ", ".join(share.query for share in plan.reserved)
     if plan.given is not None:
         weights["given"] = document_digest(plan.given)
     return {

@@ -13,7 +13,7 @@ from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.adaptive_histogram import AdaptiveHistogram
-from dpnb_columnar.mechanisms.attribute_weights import AUTO, CALIBRATED, NONE, resolved_method
+from dpnb_columnar.mechanisms.attribute_weights import AUTO, NONE, resolved_method
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import BinCounts
@@ -58,8 +58,8 @@ class ReleasePlan:
             ordinary naive Bayes.
         public: What a public file says about the attributes; None if there is none. The domain is without those that it
             leaves out, unless they decide which rows count.
-        reserved: Share that is left for a second release, given the model of this one; None where nothing is.
-        given: The model whose reserved share this release spends, on weights alone; None for a release of tables.
+        reserved: Shares that are left for further releases, each given the model of the last one, in their order.
+        given: The model whose next reserved share this release spends, on weights alone; None for a release of tables.
         automatic: Whether ``auto`` chose these weights.
         uncalibrated: Whether it would have chosen ``calibrated`` if the rows could be read a second time.
     """
@@ -71,7 +71,7 @@ class ReleasePlan:
     shares: tuple[Share, ...]
     attribute_weights: str | None = None
     public: PublicWeights | None = None
-    reserved: Share | None = None
+    reserved: tuple[Share, ...] = ()
     given: Model | None = None
     automatic: bool = False
     uncalibrated: bool = False
@@ -172,45 +172,8 @@ def plan(
         weights,
         public,
         automatic=attribute_weights == AUTO,
-        # More than two classes are asked in rounds, which cannot be left for another release.
-        uncalibrated=best != weights and len(domain.classes) == 2,
+        uncalibrated=best != weights,
     )
-
-
-def without_second_pass(plan: ReleasePlan) -> ReleasePlan:
-    """Leave the share of a second pass for another release, given the model of this one (``plan_given``).
-
-    Rounds have several passes, and are left as they are: only one run can make them.
-    """
-    if plan.calibration is None or plan.rounds:
-        return plan
-    shares = tuple(share for share in plan.shares if share is not plan.calibration)
-    spent, budget = total(shares), plan.budget
-    if not isinstance(spent, Concentrated):  # whose epsilon and delta follow from both releases' rho together
-        budget = replace(budget, epsilon=spent.epsilon)
-    return replace(plan, budget=budget, shares=shares, reserved=plan.calibration)
-
-
-def plan_given(model: Model) -> ReleasePlan:
-    """Plan the second release of a model whose tables were released: its weights, for the share that was left.
-
-    Raises:
-        UsageError: if the model left no share, or has no score of two classes.
-    """
-    guarantee = model.guarantee
-    share, relation = guarantee.reserved, guarantee.neighbours
-    if share is None or share.query != CALIBRATION or not isinstance(share.row_cost, Pure) or relation is None:
-        raise UsageError(
-            "given: this model left no part of its budget for calibration, or has spent it; release one from "
-            "statistics with --attribute-weights calibrated"
-        )
-    if len(model.domain.classes) != 2 or not model.attributes:
-        raise UsageError("given: only a model of two classes, with attributes, has a score to calibrate")
-    # The noise is pure whatever it is accounted as.
-    unit_rows = 1 if guarantee.unit is None else guarantee.unit.rows
-    budget = Budget(share.row_cost.epsilon * relation.rows * unit_rows, relation, unit_rows=unit_rows)
-    mechanism = mechanism_named(guarantee.mechanism)
-    return ReleasePlan(model.domain, budget, mechanism, None, (share,), CALIBRATED, given=model)
 
 
 def mechanism_named(name: str) -> Mechanism:

@@ -1,7 +1,7 @@
 """``release(Statistics, ReleasePlan) -> Model``: the trust boundary, the only code that sees both of its sides.
 
 Where the plan has further passes, ``release_weights`` and ``release_round`` add what their counts and sums say: at
-once, or, for one pass, in a release of its own, given a model that left a share for it.
+once, or, by ``release_given``, each in a release of its own, given a model that left a share for it.
 
 All noise is drawn under it. Claim: under the budget's neighbouring relation the model is (epsilon,
 delta)-differentially private, as the sum of the composition table says. Proof in docs/privacy.md, sections 2 to 6.
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Concentrated, Share, total
 from dpnb_columnar.counting.gradients import GradientSums
@@ -20,16 +21,21 @@ from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
 from dpnb_columnar.mechanisms.attribute_weights import TEMPERED, attribute_weights, bounded
+from dpnb_columnar.mechanisms.further_releases import rounds_given
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
 from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.queries import COUNTS, noisy_presence
+from dpnb_columnar.mechanisms.round_starts import start_rounds
 from dpnb_columnar.mechanisms.score_calibration import calibrated_weights
-from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, start_rounds
+from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
 from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
 from dpnb_columnar.version import __version__
+
+if TYPE_CHECKING:
+    from dpnb_columnar.counting.further_passes import FurtherStatistics
 
 LIBRARIES = ("numpy", "python-flint")
 """Packages that compute or draw released values; their versions are noted in the model beside the program's own."""
@@ -60,7 +66,8 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     guarantee = _guarantee(plan, attributes, seeded=not draw.private)
     # From the number of released attributes alone, a public fact. Until a second release, whoever scores by this model
     # has the best weights that are free.
-    method = TEMPERED if plan.reserved is not None and plan.mechanism.binned else plan.attribute_weights
+    free = plan.reserved and plan.mechanism.binned and len(statistics.domain.classes) == 2
+    method = TEMPERED if free else plan.attribute_weights
     weights = attribute_weights(method, len(attributes), len(statistics.domain.classes))
     if plan.public is not None:
         weights = plan.public.attribute_weights
@@ -73,7 +80,7 @@ def release_weights(model: Model, counts: ScoreCounts, plan: ReleasePlan, draw: 
     Args:
         model: What ``release`` made of the first pass. Public.
         counts: Exact counts of the second. Confidential.
-        plan: The plan of both, or of the second release alone.
+        plan: The plan of both.
         draw: Sampler of all noise, as for ``release``.
 
     Raises:
@@ -82,20 +89,46 @@ def release_weights(model: Model, counts: ScoreCounts, plan: ReleasePlan, draw: 
     if plan.calibration is None:
         raise ValueError("the release was planned without a second pass")
     draw = ExactSampler(SystemBits()) if draw is None else draw
-    weights = calibrated_weights(model, counts, plan.calibration, draw)
-    guarantee = model.guarantee
-    if plan.given is not None:
-        guarantee = _with_second_release(guarantee, plan.calibration, seeded=not draw.private)
+    return replace(model, attribute_weights=calibrated_weights(model, counts, plan.calibration, draw))
+
+
+def release_given(plan: ReleasePlan, statistics: FurtherStatistics, draw: Sampler | None = None) -> Model:
+    """Release the weights that a plan of ``plan_given`` asks for: of a calibration, or of one round.
+
+    Args:
+        plan: The plan, with the model that it continues.
+        statistics: Exact counts or sums of what this model gives (``query_given``). Confidential.
+        draw: Sampler of all noise, as for ``release``.
+
+    Returns:
+        The model with these weights. Where shares are left it names what the next round needs of the ones before.
+
+    Raises:
+        ValueError: if the plan continues no model, or if something else was counted than the model gives.
+    """
+    model, (share, *_) = plan.given, plan.shares
+    if model is None:
+        raise ValueError("the release was planned for no model that it continues")
+    draw = ExactSampler(SystemBits()) if draw is None else draw
+    guarantee = _continued(model.guarantee, share, plan.reserved, seeded=not draw.private)
+    if isinstance(statistics, ScoreCounts):
+        weights = calibrated_weights(model, statistics, share, draw)
+    else:
+        rounds = rounds_given(model)
+        weights, before = release_round(rounds, statistics, share, draw).weights, rounds.weights
+        if plan.reserved:
+            asked = () if model.attribute_weights is None else model.attribute_weights.asked
+            weights = replace(weights, asked=(*asked, (before.weights, before.intercepts)))
     return replace(model, attribute_weights=weights, guarantee=guarantee)
 
 
-def _with_second_release(guarantee: Guarantee, share: Share, *, seeded: bool) -> Guarantee:
+def _continued(guarantee: Guarantee, share: Share, reserved: tuple[Share, ...], *, seeded: bool) -> Guarantee:
     """State what a model and the weights that were released given it promise together."""
     composition = (*guarantee.composition, share)
     spent, seeded = total(composition), seeded or guarantee.seeded
-    if isinstance(spent, Concentrated):  # the epsilon and delta that were stated follow from both rhos together
-        return replace(guarantee, rho=spent.rho, composition=composition, seeded=seeded, reserved=None)
-    return replace(guarantee, epsilon=spent.epsilon, composition=composition, seeded=seeded, reserved=None)
+    if isinstance(spent, Concentrated):  # the epsilon and delta that were stated follow from all rhos together
+        return replace(guarantee, rho=spent.rho, composition=composition, seeded=seeded, reserved=reserved)
+    return replace(guarantee, epsilon=spent.epsilon, composition=composition, seeded=seeded, reserved=reserved)
 
 
 def first_round(model: Model, plan: ReleasePlan) -> WeightRounds:

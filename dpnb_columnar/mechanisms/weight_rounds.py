@@ -38,10 +38,9 @@ from dpnb_columnar.counting.gradients import CERTAIN, LARGEST_CLIP, UNITS, Gradi
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
-from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
+from dpnb_columnar.mechanisms.log_ratios import Floats
 from dpnb_columnar.mechanisms.queries import LAPLACE, constant_noise
-from dpnb_columnar.mechanisms.score_calibration import PART, TELLING, calibration_request
-from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE
+from dpnb_columnar.mechanisms.score_calibration import PART, calibration_request
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.noise import Sampler
 
@@ -53,34 +52,22 @@ BOUNDED = "one row changes all these sums together by a bounded amount"
 SCHEDULE = (1, 2, 4)
 """Relative shares of the rounds: each starts from better weights than the last one."""
 
-CLIP = 1.5
-"""Bound of a group's log-ratios, in root mean squares under the released model."""
-
 DEVIATION = 0.3
 """Standard deviation of the prior of every weight, and of the log-odds, around the start."""
 
 CURVATURE = 2.0
 """Fisher information of correlated attributes, in that of independent ones."""
 
-MADE_UP = 2**13
-"""Rows that are made up under the released model, of all classes together."""
-
 WEIGHTS = (-0.5, 2.0)
 LOG_ODDS = 5.0
 """Least and largest weight; largest change of the log-odds."""
 
 LARGEST_NUMBER_OF_ROWS = 2.0**45
+"""The released number of rows is taken for this one where it is larger."""
 
 START = Fraction(1, 20)
 LEARNING = Fraction(3, 10)
 """Parts of the budget that ``learned`` spends on the calibration that it starts from, and on its rounds."""
-
-FEWEST_MADE_UP = 8
-MOST_MADE_UP = 2**24
-"""Rows of each class at least, and scores of all groups in all rows at most."""
-
-SEED = 0
-"""Of the rows that are made up: its bits are those of every version of numpy, so they are a function of the model."""
 
 GRID_BITS = 8
 """Gradients are drawn to 1/256."""
@@ -138,30 +125,57 @@ class WeightRounds:
         """
         if sums.query != self.query:
             raise ValueError("the gradient that was summed up is not at the weights of this round")
-        assert isinstance(share.row_cost, Pure)
         noise, bound = constant_noise(share), Fraction(sums.query.sensitivity, UNITS * CERTAIN)
         exact = [Fraction(int(each), UNITS * CERTAIN) for each in sums.weights]
         exact += [Fraction(int(each), CERTAIN) for each in sums.log_odds]
         released = np.array([float(draw(each, bound, noise, GRID_BITS)) for each in exact])
-        return self._stepped(released, 2 * float(bound / share.row_cost.epsilon) ** 2)
+        return self._stepped(released, *self._observed(share))
 
-    def _stepped(self, gradient: Floats, variance: float) -> WeightRounds:
-        """Update the normal distribution of the weights by one released gradient, whose noise has the variance."""
+    def at(self, weights: Sequence[float], intercepts: Sequence[float]) -> WeightRounds:
+        """Ask at other weights of the attributes and intercepts of the classes."""
+        units = in_units(weights[: len(self.groups)])
+        groups = tuple(replace(group, weight=unit) for group, unit in zip(self.groups, units, strict=True))
+        return replace(self, groups=groups, changes=tuple(in_units(np.array(intercepts[1:]) - intercepts[0])))
+
+    def again(self, share: Share, weights: Sequence[float], intercepts: Sequence[float]) -> WeightRounds:
+        """Return what a round that was released before has led to, from the weights that it gave.
+
+        Args:
+            share: The round's share of the budget.
+            weights: Weights of the attributes after it.
+            intercepts: Intercepts of the classes after it.
+        """
+        precision, _, _ = self._observed(share)
+        return replace(self.at(weights, intercepts), precision=precision)
+
+    def _observed(self, share: Share) -> tuple[Floats, Floats, Floats]:
+        """Compute how a round of a share makes the weights more certain, whatever its answer is.
+
+        Returns:
+            The precision after it, eigenvectors of the Fisher information, and what part of an answer along each of
+            them is not noise.
+        """
+        assert isinstance(share.row_cost, Pure)
+        bound = Fraction(self.query.sensitivity, UNITS * CERTAIN)
+        variance = 2 * float(bound / share.row_cost.epsilon) ** 2
         least, basis = np.linalg.eigh(CURVATURE * self._information())
         information = np.maximum(least, 0.0)
         # Along each eigenvector the observation is h (true - present) with variance h + variance.
         certain = information / (information + variance)
-        precision = self.precision + (basis * (certain * information)) @ basis.T
+        return self.precision + (basis * (certain * information)) @ basis.T, basis, certain
+
+    def _stepped(self, gradient: Floats, precision: Floats, basis: Floats, certain: Floats) -> WeightRounds:
+        """Update the normal distribution of the weights by one released gradient."""
         limit = 2 * LARGEST_NUMBER_OF_ROWS * LARGEST_CLIP
         step = np.linalg.solve(precision, basis @ (certain * (basis.T @ np.clip(gradient, -limit, limit))))
         number = len(self.groups)
         weights = [group.weight / UNITS + change for group, change in zip(self.groups, step[:number], strict=True)]
         log_odds = np.array(self.changes) / UNITS + step[number:]
-        groups = zip(self.groups, _units(np.clip(weights, *WEIGHTS)), strict=True)
+        groups = zip(self.groups, in_units(np.clip(weights, *WEIGHTS)), strict=True)
         return replace(
             self,
             groups=tuple(replace(group, weight=weight) for group, weight in groups),
-            changes=tuple(_units(np.clip(log_odds, -LOG_ODDS, LOG_ODDS))),
+            changes=tuple(in_units(np.clip(log_odds, -LOG_ODDS, LOG_ODDS))),
             precision=precision,
         )
 
@@ -228,66 +242,6 @@ def _requests(domain: Domain, weight: Fraction, weights: int) -> list[Request]:
     ]
 
 
-def start_rounds(model: NaiveBayes, method: str) -> WeightRounds:
-    """Start rounds at the weights of a released model, or at d^(-1/4) for each of d attributes where it has none.
-
-    Args:
-        model: The model.
-        method: ``learned``, for a weight of each attribute, or ``calibrated``, for one of all.
-    """
-    attributes, priors = model_log_ratios(model), model.classes.probability
-    size, others = len(attributes), len(priors) - 1
-    starts = (size**-0.25,) * size if model.attribute_weights is None else model.weights
-    groups, made_up = [], []
-    parts = [slice(place, place + 1) for place in range(size)] if method == LEARNED else [slice(0, size)]
-    by_class = max(min(MADE_UP, MOST_MADE_UP // (len(parts) * others)) // len(priors), FEWEST_MADE_UP)
-    likely, bits = np.repeat(np.array(priors) / by_class, by_class), np.random.PCG64(SEED)
-    for part in parts:
-        # Added up attribute by attribute: the scores of each in every class would not fit into memory.
-        scores, telling = np.zeros((2, len(likely), others))
-        for ratios in attributes[part]:
-            made = _made_up(ratios, by_class, bits)
-            scores += made
-            telling += np.clip(made, -TELLING, TELLING)
-        tables = tuple(zip(*(ratios.tables() for ratios in attributes[part]), strict=True))
-        clip = _clip(telling, likely)
-        groups.append(WeightGroup(tables, clip, *_units(starts[part][:1])))
-        made_up.append(_clipped(scores, clip / UNITS))
-    changes = tuple(_units(np.array(model.intercepts[1:]) - model.intercepts[0]))
-    rows = min(max(float(sum(model.classes.released)), SMALLEST_SAMPLE), LARGEST_NUMBER_OF_ROWS)
-    precision = np.eye(len(groups) + others) / DEVIATION**2
-    return WeightRounds(model, method, tuple(groups), changes, precision, np.array(made_up), likely * rows)
-
-
-def _made_up(ratios: LogRatios, by_class: int, bits: np.random.PCG64) -> Floats:
-    """Make up an attribute's values under a released model, for as many rows of each class.
-
-    Returns:
-        Shape (rows, classes - 1): the log-ratios, class by class.
-    """
-    nats = np.column_stack([ratios.ratios, ratios.missing]).T
-    made_up = np.empty((len(ratios.probability) * by_class, nats.shape[1]))
-    uniform = (bits.random_raw(len(made_up)) >> np.uint64(11)) * 2.0**-53
-    for klass, (present, absent) in enumerate(zip(ratios.probability, ratios.absent, strict=True)):
-        rows, reached = slice(klass * by_class, (klass + 1) * by_class), np.cumsum([*present, absent])
-        places = np.searchsorted(reached / reached[-1], uniform[rows], side="right")
-        made_up[rows] = nats[np.minimum(places, len(nats) - 1)]
-    return made_up
-
-
-def _clip(scores: Floats, likely: Floats) -> int:
-    """Choose the clip of a group from its scores of made-up rows: ``CLIP`` root mean squares of how far they spread."""
-    spread = np.maximum(scores.max(axis=1), 0.0) - np.minimum(scores.min(axis=1), 0.0)
-    return min(max(math.ceil(UNITS * CLIP * math.sqrt(likely @ spread**2)), UNITS), LARGEST_CLIP)
-
-
-def _clipped(scores: Floats, clip: float) -> Floats:
-    """Clip scores of shape (rows, classes - 1) as ``WeightGroup`` says."""
-    largest = np.maximum(scores.max(axis=1, keepdims=True), 0.0)
-    clipped: Floats = np.maximum(scores - largest, -clip) - np.maximum(-largest, -clip)
-    return clipped
-
-
-def _units(numbers: Sequence[float] | Floats) -> list[int]:
+def in_units(numbers: Sequence[float] | Floats) -> list[int]:
     """Round to whole units."""
     return [int(unit) for unit in np.rint(np.asarray(numbers) * UNITS)]

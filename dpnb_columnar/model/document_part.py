@@ -1,7 +1,7 @@
 """Parts of a model's document, of JSON's types, read strictly: nothing is converted but exact numbers from their text.
 
 Own code, since the libraries that were tried made it longer and less exact. The same reading by msgspec's types took
-309 lines of code, this module and ``document_reader`` take 247: most checks are of numbers against the domain that the
+309 lines of code, this module and the readers take 247: most checks are of numbers against the domain that the
 document declares, which no library's types state. msgspec reads a whole number that no 64-bit float holds as another
 number, and quotes texts of the document in its errors at any length and with their line breaks; cattrs converts texts
 to numbers unless told otherwise for every type. Their imports take 8 ms and 90 ms of every ``predict`` and ``show``.

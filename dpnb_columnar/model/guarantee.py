@@ -41,8 +41,8 @@ class Guarantee:
         composition: Every query with its share; the shares add up to epsilon and delta, or to rho, exactly.
         seeded: The noise came from a seed, so it can be repeated and protects nobody.
         rho: Total concentrated loss, which implies (epsilon, delta); None unless the shares are concentrated.
-        reserved: A share that is left for a second release, given this one's model; no part of the composition, and not
-            spent. None where nothing is left.
+        reserved: Shares that are left for further releases, each given the model of the last one, in their order; no
+            part of the composition, and not spent.
         unit: The unit that the relation is of; None where it is of rows.
     """
 
@@ -54,7 +54,7 @@ class Guarantee:
     composition: tuple[Share, ...]
     seeded: bool
     rho: Fraction | None = None
-    reserved: Share | None = None
+    reserved: tuple[Share, ...] = ()
     unit: Unit | None = None
 
     @property

@@ -111,7 +111,8 @@ def read_scores(document: object, source: str) -> ReleasedScores:
         DataError: if it is not one of released scores, is of an unknown version, or contradicts itself.
         DomainError: if the domain in it has faults.
     """
-    from dpnb_columnar.model.document_reader import SHA256, read_guarantee, read_software
+    from dpnb_columnar.model.document_reader import SHA256
+    from dpnb_columnar.model.guarantee_reader import read_guarantee, read_software
 
     part = Part(document)
     try:

@@ -94,7 +94,7 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
             [[*row, share.composition] for row, share in zip(rows, guarantee.composition, strict=True)],
         ),
         "total": _listed(numbers(total(guarantee.composition))) if guarantee.composition else "",
-        "reserved": None if guarantee.reserved is None else _listed(numbers(guarantee.reserved.cost)),
+        "reserved": _listed(numbers(total(guarantee.reserved))) if guarantee.reserved else None,
         "population": list(_population(model)),
         "attributes": (
             ATTRIBUTE_HEADER,

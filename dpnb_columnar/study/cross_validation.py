@@ -42,7 +42,6 @@ class TrainingRows:
     parts: tuple[HeldOut, ...]
 
     can_score = True
-    can_differentiate = True
 
     def check(self, domain: Domain) -> TrainingRows:
         """Leave out the counts of attributes that the domain has not; the rows were read in theirs."""

@@ -6,6 +6,7 @@ import configparser
 import re
 import shutil
 import subprocess
+from fractions import Fraction
 from pathlib import Path
 
 import duckdb
@@ -25,6 +26,7 @@ from dpnb_columnar.errors import (
     UnavailableError,
     UsageError,
 )
+from dpnb_columnar.model.model import load_model
 
 SERVICE = EXAMPLES / "dpnb-train.service"
 PLACE = "/srv/census"
@@ -39,11 +41,12 @@ COMMAND = "/opt/dpnb/bin/dpnb-columnar"
 def test_every_command_of_the_document_runs(place: Path) -> None:
     Path("census.ledger").unlink()
     commands = blocks("sh", DOCUMENT.read_text())
-    assert len(commands) == 5
+    assert len(commands) == 6
     shell("".join(commands))
-    *runs, weights = charged()
-    assert runs == ["2026-11-21", "2026-11-22", "2026-11-23"]
-    assert weights.startswith("weights-of-")
+    runs = charged()
+    assert [run for run in runs if not run.startswith("weights-of-")] == [f"2026-11-{day}" for day in (21, 22, 23, 24)]
+    assert len(runs) == 4 + 1 + 4
+    assert load_model(Path("step-4.json")).guarantee.epsilon == Fraction(1, 10)
 
 
 @pytest.mark.parametrize(

@@ -83,14 +83,6 @@ def test_rows_that_change_between_rounds_are_refused(folder: Path, run: Run, mon
     assert "the rows changed between two passes over them" in told
 
 
-def test_statistics_cannot_be_asked_in_rounds(folder: Path, ledger: Path, run: Run) -> None:
-    run("aggregate", write_people(folder / "people.parquet"), "--output", "s.parquet")
-    refused = run("release", "s.parquet", *LEARNED, "--ledger", ledger, "--output", TARGET, expected=64).err
-    assert "learned reads the rows again once the tables are released, in 3 rounds; give the rows" in refused
-    assert "or choose calibrated" in refused
-    assert spent_epsilon(ledger, "people") == 0
-
-
 def test_more_than_two_classes_are_refused(folder: Path, run: Run) -> None:
     file = spoil_rows(write_people(folder / "three.parquet", document=CLASSES))
     told = run("train", file, *LEARNED, expected=64).err

@@ -28,8 +28,9 @@ from dpnb_columnar.counting.engines.spark import open_files
 from dpnb_columnar.counting.engines.spark_files import read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.gradient_files import gradient_sums_of
 from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
-from dpnb_columnar.counting.gradients_query import gradients_query, sums_of
+from dpnb_columnar.counting.gradients_query import gradients_query
 from dpnb_columnar.counting.query_results import SCORE_COLUMNS
 from dpnb_columnar.counting.score_counts_query import score_counts_query
 from dpnb_columnar.counting.score_files import score_counts_of
@@ -104,8 +105,8 @@ def check_score_queries(frame: Frame, folder: Path, data: st.DataObject, engines
     sums = expected_gradients(tables[0].to_pylist(), gradient)
     for engine in engines:
         query = gradients_query(gradient, source.kinds, "rows", engine.dialect)
-        (row,) = engine.run(query)
-        assert listed(sums_of(row, gradient)) == sums, f"{engine.dialect}\n{query}"
+        result = pl.DataFrame(engine.run(query))
+        assert listed(gradient_sums_of(result, gradient, engine.dialect)) == sums, f"{engine.dialect}\n{query}"
 
 
 def check_files(frame: Frame, folder: Path, engines: dict[str, Callable[[ParquetSource, Domain], Statistics]]) -> None:

@@ -120,7 +120,7 @@ def test_second_passes_name_what_the_first_one_names(name: str, dialect: Dialect
         tree = read_back(query, dialect)
         assert name in names_in(tree)
         assert all(identifier.quoted for identifier in tree.find_all(exp.Identifier))
-        known = _expected(name, domain) | {scores_of(domain).digest}
+        known = _expected(name, domain) | {scores_of(domain).digest, gradient_of(domain).digest}
         others = {text for text in texts_in(tree) - known if len(text) > 3}
         assert all(re.fullmatch(r"[-0-9.,{}\[\] ]+", text) for text in others), others
 

@@ -41,6 +41,14 @@ def write_seed_files(folder: Path) -> None:
     _command("release people.statistics.parquet --output model.parquet", "aggregate people.parquet")
     _command("release people.statistics.parquet --attribute-weights calibrated --seed 7 --output tables.json")
     _command("aggregate people.parquet --given tables.json --output second.parquet")
+    _command(
+        "aggregate people.parquet --given step-1.json --output sums.parquet",
+        "release people.statistics.parquet --attribute-weights learned --seed 7 --output step-0.json",
+        "aggregate people.parquet --given step-0.json --output scores.parquet",
+        "release scores.parquet --given step-0.json --seed 8 --output step-1.json",
+    )
+    pl.read_parquet(folder / "sums.parquet").write_csv(folder / "sums.csv")
+    _command("release sums.parquet --given step-1.json --seed 9 --output step-2.json")
     _command("train people.parquet --mechanism histogram --output histogram.json")
     write_people(folder / "sample.parquet", people(500, seed=2))
     _command("train people.parquet --mechanism histogram --attribute-weights sample.parquet --output public.json")

@@ -143,7 +143,7 @@ def test_auto_calibrates_more_than_two_classes_by_the_square_of_their_number() -
         domain = domain_of(attributes, classes=3)
         planned = plan(domain, Budget(Fraction(1)), "histogram", None, "auto", rows, can_score=can_score)
         assert planned.attribute_weights == expected
-        assert not planned.uncalibrated
+        assert planned.uncalibrated is not can_score
 
 
 @pytest.mark.parametrize("method", ["none", "tempered", "calibrated"])

@@ -14,7 +14,8 @@ from dpnb_columnar.budget import Budget, Neighbours, Pure, Request, compose
 from dpnb_columnar.budget.costs import Approximate
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.mechanisms.plan import MECHANISMS, ReleasePlan, plan, plan_given, without_second_pass
+from dpnb_columnar.mechanisms.further_releases import plan_given, without_further_passes
+from dpnb_columnar.mechanisms.plan import MECHANISMS, ReleasePlan, plan
 from dpnb_columnar.mechanisms.release import release
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import Model, from_document
@@ -113,7 +114,7 @@ def test_a_model_that_claims_too_much_for_a_unit_is_refused(place: tuple[str, ..
 def test_the_second_release_of_a_unit_spends_what_the_first_has_left() -> None:
     attributes = {**PEOPLE["attributes"], **{f"a{place}": {"values": ["x", "y"]} for place in range(6)}}
     planned = plan(people_of_units(4, attributes=attributes), Budget(Fraction(1)), "histogram", None, "calibrated")
-    first = without_second_pass(planned)
+    first = without_further_passes(planned)
     rows = people(500).with_columns(**{f"a{place}": None for place in range(6)})
     counted = dpnb.aggregate(rows.cast({f"a{place}": str for place in range(6)}), domain=planned.domain.per_row)
     second = plan_given(release(replace(counted, domain=planned.domain), first))

@@ -22,7 +22,8 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
 from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.mechanisms.release import first_round, release_round
-from dpnb_columnar.mechanisms.weight_rounds import BOUNDED, CLIP, GRADIENT, start_rounds
+from dpnb_columnar.mechanisms.round_starts import CLIP, start_rounds
+from dpnb_columnar.mechanisms.weight_rounds import BOUNDED, GRADIENT
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.training import train

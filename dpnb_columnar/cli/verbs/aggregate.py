@@ -10,14 +10,14 @@ import typer
 from dpnb_columnar.cli import batch, budget_options, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning
-from dpnb_columnar.cli.given import domain_of, refuse_fixed, scores_of
+from dpnb_columnar.cli.given import domain_of, query_of, refuse_fixed
 from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.counting.inputs import Engine, Input, opened_input
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target, default_name
 
-SECOND = ".scores.parquet"
-"""How the default name of a second pass's file ends."""
+FURTHER = ".given.parquet"
+"""How the default name of a further pass's file ends."""
 
 
 def command(
@@ -57,8 +57,9 @@ def command(
     The private half of train. Nothing is released and no budget is spent. Files
     of parts of the data add up: give all of them to dpnb-columnar release.
 
-    With --given it counts the second pass of calibrated attribute weights: the
-    rows of each class by the score that a released model gives them.
+    With --given it counts what a model released from statistics waits for: the
+    rows of each class by the score that the model gives them, or the sums of the
+    next round of attribute weights. One release --given follows each such pass.
 
     \b
     Examples:
@@ -77,7 +78,7 @@ def command(
     if given is not None:
         refuse_fixed(context, ("--dataset", "--catalogue", "--label", "--unit", "--unit-rows", "--report"))
         with opened_input(engine, data, table, master, checkpoint) as rows:
-            _count_scores(rows, given, output or default_name(data or (), "data", SECOND), overwrite, config)
+            _count_given(rows, given, output or default_name(data or (), "data", FURTHER), overwrite, config)
         return
     with opened_input(engine, data, table, master, checkpoint) as rows:
         resolved = rows.find_domain(dataset, label, catalogue).by_unit(unit, unit_rows)
@@ -97,17 +98,19 @@ def command(
         print_table(["attribute", "rows without it"], [list(lacked) for lacked in statistics.lacking().items()])
 
 
-def _count_scores(rows: Input, given: Path, target: Path, overwrite: bool, config: Path | None) -> None:
-    """Count the scores that a model gives into a file."""
-    from dpnb_columnar.counting.score_files import save_score_counts
+def _count_given(rows: Input, given: Path, target: Path, overwrite: bool, config: Path | None) -> None:
+    """Count what a model waits for into a file."""
+    from dpnb_columnar.counting.further_passes import count_given, save_further
+    from dpnb_columnar.counting.scores import Scores
 
     check_parquet(target)
     check_target(target, overwrite, [*rows.files, given, *([] if config is None else [config])])
-    scores = scores_of(given)
+    query = query_of(given)
     with output_lock(target):
-        checked = rows.check(scores.domain)
-        budget_options.print_domain(domain_of(scores, given))
-        with stage("counting scores"):
-            counts = checked.count_scores(scores)
-        save_score_counts(counts, target, overwrite=overwrite)
-    print_line(f"wrote {target}: CONFIDENTIAL, exact counts of scores", "written", output=str(target))
+        checked = rows.check(query.domain)
+        budget_options.print_domain(domain_of(query, given))
+        with stage("counting"):
+            counted = count_given(checked, query)
+        save_further(counted, target, overwrite=overwrite)
+    what = "exact counts of scores" if isinstance(query, Scores) else "exact sums of a round"
+    print_line(f"wrote {target}: CONFIDENTIAL, {what}", "written", output=str(target))

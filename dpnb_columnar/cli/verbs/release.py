@@ -10,19 +10,20 @@ import typer
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import batch, budget_options, options
-from dpnb_columnar.cli.added_files import added_scores, added_statistics
+from dpnb_columnar.cli.added_files import added_given, added_statistics
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
-from dpnb_columnar.cli.given import domain_of, plan_of, refuse_fixed, scores_of
+from dpnb_columnar.cli.given import domain_of, plan_of, query_of, refuse_fixed
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
     from dpnb_columnar.budget.amounts import DeclaredRowCount
-    from dpnb_columnar.counting.countable import Counted, CountedScores
+    from dpnb_columnar.counting.countable import Counted
     from dpnb_columnar.counting.database_input import DatabaseInput
     from dpnb_columnar.counting.engines.database import DatabaseRows
     from dpnb_columnar.counting.find_domain import ResolvedDomain
+    from dpnb_columnar.counting.further_passes import CountedGiven
     from dpnb_columnar.counting.statistics import Statistics
 
 
@@ -86,9 +87,10 @@ def command(
     train = aggregate + release. Files are added up, each part of the data once.
     Every release from the same rows spends budget again.
 
-    With --attribute-weights calibrated, statistics release the tables of a model
-    and leave a tenth of the budget: --given releases its weights, from statistics
-    that were counted --given the model. A database is asked for both at once.
+    With --attribute-weights calibrated or learned, statistics release the tables
+    of a model and leave the rest of the budget: --given releases its weights, one
+    pass at a time, from statistics that were counted --given the model so far. A
+    database is asked for all at once with --table.
 
     A database can count as well: dpnb-columnar sql statistics prints the query,
     and its result, exported as CSV or Parquet, is released here with --dataset or
@@ -109,7 +111,8 @@ def command(
     from dpnb_columnar.cli.file_output import payment, rehearse, sampler
     from dpnb_columnar.cli.model_output import ModelOutput
     from dpnb_columnar.counting.countable import Counted
-    from dpnb_columnar.mechanisms.plan import plan, without_second_pass
+    from dpnb_columnar.mechanisms.further_releases import without_further_passes
+    from dpnb_columnar.mechanisms.plan import plan
     from dpnb_columnar.mechanisms.public_sample import public_path, weights_chosen
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.training import TrainingTask, train
@@ -118,11 +121,11 @@ def command(
     database = _database(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
     declared: DeclaredRowCount | None = None
-    rows: Counted | CountedScores | DatabaseRows
+    rows: Counted | CountedGiven | DatabaseRows
     if given is not None:
         refuse_fixed(context, FIXED)
         planned = plan_of(given)
-        resolved, rows = _scored_rows(database, files, given, whole_units=whole_units)
+        resolved, rows = _rows_given(database, files, given, whole_units=whole_units)
     else:
         named = _named(dataset, catalogue, domain, label, unit, unit_rows)
         resolved, rows = _rows(database, files, named, catalogue, whole_units=whole_units)
@@ -137,7 +140,7 @@ def command(
         known = None if declared is None else declared.rows
         planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, can_score=rows.can_score)
         if not rows.can_score:
-            planned = without_second_pass(planned)
+            planned = without_further_passes(planned)
     names = [str(file.resolve()) for file in files] if database is None else database.names
     paid = payment(planned, names, seed, ledger, account, run_id)
     beside = (domain, catalogue, query, given, ledger, config, public_path(attribute_weights))
@@ -157,28 +160,28 @@ def command(
         train(planned, rows, paid, sampler(seed), model_output)
 
 
-def _scored_rows(
+def _rows_given(
     database: DatabaseInput | None,
     files: Sequence[Path],
     given: Path,
     *,
     whole_units: bool,
-) -> tuple[ResolvedDomain, CountedScores | DatabaseRows]:
-    """Return the domain of a model, and the rows: those of a database, or those whose scores files have counted.
+) -> tuple[ResolvedDomain, CountedGiven | DatabaseRows]:
+    """Return the domain of a model, and the rows: those of a database, or those that files have counted given it.
 
     Raises:
-        DataError: if files count the same rows, or not the scores of this model.
+        DataError: if files count the same rows, or not what this model waits for.
         dpnb_columnar.errors.Error: if a file cannot be read.
     """
-    from dpnb_columnar.counting.countable import CountedScores
+    from dpnb_columnar.counting.further_passes import CountedGiven
 
-    scores = scores_of(given)
-    resolved = domain_of(scores, given)
+    asked = query_of(given)
+    resolved = domain_of(asked, given)
     if database is not None:
         from dpnb_columnar.counting.engines.database import DatabaseRows
 
         return resolved, DatabaseRows(database.database, database.select(), database.table, given=True)
-    return resolved, CountedScores(added_scores(files, scores, whole_units=whole_units))
+    return resolved, CountedGiven(added_given(files, asked, whole_units=whole_units))
 
 
 def _rows(

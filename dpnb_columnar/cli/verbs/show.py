@@ -106,7 +106,7 @@ def command(
     ):
         print_line()
         print_line(f"log-likelihoods of a value with a mean and a deviation: at most {bound:g} apart, weights aside")
-    if guarantee.reserved is not None:
+    if guarantee.reserved:
         print_line()
         print_line(awaits(guarantee.reserved, model))
     square = SPREADS["released_square"]

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line
-from dpnb_columnar.cli.given import scores_of
+from dpnb_columnar.cli.given import query_of
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.runtime.output_checks import check_target
@@ -201,8 +201,9 @@ def statistics_command(
     Without DATA, which tells what the columns hold, categories are compared as
     text, where 7 is also found as 7.0, and numbers are cast to 64-bit floats.
 
-    With --given the query counts the second pass of calibrated attribute weights;
-    release its result with --given, too.
+    With --given the query counts what a model released from statistics waits for:
+    its scores, or the sums of the next round of attribute weights. Release its
+    result with --given, too.
 
     \b
     Examples:
@@ -212,7 +213,7 @@ def statistics_command(
     """
     from dpnb_columnar.counting.countable import no_units
     from dpnb_columnar.counting.find_domain import find_domain
-    from dpnb_columnar.counting.score_counts_query import score_counts_query
+    from dpnb_columnar.counting.further_passes import further_query
     from dpnb_columnar.dialects.statistics_query import statistics_query
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
@@ -225,11 +226,11 @@ def statistics_command(
             )
         if output is not None:
             check_target(output, overwrite, [*files, given])
-        scores = scores_of(given)
-        if scores.domain.unit is not None:
-            raise no_units(scores.domain.unit)
-        kinds = open_parquet(files, scores.domain).kinds if files else {}
-        _write(score_counts_query(scores, kinds, table, dialect), template, output, overwrite)
+        query = query_of(given)
+        if query.domain.unit is not None:
+            raise no_units(query.domain.unit)
+        kinds = open_parquet(files, query.domain).kinds if files else {}
+        _write(further_query(query, kinds, table, dialect), template, output, overwrite)
         return
     if not data and dataset is None:
         raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")

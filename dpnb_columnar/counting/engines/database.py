@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from dpnb_columnar.counting.countable import OpenedRows
+from dpnb_columnar.counting.gradient_files import gradient_sums_of
 from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.query_results import statistics_of
 from dpnb_columnar.counting.score_files import score_counts_of
@@ -37,7 +38,7 @@ class DatabaseRows:
         query: A statistics query, or the query that selects the table's rows.
         table: Table whose rows are counted; None for a statistics query.
         counted_in: Domain of a statistics query; None for the one to count in. Attributes may be left out of it.
-        given: Whether the query counts the scores that a model gives.
+        given: Whether the query counts what a model waits for: its scores, or the sums of a round.
     """
 
     database: Database
@@ -48,7 +49,7 @@ class DatabaseRows:
 
     @property
     def can_score(self) -> bool:
-        """Whether the database can count scores: in a table, or by a query made for it."""
+        """Whether the database can make a further pass: over a table, or by a query made for it."""
         return self.table is not None or self.given
 
     def check(self, domain: Domain) -> OpenedRows:
@@ -59,8 +60,10 @@ class DatabaseRows:
             MissingInputError, TemporaryError, UnavailableError: if the database cannot be opened.
             DataError: if the table or a column is missing, or a column's type does not fit.
         """
+        if self.table is None and self.given:
+            return OpenedRows(self, domain, _count_query, _score_query, _differentiate_query)
         if self.table is None:
-            return OpenedRows(self, domain, _count_query, _score_query if self.given else None)
+            return OpenedRows(self, domain, _count_query)
         return OpenedRows(open_table(self.database, self.query, self.table, domain), domain, *TABLE)
 
 
@@ -137,10 +140,10 @@ def differentiate_table(source: DatabaseTable, query: GradientQuery) -> Gradient
     Raises:
         MissingInputError, TemporaryError, DataError: as ``count_table``.
     """
-    from dpnb_columnar.counting.gradients_query import gradients_query, sums_of
+    from dpnb_columnar.counting.gradients_query import gradients_query
 
     text = gradients_query(query, source.kinds, source.rows, source.database.dialect)
-    return sums_of(_result(source.database, text).row(0, named=True), query)
+    return differentiate_query(source.database, text, query)
 
 
 TABLE = (count_table, score_table, differentiate_table)
@@ -152,6 +155,21 @@ def _count_query(rows: DatabaseRows, domain: Domain) -> Statistics:
 
 def _score_query(rows: DatabaseRows, scores: Scores) -> ScoreCounts:
     return score_query(rows.database, rows.query, scores)
+
+
+def _differentiate_query(rows: DatabaseRows, query: GradientQuery) -> GradientSums:
+    return differentiate_query(rows.database, rows.query, query)
+
+
+@confined()
+def differentiate_query(database: Database, text: str, query: GradientQuery) -> GradientSums:
+    """Run a query of a round's sums, such as ``sql statistics --given`` prints, and return them.
+
+    Raises:
+        MissingInputError, TemporaryError, UnavailableError: as ``read_query``.
+        DataError: if the query fails, or its result is not that of such a query for this round.
+    """
+    return gradient_sums_of(_result(database, text), query, database)
 
 
 @confined()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.counting.engines.polars_scores import attribute_scores
+from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.gradients import CERTAIN, UNITS, GradientQuery, GradientSums, WeightGroup, exponentials
 from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
@@ -28,7 +30,11 @@ def differentiate_files(source: ParquetSource, query: GradientQuery) -> Gradient
     Raises:
         DataError: if a file is damaged.
     """
-    return stream(source, partial(sum_gradients, types=source.types, query=query))
+    summed = stream(source, partial(sum_gradients, types=source.types, query=query))
+    try:
+        return replace(summed, parts=file_parts(source.files))
+    except OSError:
+        raise source.unreadable() from None
 
 
 @confined()

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.counting.engines.spark_files import SparkFile
+from dpnb_columnar.counting.gradient_files import gradient_sums_of
 from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
-from dpnb_columnar.counting.gradients_query import gradients_query, sums_of
+from dpnb_columnar.counting.gradients_query import gradients_query
 from dpnb_columnar.counting.score_counts_query import score_counts_query
 from dpnb_columnar.counting.score_files import score_counts_of
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
@@ -179,8 +180,9 @@ def differentiate(source: SparkSource, query: GradientQuery) -> GradientSums:
     """
     with _spark_errors(source.name):
         source.rows.createOrReplaceTempView(VIEW)
-        rows = source.session.sql(gradients_query(query, source.kinds, VIEW, Dialect.SPARK)).toArrow()
-    return sums_of(rows.to_pylist()[0], query)
+        table = source.session.sql(gradients_query(query, source.kinds, VIEW, Dialect.SPARK)).toArrow()
+    summed = gradient_sums_of(pl.DataFrame(table), query, source.name)
+    return replace(summed, parts=source.parts) if source.parts else summed
 
 
 def _file_schema(types: Mapping[str, pl.DataType], name: str) -> Any:
