@@ -37,6 +37,7 @@ from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.untyped_values import plain, series_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.training import train
+from dpnb_columnar.wording import in_python
 
 logger = logging.getLogger(__name__)
 
@@ -60,8 +61,8 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ``classes="public"``, also which labels there are.
 
     The columns of an array or a frame keep their type, which counts as public. A list, and a column of type ``object``
-    or of one of pandas' own types, has none: each of its values is read by itself, so that no other row changes how it
-    counts. A number matches by its value (1 is 1.0), a text by its text, True and False are "true" and "false" (in a
+    or of pandas' texts and categories, has none: each of its values is read by itself, so that no other row changes how
+    it counts. A number matches by its value (1 is 1.0), a text by its text, True and False are "true" and "false" (in a
     numeric column 1 and 0), None and NaN are missing, and so is anything else. Columns without names are called x0, x1,
     and so on.
 
@@ -274,4 +275,4 @@ def _as_value_errors() -> Iterator[None]:
     try:
         yield
     except Error as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(in_python(str(error))) from error

@@ -22,6 +22,9 @@ from dpnb_columnar.domain.numbers import LARGEST_MATCHED, spelled_number
 WRITTEN = (1e-40, 1e60)
 """Sizes of the numbers that are written out: those in between take at most the characters of a spelled number."""
 
+TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_dictionary)
+"""Tests for the Arrow types of pandas that are read as texts, value by value."""
+
 Cell: TypeAlias = bool | int | float | str | None
 
 
@@ -89,12 +92,28 @@ def series_of(values: Any, name: str, *, numeric: bool = False) -> pl.Series:
 
 
 def plain(values: Any) -> Any:
-    """Return a column as a Polars series or an array, of type ``object`` where pandas' type is none of numpy's."""
+    """Return a column as a Polars series or an array, of type ``object`` if its type does not say what it holds."""
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return pl.Series(values)
-    if is_pandas(values, "Series"):
-        return values.to_numpy() if isinstance(values.dtype, np.dtype) else values.to_numpy(dtype=object)
-    return values
+    return _of_pandas(values) if is_pandas(values, "Series") else values
+
+
+def _of_pandas(values: Any) -> Any:
+    """Return a pandas column by its type, which is public; texts and categories have none that says what they hold.
+
+    Neither numbers nor categories are read from periods and intervals: they become a column that a domain refuses.
+    """
+    pandas, type_ = sys.modules["pandas"], values.dtype
+    if isinstance(type_, np.dtype | pandas.SparseDtype):
+        return values.to_numpy()
+    if isinstance(type_, pandas.PeriodDtype | pandas.IntervalDtype):
+        return pl.Series([None] * len(values), dtype=pl.Object)
+    if isinstance(type_, pandas.ArrowDtype):
+        typed = not any(is_text(type_.pyarrow_dtype) for is_text in TEXTS)
+    else:
+        typed = isinstance(type_, pandas.DatetimeTZDtype) or pandas.api.types.is_any_real_numeric_dtype(type_)
+        typed |= isinstance(type_, pandas.BooleanDtype)
+    return pl.Series(pa.array(values, from_pandas=True)) if typed else values.to_numpy(dtype=object)
 
 
 def is_pandas(data: object, name: str) -> bool:

@@ -49,7 +49,7 @@ def test_the_example_of_the_readme_runs(folder: Path) -> None:
     names: dict[str, object] = {}
     exec(compile(block[1], "README.md", "exec"), names)
     assert dpnb.load_model("python.model.json") == names["model"]
-    assert str(names["query"]).startswith(("WITH", "SELECT"))
+    assert "SELECT" in str(names["query"])
 
 
 def test_the_page_shows_every_public_function() -> None:

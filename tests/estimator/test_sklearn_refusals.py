@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from support.flowers import COLOURS, MEASURES, SPECIES, estimator, flowers, measures
 from support.people import people_domain
@@ -77,6 +78,43 @@ def test_columns_that_do_not_fit_the_declarations() -> None:
     for domain in (None, people_domain()):
         with pytest.raises(ValueError, match=r"X: expected unique column names; drop all but one of those named 'age'"):
             SmoothNaiveBayes(domain=domain).fit(pd.DataFrame(np.ones((30, 2)), columns=["age", "age"]), y)
+
+
+OF_PANDAS: dict[str, tuple[Any, str]] = {
+    "Float64": (pd.array([0.5] * 30, dtype="Float64"), "Float64, which cannot hold"),
+    "Int64": (pd.array([None] * 30, dtype="Int64"), "Int64, which cannot hold"),
+    "boolean": (pd.array([True] * 30, dtype="boolean"), "Boolean, which cannot hold"),
+    "double[pyarrow]": (pd.array([0.5] * 30, dtype="double[pyarrow]"), "Float64, which cannot hold"),
+    "date32[pyarrow]": (pd.array([None] * 30, dtype=pd.ArrowDtype(pa.date32())), "Date, which cannot hold"),
+    "timestamp[pyarrow]": (pd.array([None] * 30, dtype=pd.ArrowDtype(pa.timestamp("us"))), "Datetime: cast it"),
+    "datetime64": (pd.date_range("2018-01-01", periods=30), "Datetime: cast it"),
+    "datetime64 with a zone": (pd.date_range("2018-01-01", periods=30, tz="UTC"), "Datetime: cast it"),
+    "timedelta64": (pd.timedelta_range("1 day", periods=30), "Duration: cast it"),
+    "period": (pd.period_range("2018-01-01", periods=30), "Object: cast it"),
+    "interval": (pd.interval_range(0, 30), "Object: cast it"),
+    "sparse": (pd.arrays.SparseArray([0.5] * 30), "Float64, which cannot hold"),
+}
+"""Columns of pandas' types in the place of categories that are words, and the refusal: that of a file of this type."""
+
+
+@pytest.mark.parametrize("type_", OF_PANDAS)
+def test_columns_of_pandas_types_are_refused_as_those_of_files_are(type_: str) -> None:
+    column, told = OF_PANDAS[type_]
+    X, y = flowers(30)
+    frame = X.to_pandas().assign(colour=column)
+    with pytest.raises(ValueError, match=f"column 'colour' has type {told}"):
+        estimator().fit(frame, y)
+    fitted = estimator().fit(X, y)
+    with pytest.raises(ValueError, match="colour"):
+        fitted.predict(frame)
+
+
+def test_texts_and_categories_of_pandas_are_read_by_their_values() -> None:
+    X, y = flowers(60)
+    expected = estimator(mechanism="none").fit(X, y).model_
+    for type_ in ("str", "category", "string[pyarrow]", pd.ArrowDtype(pa.string()), "object"):
+        frame = X.to_pandas().astype({"colour": type_})
+        assert estimator(mechanism="none").fit(frame, y).model_.attributes == expected.attributes
 
 
 @pytest.mark.parametrize(
