@@ -6,14 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from dpnb_columnar.domain.names import named
-from dpnb_columnar.errors import UsageError
-
 if TYPE_CHECKING:
     from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
     from dpnb_columnar.counting.scores import ScoreCounts, Scores
     from dpnb_columnar.counting.statistics import Statistics
-    from dpnb_columnar.domain import Domain, Unit
+    from dpnb_columnar.domain import Domain
 
 
 class CheckedRows(Protocol):
@@ -54,7 +51,6 @@ class OpenedRows:
         aggregate: Counts every cell of the domain over the source.
         score: Counts scores over the source; None for an engine that makes one pass only.
         differentiate: Sums up gradients over the source; None likewise.
-        counts_units: Whether the engine chooses the rows of each unit that count.
     """
 
     source: Any
@@ -62,16 +58,6 @@ class OpenedRows:
     aggregate: Callable[[Any, Domain], Statistics]
     score: Callable[[Any, Scores], ScoreCounts] | None = None
     differentiate: Callable[[Any, GradientQuery], GradientSums] | None = None
-    counts_units: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse a domain with a unit where the engine would count all rows of a unit.
-
-        Raises:
-            UsageError: if it would.
-        """
-        if self.domain.unit is not None and not self.counts_units:
-            raise no_units(self.domain.unit)
 
     @property
     def can_score(self) -> bool:
@@ -123,11 +109,3 @@ class Counted:
             TypeError: always, as the rows are not here.
         """
         raise TypeError("rows that have been counted cannot be read again")
-
-
-def no_units(unit: Unit) -> UsageError:
-    """Return the error for an engine that does not count by units yet."""
-    return UsageError(
-        f"unit {named(unit.columns)}: this way of counting does not choose the rows of a unit yet; leave unit out of "
-        "the domain, and the guarantee is for one row"
-    )

@@ -11,14 +11,16 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from dpnb_columnar.counting.gradients import CERTAIN, LOG_ODDS, ROWS, UNITS, WEIGHT, GradientQuery, exponentials
-from dpnb_columnar.counting.score_steps import add_step, added, attribute_score, coded_rows, over_steps
+from dpnb_columnar.counting.score_steps import added, attribute_score, over_steps
 from dpnb_columnar.dialects.nodes import as_double, case, equal, integer, minus, named, over, own_column, text, times
 from dpnb_columnar.dialects.number_lists import number_at
-from dpnb_columnar.dialects.rendering import header, render
+from dpnb_columnar.dialects.rendering import header, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
-from dpnb_columnar.dialects.statistics_query import CLASS
+from dpnb_columnar.dialects.statistics_query import coded_rows
+from dpnb_columnar.dialects.unit_rows import add_step
 from dpnb_columnar.domain import digest
 from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.rows.unit_order import CLASS
 
 TOTAL, LIKELIHOOD, ERROR = "total", "likelihood", "error"
 DOMAIN, GRADIENT = "domain", "gradient"
@@ -42,7 +44,7 @@ def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquer
     classes, groups = range(len(query.domain.classes)), range(len(query.groups))
     score_names = [_score(group, klass) for group in groups for klass in classes[1:]]
     kept = [CLASS, *score_names]
-    steps = coded_rows(query.domain, kinds, table, dialect)
+    steps = coded_rows(query.domain, kinds, rows_or_default(table, query.domain.name, dialect))
     add_step(steps, "scored", [own_column(CLASS), *_scores(query, dialect)])
     add_step(steps, "clipped", [own_column(CLASS), *_clipped(query, dialect)])
     add_step(steps, "totalled", [*map(own_column, kept), *_totals(query)])

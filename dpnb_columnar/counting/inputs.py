@@ -274,7 +274,12 @@ class LocalFiles:
 
         Raises:
             DataError: as ``open_once``.
+            UsageError: if checkpoints are wanted of a domain with a unit.
         """
+        if self.checkpoint is not None and domain.unit is not None:
+            raise UsageError(
+                "--checkpoint counts file by file, but a unit may stand in several files; leave --checkpoint out"
+            )
         source = self.open_once(domain)
         from dpnb_columnar.counting.engines.polars_gradients import differentiate_files
         from dpnb_columnar.counting.engines.polars_scores import score_files

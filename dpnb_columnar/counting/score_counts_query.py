@@ -9,14 +9,16 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dpnb_columnar.counting.score_steps import add_step, added, attribute_score, coded_rows, over_steps
+from dpnb_columnar.counting.score_steps import added, attribute_score, over_steps
 from dpnb_columnar.counting.scores import Scores
 from dpnb_columnar.dialects.nodes import below, case, integer, named, own_column, text
-from dpnb_columnar.dialects.rendering import header, render
+from dpnb_columnar.dialects.rendering import header, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
-from dpnb_columnar.dialects.statistics_query import CLASS
+from dpnb_columnar.dialects.statistics_query import coded_rows
+from dpnb_columnar.dialects.unit_rows import add_step
 from dpnb_columnar.domain import digest
 from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.rows.unit_order import CLASS
 
 SCORE, BIN = "score", "bin"
 
@@ -37,7 +39,7 @@ def score_counts_query(scores: Scores, kinds: Kinds, table: str | exp.Subquery |
         UsageError: if the name is not the name of a table.
     """
     domain = scores.domain
-    steps = coded_rows(domain, kinds, table, dialect)
+    steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
     score = added([attribute_score(each, domain, dialect) for each in scores.tables])
     edges = [(below(own_column(SCORE), integer(edge)), integer(place)) for place, edge in enumerate(scores.edges)]
     add_step(steps, "scored", [own_column(CLASS), named(score, SCORE)])

@@ -14,22 +14,20 @@ from dpnb_columnar.dialects.nodes import (
     below,
     case,
     double,
-    identifier,
     integer,
     is_null,
     minus,
-    named,
     over,
     own_column,
     plus,
 )
 from dpnb_columnar.dialects.number_lists import number_at
-from dpnb_columnar.dialects.rendering import rows_or_default
-from dpnb_columnar.dialects.rules import Kinds
-from dpnb_columnar.dialects.statistics_query import CLASS, codes_read, is_there, needed, read_values
+from dpnb_columnar.dialects.statistics_query import is_there
+from dpnb_columnar.dialects.unit_rows import Steps, last_step, with_steps
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.cell_codes import number_of_codes
 from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.rows.unit_order import CLASS
 
 FEW_STEPS = 8
 """Steps that are looked for one after the other; more are halved first, so that a row takes few comparisons."""
@@ -37,40 +35,10 @@ FEW_STEPS = 8
 MOST_BRANCHES = 256
 """Steps that become branches; of more, regular ones become a list."""
 
-Steps = list[tuple[str, exp.Select]]
-"""Names and queries, each over the one before."""
-
-
-def coded_rows(domain: Domain, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> Steps:
-    """Write the steps that compute every row's class, null where it does not count, and ``code_0``, ``code_1``, ...
-
-    Args:
-        domain: The domain; the codes are of its attributes, in order.
-        kinds: What the columns hold; see ``rules``.
-        table: The table, as ``rendering.rows_or_default`` reads it; None for the domain's name.
-        dialect: The database.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
-    """
-    counts = case([(exp.and_(*map(is_there, needed(domain))), own_column(CLASS))])
-    codes = [named(code, f"code_{place}") for place, code in enumerate(codes_read(domain))]
-    steps: Steps = [("read", read_values(domain, kinds, rows_or_default(table, domain.name, dialect)))]
-    add_step(steps, "coded", [named(counts, CLASS), *codes])
-    return steps
-
-
-def add_step(steps: Steps, name: str, columns: Iterable[exp.Expr]) -> None:
-    """Add a step that computes columns, and has no others, from those of the last step."""
-    steps.append((name, exp.select(*columns).from_(exp.Table(this=identifier(steps[-1][0])))))
-
 
 def over_steps(columns: Iterable[exp.Expr], steps: Steps) -> exp.Select:
     """Write the query of columns over those rows of the last step that count."""
-    query = exp.select(*columns).from_(exp.Table(this=identifier(steps[-1][0]))).where(is_there(CLASS))
-    for name, step in steps:
-        query = query.with_(identifier(name), as_=step, copy=False)
-    return query
+    return with_steps(exp.select(*columns).from_(last_step(steps)).where(is_there(CLASS)), steps)
 
 
 def added(summands: Sequence[exp.Expr]) -> exp.Expr:

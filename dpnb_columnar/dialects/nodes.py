@@ -101,6 +101,11 @@ def times(left: exp.Expr, right: exp.Expr) -> exp.Mul:
     return exp.Mul(this=_operand(left), expression=_operand(right))
 
 
+def modulo(value: exp.Expr, divisor: int) -> exp.Mod:
+    """Write the remainder of a whole number from 0 on."""
+    return exp.Mod(this=_operand(value), expression=integer(divisor))
+
+
 def over(left: exp.Expr, right: exp.Expr) -> exp.Div:
     """Divide two 64-bit floats."""
     return exp.Div(this=_operand(left), expression=_operand(right), typed=True, safe=False)

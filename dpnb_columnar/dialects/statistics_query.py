@@ -12,11 +12,13 @@ from sqlglot import exp
 from dpnb_columnar.dialects.nodes import SOURCE, case, identifier, integer, is_null, lookup, named, own_column, text
 from dpnb_columnar.dialects.rendering import header, parse_table, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, grid_code, number
+from dpnb_columnar.dialects.unit_rows import Steps, add_step, choose_rows, last_step, unit_values, with_steps
 from dpnb_columnar.domain import Domain, Missing, Numeric, digest
 from dpnb_columnar.domain.value_labels import label_remarks
 from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.rows.unit_order import CLASS, unit_names
 
-CLASS, PLACE = "class", "place"
+PLACE = "place"
 
 
 def statistics_query(domain: Domain, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
@@ -58,22 +60,20 @@ def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
 
 def _united(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
     """One grouping for each attribute, of the rows that have a value of it; their codes are computed once."""
-    codes = _numbered(domain, "code")
-    coded = (
-        exp.select(
-            own_column(CLASS),
-            *(named(code, name) for code, name in zip(codes_read(domain), codes, strict=True)),
-        )
-        .from_(exp.Table(this=identifier("read")))
-        .where(*map(is_there, needed(domain)))
-    )
-    counts = [_counts(domain, exp.cast(exp.null(), exp.DType.TEXT), None)]
+    names = _numbered(domain, "code")
+    codes = [named(code, name) for code, name in zip(codes_read(domain), names, strict=True)]
+    steps: Steps = [("read", read_values(domain, kinds, table))]
+    add_step(steps, "coded", [own_column(CLASS), *map(own_column, unit_names(domain)), *codes])
+    steps[-1][1].where(*map(is_there, needed(domain)), copy=False)
+    choose_rows(steps, domain)
+    rows = last_step(steps)
+    counts = [_counts(domain, rows, exp.cast(exp.null(), exp.DType.TEXT), None)]
     counts += [
-        _counts(domain, text(attribute.name), code) for attribute, code in zip(domain.attributes, codes, strict=True)
+        _counts(domain, rows, text(attribute.name), code)
+        for attribute, code in zip(domain.attributes, names, strict=True)
     ]
     query: exp.Query = exp.union(*counts, distinct=False, copy=False) if len(counts) > 1 else counts[0]
-    query = query.with_(identifier("read"), as_=read_values(domain, kinds, table), copy=False)
-    return query.with_(identifier("coded"), as_=coded, copy=False)
+    return with_steps(query, steps)
 
 
 def _exploded(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
@@ -97,26 +97,48 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> 
     A row that does not count has no array of codes, and so becomes no cell; a missing value has no code. (With a filter
     on the rows, Spark would compute every value twice, and generate a program that is too long for Java to compile.)
     """
-    codes = [integer(0), *codes_read(domain)]
-    array = exp.Array(expressions=[exp.cast(code, exp.DType.BIGINT) for code in codes])
-    fits = exp.and_(*map(is_there, needed(domain)))
+    steps: Steps = [("read", read_values(domain, kinds, table))]
+    fits: exp.Expr = exp.and_(*map(is_there, needed(domain)))
+    codes = codes_read(domain)
+    if domain.unit is not None:
+        steps = coded_rows(domain, kinds, table)
+        fits = is_there(CLASS)
+        codes = [own_column(name) for name in _numbered(domain, "code")]
+    array = exp.Array(expressions=[exp.cast(code, exp.DType.BIGINT) for code in [integer(0), *codes]])
     cell = exp.Aliases(
         this=exp.Posexplode(this=case([(fits, array)])), expressions=[identifier(PLACE), identifier("code")]
     )
-    cells = exp.select(own_column(CLASS), cell).from_(exp.Table(this=identifier("read")))
+    add_step(steps, "cells", [own_column(CLASS), cell])
     keys = [own_column(name) for name in (PLACE, CLASS, "code")]
-    return (
+    query = (
         exp.select(*keys, named(exp.Count(this=exp.Star()), "count"))
         .from_(exp.Table(this=identifier("cells")))
         .where(is_there("code"))
         .group_by(*keys)
-        .with_(identifier("read"), as_=read_values(domain, kinds, table), copy=False)
-        .with_(identifier("cells"), as_=cells, copy=False)
     )
+    return with_steps(query, steps)
+
+
+def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> Steps:
+    """Write the steps that compute every row's class, null where it does not count, and ``code_0``, ``code_1``, ...
+
+    Where the domain declares a unit, the last step has those rows alone that count.
+
+    Args:
+        domain: The domain; the codes are of its attributes, in order.
+        kinds: What the columns hold; see ``rules``.
+        table: The table.
+    """
+    counts = case([(exp.and_(*map(is_there, needed(domain))), own_column(CLASS))])
+    codes = [named(code, name) for code, name in zip(codes_read(domain), _numbered(domain, "code"), strict=True)]
+    steps: Steps = [("read", read_values(domain, kinds, table))]
+    add_step(steps, "coded", [named(counts, CLASS), *map(own_column, unit_names(domain)), *codes])
+    choose_rows(steps, domain)
+    return steps
 
 
 def read_values(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Select:
-    """Every row's class, and its number or category code of every attribute; null where it has none."""
+    """Every row's class and unit, and its number or category code of every attribute; null where it has none."""
     source = exp.alias_(table, SOURCE, table=True, quoted=True)
     read = (
         number(attribute.name, kinds.get(attribute.name), attribute.missing_values)
@@ -125,7 +147,8 @@ def read_values(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -
         for attribute in domain.attributes
     )
     values = [named(value, name) for value, name in zip(read, _numbered(domain, "value"), strict=True)]
-    return exp.select(named(class_code(domain.label, kinds), CLASS), *values, copy=False).from_(source, copy=False)
+    columns = [named(class_code(domain.label, kinds), CLASS), *unit_values(domain), *values]
+    return exp.select(*columns, copy=False).from_(source, copy=False)
 
 
 def codes_read(domain: Domain) -> list[exp.Expr]:
@@ -151,8 +174,8 @@ def is_there(name: str) -> exp.Expr:
     return exp.not_(is_null(own_column(name)))
 
 
-def _counts(domain: Domain, attribute: exp.Expr, code: str | None) -> exp.Select:
-    """Rows of every class and code of one attribute, or of every class."""
+def _counts(domain: Domain, rows: exp.Table, attribute: exp.Expr, code: str | None) -> exp.Select:
+    """Rows of every class and code of one attribute, or of every class, in a step of the query."""
     keys = [own_column(CLASS)] if code is None else [own_column(CLASS), own_column(code)]
     return (
         exp.select(
@@ -162,7 +185,7 @@ def _counts(domain: Domain, attribute: exp.Expr, code: str | None) -> exp.Select
             named(exp.Count(this=exp.Star()), "count"),
             named(text(digest(domain)), "domain"),
         )
-        .from_(exp.Table(this=identifier("coded")))
+        .from_(rows.copy())
         .where(*([] if code is None else [is_there(code)]))
         .group_by(*keys)
     )

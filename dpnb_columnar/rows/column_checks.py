@@ -110,6 +110,9 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> 
                 f"{described[attribute.name]}, which cannot hold the declared {named(impossible)}: cast it to text, or "
                 "take the values out of the domain (domain edit)"
             )
+    for column in () if domain.unit is None else domain.unit.columns:
+        if kinds[column] is Kind.FLOAT:
+            problems.append(f"{described[column]}, but names a unit: cast it to whole numbers or text")
     problems += _label_problems(domain.label, kinds, described)
     if problems:
         if (more := len(problems) - MOST_FAULTS) > 0:

@@ -15,7 +15,7 @@ from support.aggregation_cases import BOTH, ENGINES, LABEL, MIXED, check, declar
 from support.memory import PEAK_MEBIBYTES
 from support.rows_in_python import counts_of, expected_counts
 
-from dpnb_columnar.counting.engines import polars
+from dpnb_columnar.counting.engines import polars_units
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 
@@ -63,7 +63,7 @@ def test_several_files(tmp_path: Path, tables: list[pa.Table]) -> None:
 @pytest.mark.parametrize("cells", [1, 10, 23])
 def test_passes_cross_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
     """Down to one row a pass."""
-    monkeypatch.setattr(polars, "PART_ROWS", cells)
+    monkeypatch.setattr(polars_units, "PART_ROWS", cells)
     check(tmp_path, [MIXED, MIXED.slice(0, 0), MIXED.slice(1, 1), MIXED.slice(2)], BOTH)
 
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from support.aggregation_cases import by_duckdb, by_polars, written
 from support.counted_queries import statistics_of
 from support.engines import DuckDB, Engine, Postgres, Spark, SQLite
-from support.random_tables import frames
+from support.random_tables import frames, united
 from support.rows_in_python import Document, counts_of, expected_counts
 from support.scored_in_python import expected_gradients, expected_score_counts, listed, queries_of, scores_of
 
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.engines import spark as spark_engine
 from dpnb_columnar.counting.engines.local import aggregate_frame
 from dpnb_columnar.counting.engines.polars_gradients import differentiate_files
@@ -142,10 +142,45 @@ def test_engines_of_this_process(tmp_path_factory: pytest.TempPathFactory, frame
     check_score_queries(frame, folder, data, databases)
 
 
+@pytest.mark.slow
+@settings(max_examples=MANY // 4, deadline=None, suppress_health_check=list(HealthCheck))
+@given(united(), st.data())
+def test_units_in_databases_of_this_process(
+    tmp_path_factory: pytest.TempPathFactory, frame: Frame, data: st.DataObject
+) -> None:
+    """Of each unit the same rows are chosen, for statistics, scores and gradients."""
+    folder = tmp_path_factory.mktemp("random")
+    databases: list[Engine] = [DuckDB(folder), SQLite()]
+    check_queries(frame, folder, databases)
+    check_score_queries(frame, folder, data, databases)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [2, None], ids=["parts of two rows", ""])
+@settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
+@given(united(), st.data())
+def test_units_in_files(
+    tmp_path_factory: pytest.TempPathFactory, rows: int | None, frame: Frame, data: st.DataObject
+) -> None:
+    """Units that stand in several parts, row groups and files, in order and not, count no more rows than others."""
+    folder = tmp_path_factory.mktemp("random")
+    tables, document = frame
+    with pytest.MonkeyPatch.context() as patch:
+        if rows is not None:
+            for name in ("PART_ROWS", "MOST_WAITING", "SHARE_ROWS"):
+                patch.setattr(polars_units, name, rows)
+        check_files(frame, folder, {"local": local.aggregate})
+        check_scores_of_files(frame, folder, data, [score_files])
+        source, domain = of_files(tables, document, folder)
+        gradient = data.draw(queries_of(domain))
+        sums = expected_gradients([row for table in tables for row in table.to_pylist()], gradient)
+        assert listed(differentiate_files(source, gradient)) == sums
+
+
 @pytest.mark.xdist_group("postgres")
 def test_postgres_as_well(tmp_path_factory: pytest.TempPathFactory, postgres_connection: Any) -> None:
     @settings(max_examples=MANY // 2, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(frames(), st.data())
+    @given(frames() | united(), st.data())
     def check(frame: Frame, data: st.DataObject) -> None:
         assume(
             not any("\0" in str(value) for row in frame[0][0].to_pylist() for value in row.values())
@@ -163,7 +198,7 @@ def test_spark_as_well(tmp_path_factory: pytest.TempPathFactory, usual_spark: An
     """Few examples of several files each, in the engine and by the query: each costs Spark a second."""
 
     @settings(max_examples=FEW, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(frames(), st.booleans(), st.data())
+    @given(frames() | united(), st.booleans(), st.data())
     def check(frame: Frame, by_query: bool, data: st.DataObject) -> None:
         folder = tmp_path_factory.mktemp("random")
         if by_query:

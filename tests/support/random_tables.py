@@ -90,6 +90,34 @@ def conditions(draw: st.DrawFn) -> str:
     return draw(joined)
 
 
+UNITS = {
+    "int64": st.sampled_from([-(2**63), 1, 2, 2**63 - 1]),
+    "uint64": st.sampled_from([0, 1, 2**63, 2**64 - 1]),
+    "text": st.sampled_from(["", "1", "01", "1 ", "é"]),
+    "decimal": st.sampled_from([Decimal("0.50"), Decimal("-1.00"), Decimal("1.00")]),
+    "date": KINDS["date"][1],
+    "boolean": st.booleans(),
+}
+"""Values of the columns of a unit, by kind; few, so that units have several rows."""
+
+
+@st.composite
+def united(draw: st.DrawFn) -> tuple[list[pa.Table], Document]:
+    """Tables of rows that belong to units, in any order or in that of the units."""
+    tables, document = draw(frames())
+    kinds = draw(st.lists(st.sampled_from(sorted(UNITS)), min_size=1, max_size=2))
+    names = [f"u{position}" for position in range(len(kinds))]
+    in_order = draw(st.booleans())
+    for place, table in enumerate(tables):
+        rows = [draw(st.tuples(*(st.none() | UNITS[kind] for kind in kinds))) for _ in range(len(table))]
+        if in_order:
+            rows.sort(key=lambda row: [(value is not None, 0 if value is None else value) for value in row])
+        for name, kind, values in zip(names, kinds, zip(*rows, strict=True) if rows else [[]] * 2, strict=False):
+            table = table.append_column(name, pa.array(values, KINDS[kind][0]))
+        tables[place] = table
+    return tables, {**document, "unit": {"columns": names, "rows": draw(st.integers(1, 3))}}
+
+
 @st.composite
 def frames(draw: st.DrawFn) -> tuple[list[pa.Table], Document]:
     kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=3))

@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
+from hashlib import sha256
+from operator import itemgetter, mul
 from typing import Any
 
 from dpnb_columnar.counting.statistics import Statistics
@@ -124,9 +126,31 @@ def code_of(row: Row, attribute: Numeric | Categorical) -> int | None:
     return len(attribute.values) if category is None and attribute.missing is Missing.CATEGORY else category
 
 
+def chosen(rows: Sequence[Row], domain: Domain) -> Sequence[Row]:
+    """Of each unit its first rows among those that count; without a unit every row, whether it counts or not."""
+    if domain.unit is None:
+        return rows
+    units: dict[tuple[Any, ...], list[tuple[list[int], Row]]] = {}
+    for row in rows:
+        unit, klass = tuple(row[name] for name in domain.unit.columns), class_of(row, domain.label)
+        codes = [code_of(row, attribute) for attribute in domain.attributes]
+        drops = [code is None and each.missing == "row" for code, each in zip(codes, domain.attributes, strict=True)]
+        if klass is not None and None not in unit and not any(drops):
+            numbers = [klass, *(0 if code is None else code + 1 for code in codes)]
+            units.setdefault(unit, []).append(([order_of(numbers), *numbers], row))
+    return [row for each in units.values() for _, row in sorted(each, key=itemgetter(0))[: domain.unit.rows]]
+
+
+def order_of(numbers: Sequence[int]) -> int:
+    prime = 2**31 - 1
+    digests = [sha256(f"dpnb-columnar unit order {place}".encode()).digest() for place in range(len(numbers))]
+    multipliers = [1 + int.from_bytes(digest[:8], "big") % (prime - 1) for digest in digests]
+    return pow(sum(map(mul, multipliers, numbers)), 5, prime)
+
+
 def expected_counts(rows: Sequence[Row], domain: Domain) -> Counts:
     found: Counts = Counter()
-    for row in rows:
+    for row in chosen(rows, domain):
         klass = class_of(row, domain.label)
         codes = {attribute: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(

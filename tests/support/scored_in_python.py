@@ -13,7 +13,7 @@ from dpnb_columnar.counting.gradients import GradientQuery, GradientSums, Weight
 from dpnb_columnar.counting.scores import Integers, Scores, ScoreTable
 from dpnb_columnar.domain import Domain, Missing
 from dpnb_columnar.rows.cell_codes import number_of_codes
-from support.rows_in_python import Row, class_of, code_of
+from support.rows_in_python import Row, chosen, class_of, code_of
 
 NUMBERS = st.integers(-300, 300)
 WIDE = st.integers(-1500, 1500)
@@ -64,7 +64,7 @@ def expected_score_counts(rows: Sequence[Row], scores: Scores, unit: Fraction = 
     """Rows per bin and class."""
     domain = scores.domain
     counts = np.zeros((scores.bins, len(domain.classes)), dtype=np.int64)
-    for row in rows:
+    for row in chosen(rows, domain):
         klass = class_of(row, domain.label)
         codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):
@@ -83,7 +83,7 @@ def expected_gradients(rows: Sequence[Row], query: GradientQuery) -> tuple[list[
     domain, table = query.domain, exponentials()
     classes = range(len(domain.classes))
     weights, log_odds, counts = [0] * len(query.groups), [0 for _ in query.log_odds], [0 for _ in classes]
-    for row in rows:
+    for row in chosen(rows, domain):
         klass = class_of(row, domain.label)
         codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):

@@ -211,7 +211,6 @@ def statistics_command(
       dpnb-columnar sql statistics --given census.model.json --dialect postgres
       dpnb-columnar sql statistics --dataset census --dialect spark --output counts.sql
     """
-    from dpnb_columnar.counting.countable import no_units
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.counting.further_passes import further_query
     from dpnb_columnar.dialects.statistics_query import statistics_query
@@ -227,8 +226,6 @@ def statistics_command(
         if output is not None:
             check_target(output, overwrite, [*files, given])
         query = query_of(given)
-        if query.domain.unit is not None:
-            raise no_units(query.domain.unit)
         kinds = open_parquet(files, query.domain).kinds if files else {}
         _write(further_query(query, kinds, table, dialect), template, output, overwrite)
         return
@@ -237,8 +234,6 @@ def statistics_command(
     if output is not None:
         check_target(output, overwrite, [*files, *([] if catalogue is None else [catalogue])])
     domain = find_domain(files, dataset, label, catalogue=catalogue).by_unit(unit, unit_rows).domain
-    if domain.unit is not None:
-        raise no_units(domain.unit)
     kinds = open_parquet(files, domain).kinds if files else {}
     _write(statistics_query(domain, kinds, table, dialect), template, output, overwrite)
 
@@ -273,8 +268,9 @@ def _kinds_like(model: Model, file: Path, keys: Sequence[str]) -> Mapping[str, K
     from dpnb_columnar.rows.parquet import read_schema
 
     schema = read_schema(file)
+    frame = pl.scan_parquet(file, glob=False)
     try:
-        score(model, pl.LazyFrame(schema=schema), keys)
+        score(model, frame, keys)
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
     return {name: kind_of(type_) for name, type_ in schema.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -11,12 +12,12 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.counting.engines.polars_scores import attribute_scores
+from dpnb_columnar.counting.engines.polars_units import sink_counted
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.gradients import CERTAIN, UNITS, GradientQuery, GradientSums, WeightGroup, exponentials
-from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
-from dpnb_columnar.rows.row_rules import classed_rows
 from dpnb_columnar.rows.streaming import stream
+from dpnb_columnar.rows.unit_order import counted_rows
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
@@ -67,29 +68,41 @@ def sum_gradients(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], query: G
         for number, group in enumerate(query.groups)
         for klass, tables in enumerate(group.tables, 1)
     }
-    rows = classed_rows(rows, domain, kinds_of(types), **scores).filter(pl.col("class").is_not_null())
     largest = {f"largest {number}": _largest(f"score {number}", query) for number in range(len(query.groups))}
-    rows = rows.with_columns(**largest)
     clipped = {name: score for number, group in enumerate(query.groups) for name, score in _clipped(number, group)}
-    rows = rows.with_columns(**clipped)
     totals = {
         klass: pl.sum_horizontal(
             log_odds, *(group.weight * pl.col(f"score {number} {klass}") for number, group in enumerate(query.groups))
         )
         for klass, log_odds in enumerate(query.log_odds, 1)
     }
-    rows = rows.with_columns(**{f"total {klass}": total for klass, total in totals.items()})
-    rows = rows.with_columns(largest=_largest("total", query))
-    rows = rows.with_columns(**_likelihoods(len(domain.classes)))
-    rows = rows.with_columns(whole=pl.sum_horizontal(f"likelihood {klass}" for klass in range(len(domain.classes))))
-    rows = rows.with_columns(**_errors(len(domain.classes)))
     others = range(1, len(domain.classes))
-    sums = {f"sum {klass}": pl.col(f"error {klass}").sum() for klass in others}
+    sums = {f"sum {klass}": pl.col(f"error {klass}").cast(pl.Int64).sum() for klass in others}
     for number in range(len(query.groups)):
-        products = [pl.col(f"error {klass}") * pl.col(f"score {number} {klass}") for klass in others]
+        products = [pl.col(f"error {klass}").cast(pl.Int64) * pl.col(f"score {number} {klass}") for klass in others]
         sums[f"weight {number}"] = pl.sum_horizontal(products).sum()
     counts = {f"rows {klass}": (pl.col("class") == klass).cast(pl.Int64).sum() for klass in range(len(domain.classes))}
-    row = rows.select(**sums, **counts).collect(engine="streaming").row(0, named=True)
+
+    def compare(rows: pl.LazyFrame) -> pl.LazyFrame:
+        rows = counted_rows(rows, domain, types, scores).filter(pl.col("class").is_not_null())
+        rows = rows.with_columns(**largest).with_columns(**clipped)
+        rows = rows.with_columns(**{f"total {klass}": total for klass, total in totals.items()})
+        rows = rows.with_columns(largest=_largest("total", query))
+        rows = rows.with_columns(**_likelihoods(len(domain.classes)))
+        rows = rows.with_columns(whole=pl.sum_horizontal(f"likelihood {klass}" for klass in range(len(domain.classes))))
+        rows = rows.with_columns(**_errors(len(domain.classes)))
+        return rows.with_columns(pl.col(*scores, *(f"error {klass}" for klass in others)).cast(pl.Int32))
+
+    row: Counter[str] = Counter()
+
+    def add_up(part: pl.DataFrame) -> None:
+        row.update(part.select(**sums, **counts).row(0, named=True))
+
+    if domain.unit is None:
+        row.update(compare(rows).select(**sums, **counts).collect(engine="streaming").row(0, named=True))
+    else:
+        used = ["class", *scores, *(f"error {klass}" for klass in others)]
+        sink_counted(rows, types, domain, compare, used, add_up, row.clear)
 
     def read(name: str, numbers: range) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return np.array([row[f"{name} {number}"] for number in numbers], dtype=np.int64)

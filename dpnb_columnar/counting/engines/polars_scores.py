@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from dpnb_columnar.counting.engines.polars import PART_ROWS, DenseCounter
+from dpnb_columnar.counting.engines.polars import DenseCounter
+from dpnb_columnar.counting.engines.polars_units import sink_counted
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain
@@ -18,6 +19,7 @@ from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import classed_rows
 from dpnb_columnar.rows.streaming import stream
+from dpnb_columnar.rows.unit_order import counted_rows
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
@@ -66,18 +68,23 @@ def count_scores(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], scores: S
     """
     score = pl.col("score")
     # Whole numbers: their sum does not depend on the order of summation.
-    total = pl.sum_horizontal(attribute_scores(types, scores.domain, scores.tables)).alias("score")
-    scored = classed_rows(rows, scores.domain, kinds_of(types), total)
+    total = pl.sum_horizontal(attribute_scores(types, scores.domain, scores.tables))
     bin_ = pl.sum_horizontal([(score >= edge).cast(pl.UInt32) for edge in scores.edges])
     # The place is null where the row has no class.
-    query = scored.select((pl.col("class").cast(pl.UInt32) * pl.lit(scores.bins, pl.UInt32) + bin_).alias("place"))
+    place = pl.col("class").cast(pl.UInt32) * pl.lit(scores.bins, pl.UInt32) + bin_
     classes = len(scores.domain.classes)
     counter = DenseCounter(classes * scores.bins)
+
+    def query(rows: pl.LazyFrame) -> pl.LazyFrame:
+        return counted_rows(rows, scores.domain, types, {"score": total}).with_columns(place=place)
 
     def count(part: pl.DataFrame) -> None:
         counter.add(part["place"].drop_nulls())
 
-    query.sink_batches(count, chunk_size=PART_ROWS, maintain_order=False, engine="streaming")
+    def reset() -> None:
+        counter.counts[:] = 0
+
+    sink_counted(rows, types, scores.domain, query, ["place"], count, reset)
     return ScoreCounts(scores, counter.counts.reshape(classes, scores.bins).T.copy())
 
 
