@@ -18,7 +18,7 @@ from dpnb_columnar.api.arguments import (
     opened_data,
     payment_of,
 )
-from dpnb_columnar.api.models import evaluate, load_model, release_scores, save
+from dpnb_columnar.api.models import evaluate, load_model, load_scores, release_scores, save
 from dpnb_columnar.api.planning import plan
 from dpnb_columnar.api.preparation import check, ingest, read_domain, simulate, split
 from dpnb_columnar.api.second_release import calibrate, count_given
@@ -43,6 +43,7 @@ __all__ = [
     "evaluate",
     "ingest",
     "load_model",
+    "load_scores",
     "plan",
     "read_domain",
     "release",

@@ -14,6 +14,7 @@ from dpnb_columnar.mechanisms.score_release import plan_scores
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.model.released_scores import ReleasedScores
+from dpnb_columnar.model.released_scores import load_scores as read_scores_file
 from dpnb_columnar.wording import speaking_python
 
 if TYPE_CHECKING:
@@ -100,3 +101,16 @@ def release_scores(
     with opened_data(data, engine) as opened:
         payment = score_payment_of(planned, opened.names, ledger, account, run_id)
         return training.carry_out(training.ScoringTask(planned), opened, payment)
+
+
+@speaking_python()
+def load_scores(path: str | PathLike[str]) -> ReleasedScores:
+    """Read released scores.
+
+    Args:
+        path: JSON file that ``ReleasedScores.save`` or ``evaluate --epsilon`` wrote.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the file is missing, or does not hold released scores.
+    """
+    return read_scores_file(Path(path))

@@ -55,7 +55,8 @@ Data = Annotated[
 DataOrDatabase = Annotated[
     list[str],
     typer.Argument(
-        help="Parquet files, folders of them, or quoted patterns; or one database with --table: a DuckDB file "
+        help="Parquet files, folders of them (those named COLUMN=VALUE are columns), or quoted patterns; or one "
+        "database with --table: a DuckDB file "
         "(.duckdb), a SQLite file (.sqlite), or postgresql://USER@HOST/NAME.",
         metavar="DATA",
         show_default=False,

@@ -33,6 +33,7 @@ from dpnb_columnar.counting.statistics import Statistics, assemble, cells_part
 from dpnb_columnar.counting.statistics_files import VERSION, load_statistics, save_statistics
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.errors import DataError, Error, OutputError
+from dpnb_columnar.rows.folder_columns import folder_values
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import remove_abandoned
@@ -168,12 +169,13 @@ def _counted(source: ParquetSource, domain: Domain, folder: Path) -> Statistics:
 
 
 def _identity(source: ParquetSource) -> tuple[frozenset[str], str]:
-    """Return a file's digest, empty for one without rows, and the digest of its beginning with its time."""
+    """Return a file's digest, empty for one without rows, and the digest of its beginning with its time and folders."""
     import polars as pl
 
     try:
         (file,) = source.files
-        return file_parts([file]), f"{beginning_of(file)}\n{file.stat().st_mtime_ns}"
+        written = f"{beginning_of(file)}\n{file.stat().st_mtime_ns}"
+        return file_parts([file]), "\n".join([written, *(map(repr, folder_values(file).items()))])
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         raise source.unreadable() from None
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.folder_columns import folder_values
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.copies import find_copies
 
@@ -37,12 +38,17 @@ def refuse_copies(files: Iterable[Path]) -> None:
         files: Complete Parquet files.
 
     Raises:
-        DataError: if two files with rows have the same size, footer and beginning.
+        DataError: if two files with rows have the same size, footer and beginning, in folders of the same values.
         OSError: if a file cannot be read.
     """
-    for first, second, *_ in find_copies(files, lambda file: file.stat().st_size, _file_part, beginning_of):
+    for first, second, *_ in find_copies(files, _size_and_folder, _file_part, beginning_of):
         if _has_rows(first):  # as its footer says, and so that of the second
             raise copies_error(first, second)
+
+
+def _size_and_folder(file: Path) -> tuple[int, tuple[tuple[str, str | None], ...]]:
+    """Return the size of a file, and the values of its folders, by which rows of equal files may differ."""
+    return file.stat().st_size, tuple(folder_values(file).items())
 
 
 def copies_error(first: object, second: object) -> DataError:

@@ -94,12 +94,12 @@ def read_model(path: Path) -> NaiveBayes:
 
 def _read_json(content: bytes, path: Path) -> Any:
     try:
-        return _parsed(content)
+        return parsed_json(content)
     except (ValueError, RecursionError):
         raise DataError(f"{path}: not a model: not a JSON file") from None
 
 
-def _parsed(content: bytes) -> Any:
+def parsed_json(content: bytes) -> Any:
     """Parse a JSON document, every text of which can be written again.
 
     Raises:
@@ -154,7 +154,7 @@ def _read_parquet(content: bytes, path: Path) -> Any:
     try:
         with pq.ParquetFile(pa.BufferReader(content), read_dictionary=list(PARAMETER_COLUMNS[:4])) as file:
             _check_table(file, path)
-            document = _parsed((file.schema_arrow.metadata or {})[MODEL_KEY.encode()])
+            document = parsed_json((file.schema_arrow.metadata or {})[MODEL_KEY.encode()])
             batches = file.iter_batches(BATCH_ROWS, columns=list(PARAMETER_COLUMNS))
             rows = (row for batch in batches for row in batch.to_pylist())
             for leaf, row in zip(leaves(document), rows, strict=True):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dpnb_columnar.budget import Pure, Share
 from dpnb_columnar.domain import Domain, document_of, read_domain
 from dpnb_columnar.errors import DataError, MissingInputError, excerpt
 from dpnb_columnar.model.document_part import InvalidPartError, Part
@@ -26,6 +27,9 @@ _POSITIVE = (*(quarter / 4 for quarter in range(1, 17)), *(half / 2 for half in 
 EDGES = (*(-edge for edge in reversed(_POSITIVE)), 0.0, *_POSITIVE)
 """Edges between the bins, in log-odds of the second class: a quarter apart up to 4 (a probability of 0.98), a half to
 8, and 1 up to 12. Wider bins would cost accuracy of the ranking, more of them accuracy of the sums."""
+
+LEAST_EPSILON = Fraction(1, 10**12)
+"""Far below what one row of any release may cost."""
 
 LARGEST_FILE = 2**28
 """Bytes; a larger file is not opened."""
@@ -129,8 +133,8 @@ def read_scores(document: object, source: str) -> ReleasedScores:
         if len(domain.classes) != 2:
             raise part["domain"].invalid("expected two classes")
         guarantee = read_guarantee(part["guarantee"], domain.unit)
-        if len(guarantee.composition) != 1:
-            raise part["guarantee"].invalid("expected one query")
+        if len(guarantee.composition) != 1 or not _is_countable(guarantee.composition[0]):
+            raise part["guarantee"].invalid("expected one query, of pure noise")
         return ReleasedScores(
             domain=domain,
             model=part["model"].text(),
@@ -142,6 +146,20 @@ def read_scores(document: object, source: str) -> ReleasedScores:
         raise DataError(f"{source}: not valid scores: {error}; restore the file as it was written") from None
 
 
+def _is_countable(share: Share) -> bool:
+    """Whether the noise of a share's counts has a variance that a float holds."""
+    return isinstance(share.row_cost, Pure) and share.row_cost.epsilon >= LEAST_EPSILON
+
+
+def holds_scores(path: Path) -> bool:
+    """Whether a file begins like one of released scores; False where it cannot be opened."""
+    try:
+        with path.open("rb") as stream:
+            return f'"format": "{FORMAT}"'.encode() in stream.read(100)
+    except OSError:
+        return False
+
+
 def load_scores(path: Path) -> ReleasedScores:
     """Read a file of released scores.
 
@@ -149,10 +167,12 @@ def load_scores(path: Path) -> ReleasedScores:
         MissingInputError: if the file cannot be opened.
         DataError: if it does not hold released scores.
     """
+    from dpnb_columnar.model.model_files import parsed_json
+
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise DataError(f"{path}: not a file of released scores: larger than {LARGEST_FILE} bytes")
-        document = json.loads(path.read_bytes())
+        document = parsed_json(path.read_bytes())
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be opened: {error.strerror or 'no such file'}") from None
     except (ValueError, RecursionError):

@@ -21,6 +21,7 @@ from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.batches import BATCH_ROWS, Batches
+from dpnb_columnar.rows.folder_columns import folder_values
 from dpnb_columnar.rows.frames import NAME, Frame, opened_eagerly
 from dpnb_columnar.rows.other_formats import not_parquet
 from dpnb_columnar.rows.parquet import damaged
@@ -185,6 +186,8 @@ def batches_of_files(files: Sequence[Path]) -> Batches:
                     key: value for key, value in (opened.metadata.metadata or {}).items() if key != ARROW_SCHEMA
                 }
                 schema = opened.schema_arrow.with_metadata(metadata)
+                for name in folder_values(file, schema.names):
+                    schema = schema.append(pa.field(name, pa.string()))
         except (pa.ArrowException, OSError):
             raise not_parquet(file) from None
         if first is None:
@@ -204,7 +207,10 @@ def _batches(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:
     for file in files:
         try:
             with pq.ParquetFile(file) as opened:
-                yield from opened.iter_batches(BATCH_ROWS)
+                values = folder_values(file, opened.schema_arrow.names)
+                for batch in opened.iter_batches(BATCH_ROWS):
+                    columns = [pa.array([value] * len(batch), pa.string()) for value in values.values()]
+                    yield pa.RecordBatch.from_arrays([*batch.columns, *columns], names=[*batch.schema.names, *values])
         except (pa.ArrowException, OSError):
             raise damaged(file) from None
 

@@ -20,6 +20,7 @@ from dpnb_columnar.rows.batches import NamedRows
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.rows.column_kinds import Kind, common_type, kinds_of
 from dpnb_columnar.rows.database_address import POSTGRES_SCHEMES
+from dpnb_columnar.rows.folder_columns import files_below, scan_file
 from dpnb_columnar.rows.other_formats import BY_TABLE, not_parquet
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
@@ -85,11 +86,11 @@ def resolve_files(inputs: Sequence[str | Path]) -> tuple[Path, ...]:
 
 
 def _matches(item: str) -> list[Path]:
-    """List the files of a path or pattern; a folder stands for the Parquet files directly in it."""
+    """List the files of a path or pattern; a folder stands for the Parquet files in it (``files_below``)."""
     path = Path(item)
     # An empty path, as from a variable that is not set, would be the working directory. A pattern may be absolute.
     matches = [path] if item and path.exists() else sorted(map(Path, glob.glob(item, recursive=True)))  # noqa: PTH207
-    files = [file for match in matches for file in (sorted(match.glob("*.parquet")) if match.is_dir() else [match])]
+    files = [file for match in matches for file in (files_below(match) if match.is_dir() else [match])]
     return [file for file in files if not file.is_dir()]
 
 
@@ -123,14 +124,14 @@ def read_metadata(file: Path) -> dict[str, str]:
 
 
 def read_schema(file: Path) -> Mapping[str, pl.DataType]:
-    """Read the names and the types of a Parquet file's columns.
+    """Read the names and the types of a Parquet file's columns, those of its folders last.
 
     Raises:
         MissingInputError: if the file cannot be opened.
         DataError: if it is not a complete Parquet file, or has two columns of one name.
     """
     with _footer_errors(file):
-        return pl.scan_parquet(file, glob=False).collect_schema()
+        return scan_file(file).collect_schema()
 
 
 def scan_files(files: Sequence[Path]) -> list[NamedRows]:
@@ -139,7 +140,7 @@ def scan_files(files: Sequence[Path]) -> list[NamedRows]:
     Raises:
         MissingInputError, DataError: as ``read_schema``.
     """
-    return [NamedRows(str(file), pl.scan_parquet(file, glob=False), read_schema(file), file) for file in files]
+    return [NamedRows(str(file), scan_file(file), read_schema(file), file) for file in files]
 
 
 def open_parquet(files: Sequence[Path], domain: Domain) -> ParquetSource:

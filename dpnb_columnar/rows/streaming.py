@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import polars as pl
 
 from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.rows.folder_columns import folder_values, scan_file
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.runtime.progress import begin_pass, reported
@@ -32,7 +33,7 @@ Result = TypeVar("Result")
 def scan(source: ParquetSource) -> pl.LazyFrame:
     """Return all rows of the source, the domain's columns only, each of one type. Confidential."""
     columns = [column(name).cast(type_) for name, type_ in source.types.items()]
-    rows = pl.concat([pl.scan_parquet(file, glob=False).select(columns) for file in source.files])
+    rows = pl.concat([scan_file(file).select(columns) for file in source.files])
     begun = begin_pass(source.files)
     return rows if begun is None else reported(rows, begun[0])
 
@@ -92,8 +93,14 @@ def _read(
     names = list(source.types) if columns is None else columns
     for file in source.files:
         with pq.ParquetFile(file) as opened:
-            for batch in opened.iter_batches(PART_ROWS, columns=names):
-                series = [_series(name, batch.column(name), source) for name in names]
+            values = folder_values(file, opened.schema_arrow.names)
+            for batch in opened.iter_batches(PART_ROWS, columns=[name for name in names if name not in values]):
+                series = [
+                    pl.repeat(values[name], len(batch), dtype=pl.String, eager=True).alias(name)
+                    if name in values
+                    else _series(name, batch.column(name), source)
+                    for name in names
+                ]
                 frame = pl.DataFrame(series)
                 if rows is not None:
                     frame = frame.head(rows)

@@ -150,6 +150,16 @@ def test_a_table_is_scored_as_the_file_of_its_rows(rest: Path, model_file: Path,
     assert Path("table.json").read_bytes() == SCORES.read_bytes()
 
 
+def test_scores_are_shown_again_for_nothing(rest: Path, model_file: Path, run: Run) -> None:
+    text = run("evaluate", model_file, rest, "--epsilon", "0.5").out
+    assert text.endswith(run("show", SCORES).out)
+    assert json.loads(run("show", SCORES, "--json").out) == json.loads(SCORES.read_text())
+    assert run("show", SCORES, "--html", "page.html").out == "wrote page.html\n"
+    assert f"SHA-256 {load_scores(SCORES).model[:12]}" in Path("page.html").read_text()
+    assert "leave it out" in run("show", SCORES, "--html", "other.html", "--ledger", "x", expected=64).err
+    assert dpnb.load_scores(SCORES) == load_scores(SCORES)
+
+
 def test_another_model_is_another_run(rest: Path, people_file: Path, model_file: Path, ledger: Path, run: Run) -> None:
     paid = ("--epsilon", "0.5", "--ledger", ledger, "--run-id", "scores")
     run("evaluate", model_file, rest, *paid)

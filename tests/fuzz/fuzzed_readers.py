@@ -37,6 +37,7 @@ READERS = (
     Reader("histogram.json", ("show histogram.json --json", PREDICT)),
     Reader("gaussian.json", ("show gaussian.json", PREDICT)),
     Reader("model.parquet", ("show model.parquet", PREDICT)),
+    Reader("scores.json", ("show {}", "show {} --json", "show {} --html out.html")),
     Reader("people.statistics.parquet", (RELEASE, RELEASE + " --mechanism histogram", RELEASE + " --dataset people")),
     Reader("second.parquet", (SECOND,)),
     Reader("second.csv", (SECOND,)),

@@ -50,6 +50,7 @@ def write_seed_files(folder: Path) -> None:
     pl.read_parquet(folder / "sums.parquet").write_csv(folder / "sums.csv")
     _command("release sums.parquet --given step-1.json --seed 9 --output step-2.json")
     _command("train people.parquet --mechanism histogram --output histogram.json")
+    _command("evaluate histogram.json people.parquet --epsilon 1 --seed 7 --output scores.json")
     write_people(folder / "sample.parquet", people(500, seed=2))
     _command("train people.parquet --mechanism histogram --attribute-weights sample.parquet --output public.json")
     _command("train people.parquet --noise gaussian --delta 1e-6 --output gaussian.json")

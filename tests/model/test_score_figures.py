@@ -199,7 +199,8 @@ def test_a_file_holds_counts_and_figures(tmp_path: Path) -> None:
     [
         *((("format",), "dpnb_columnar model"), (("version",), 2), (("log_odds",), [0.0]), (("model",), "x")),
         *((("released",), [[1], [2]]), (("released", 0, 3), 0.5), (("guarantee", "composition"), [])),
-        *((("guarantee", "epsilon"), "2"), (("domain", "label", "classes"), ["a", "b", "c"]), (("software",), None)),
+        *((("guarantee", "composition", 0, "row_epsilon"), "2"), (("guarantee", "epsilon"), "2")),
+        *((("domain", "label", "classes"), ["a", "b", "c"]), (("software",), None)),
     ],
 )
 def test_a_changed_document_is_refused(place: tuple[str | int, ...], value: object, tmp_path: Path) -> None:

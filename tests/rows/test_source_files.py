@@ -138,7 +138,7 @@ def test_files_of_other_formats_are_called_by_their_names(tmp_path: Path, write:
     [
         ([], "it holds nothing; check the path"),
         (["a.csv", "b.dat", "README"], "it holds files with .csv, .dat, no suffix; make Parquet of an extract with"),
-        (["STATE=1/a.parquet", "STATE=2/a.parquet"], "folders such as STATE=1, STATE=2; for the files of its folders"),
+        (["one/a.parquet", "two/a.parquet"], "folders such as one, two; for the files of its folders"),
     ],
 )
 def test_a_folder_without_parquet_files_says_what_it_holds(tmp_path: Path, held: list[str], message: str) -> None:

@@ -44,6 +44,9 @@ def command(
 ) -> None:
     """Show what a model predicts and from what, its guarantee.
 
+    A file of scores that evaluate --epsilon released is shown as well: its
+    figures, or with --html their page.
+
     The attributes that tell most about the class come first: bits of
     information times weight, under the released model. Beside each stands, per
     class, the value that speaks for it most often, and how many times as likely
@@ -55,12 +58,14 @@ def command(
       dpnb-columnar show census.model.json
       dpnb-columnar show census.model.json --all
       dpnb-columnar show model.parquet --json
+      dpnb-columnar show holdout.scores.json --html evaluation.html
       dpnb-columnar show census.model.json --html sheet.html --ledger census.ledger
     """
     from dpnb_columnar.model.guarantee import statement
     from dpnb_columnar.model.model import load_model
     from dpnb_columnar.model.model_document import leaves, to_document, to_json
     from dpnb_columnar.model.parameters import SPREADS, Normal
+    from dpnb_columnar.model.released_scores import holds_scores
 
     if html is None and (ledger is not None or overwrite):
         raise UsageError("--ledger and --overwrite go with --html FILE.html")
@@ -71,6 +76,9 @@ def command(
 
         check_single_page(html, overwrite)
         check_target(html, overwrite, [model, *([ledger] if ledger else [])])
+    if holds_scores(model):
+        _show_scores(model, html, ledger, overwrite, as_json=as_json)
+        return
     loaded = load_model(model)
     if html is not None:
         _write_sheet(loaded, model, html, ledger, overwrite)
@@ -113,6 +121,29 @@ def command(
     if every and any(leaf.statistic == square for leaf in leaves(document)):
         print_line()
         print_line(f"{square}: of the distances from the lower end of the attribute's scale")
+
+
+def _show_scores(file: Path, html: Path | None, ledger: Path | None, overwrite: bool, *, as_json: bool) -> None:
+    """Show released scores, or write their page.
+
+    Raises:
+        UsageError: if a ledger is named.
+    """
+    from dpnb_columnar.cli.score_output import print_json, print_scores
+    from dpnb_columnar.model.released_scores import load_scores
+
+    if ledger is not None:
+        raise UsageError("--ledger is for a model's release sheet; leave it out for released scores")
+    scores = load_scores(file)
+    if html is not None:
+        from dpnb_columnar.report.evaluation_page import write_scores_page
+
+        write_scores_page(scores, html, f"(SHA-256 {scores.model[:12]}...)", overwrite=overwrite)
+        print_line(f"wrote {html}", "written", output=str(html))
+    elif as_json:
+        print_json(scores)
+    else:
+        print_scores(scores)
 
 
 def _write_sheet(loaded: Model, model: Path, output: Path, ledger: Path | None, overwrite: bool) -> None:

@@ -268,9 +268,8 @@ def _kinds_like(model: Model, file: Path, keys: Sequence[str]) -> Mapping[str, K
     from dpnb_columnar.rows.parquet import read_schema
 
     schema = read_schema(file)
-    frame = pl.scan_parquet(file, glob=False)
     try:
-        score(model, frame, keys)
+        score(model, pl.LazyFrame(schema=schema), keys)
     except DataError as error:
         raise DataError(f"{file}: {error}") from None
     return {name: kind_of(type_) for name, type_ in schema.items()}

@@ -10,6 +10,7 @@ from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.folder_columns import folder_values
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.runtime.confinement import confined
 
@@ -37,7 +38,9 @@ def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
 
 
 def _count_cells(source: ParquetSource, domain: Domain) -> list[Cells]:
-    if domain.unit is not None or sum(file.stat().st_size for file in source.files) <= SMALL:
+    # DuckDB is not told of the columns of folders.
+    named = any(not folder_values(file).keys().isdisjoint(domain.counted_columns) for file in source.files)
+    if domain.unit is not None or named or sum(file.stat().st_size for file in source.files) <= SMALL:
         return polars.count_cells(source, domain, domain.attributes, classes=True)
     from dpnb_columnar.counting.engines import duckdb
 

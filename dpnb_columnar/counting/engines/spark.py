@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from dpnb_columnar.counting.engines.spark_files import SparkFile
+from dpnb_columnar.counting.engines.spark_files import SparkFile, read_rows
 from dpnb_columnar.counting.gradient_files import gradient_sums_of
 from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.gradients_query import gradients_query
@@ -94,9 +94,7 @@ def open_files(session: Any, files: Sequence[SparkFile], domain: Domain) -> Spar
     with _spark_errors(name):
         # Without the option, folders named key=value would become columns, and some folders would be left out.
         reader = session.read.schema(_file_schema(types, name)).option("recursiveFileLookup", "true")
-        rows = reader.parquet(*(file.pattern for file in files))
-        if len(rows.inputFiles()) != len(files):
-            raise DataError(f"{name}: Spark passes over files whose names begin with _ or a dot; rename them")
+        rows = read_rows(reader, files, types, name)
         parts = frozenset(file.part for file in files if file.part)
         return SparkSource(session, rows.selectExpr(*_selected(kinds)), kinds, name, parts)
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from dpnb_columnar.counting.engines.spark_java import hadoop
 from dpnb_columnar.counting.file_parts import BEGINNING, MAGIC, footer_part, read_footer
 from dpnb_columnar.domain.metadata import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.rows.folder_columns import FolderValues, folder_values
 from dpnb_columnar.rows.parquet import resolve_files
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
@@ -43,6 +45,7 @@ class SparkFile:
         metadata: The entry of its key-value metadata that holds a domain, if there is one.
         schema: Name and type of each column.
         part: Its digest (``file_parts.footer_part``); None for a file without rows.
+        folder: Columns in the names of its folders, and their values.
     """
 
     name: str
@@ -50,6 +53,7 @@ class SparkFile:
     metadata: dict[str, str]
     schema: dict[str, pl.DataType]
     part: str | None
+    folder: FolderValues
 
     @property
     def local(self) -> Path | None:
@@ -106,15 +110,21 @@ def _listed(session: Any, item: str) -> Iterator[tuple[str, Any]]:
         files = []
         for status in matches:
             if status.isDirectory():
-                inside = [each for each in system.listStatus(status.getPath()) if each.isFile()]
-                inside = [each for each in inside if each.getPath().getName().endswith(".parquet")]
-                files += sorted((each.getPath() for each in inside), key=str)
+                files += _below(system, status.getPath())
             else:
                 files.append(status.getPath())
     if not files:
         raise MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
     for file in files:
         yield str(file.toString()), file
+
+
+def _below(system: Any, folder: Any) -> list[Any]:
+    """List the Parquet files in a folder, and in its folders named ``COLUMN=VALUE``, as ``files_below`` does."""
+    inside = sorted(system.listStatus(folder), key=lambda status: str(status.getPath()))
+    files = [each.getPath() for each in inside if each.isFile() and each.getPath().getName().endswith(".parquet")]
+    inner = [each.getPath() for each in inside if each.isDirectory() and "=" in each.getPath().getName()]
+    return [*files, *(file for each in inner for file in _below(system, each))]
 
 
 def _identity(path: Any) -> object:
@@ -140,6 +150,38 @@ def _read_footer(session: Any, name: str, path: Any) -> SparkFile:
         finally:
             stream.close()
     return _parse_footer(name, str(path.toString()), size, footer)
+
+
+def read_rows(reader: Any, files: Sequence[SparkFile], columns: Collection[str], name: str) -> Any:
+    """Read columns of files, those of their folders among them.
+
+    Args:
+        reader: A ``pyspark.sql.DataFrameReader`` with a schema of these columns.
+        files: At least one file.
+        columns: The columns, each in every file or its folders.
+        name: Name of the files in messages.
+
+    Returns:
+        A ``pyspark.sql.DataFrame``, which is not computed yet.
+
+    Raises:
+        DataError: if Spark passes over a file because of its name.
+    """
+    from pyspark.sql.functions import col, lit
+
+    groups: dict[tuple[tuple[str, str | None], ...], list[SparkFile]] = {}
+    for file in files:
+        values = tuple((column, value) for column, value in file.folder.items() if column in columns)
+        groups.setdefault(values, []).append(file)
+    frames = []
+    for values, members in groups.items():
+        rows = reader.parquet(*(file.pattern for file in members))
+        if len(rows.inputFiles()) != len(members):
+            raise DataError(f"{name}: Spark passes over files whose names begin with _ or a dot; rename them")
+        given = {column: lit(value).cast("string").alias(column) for column, value in values}
+        read = (given.get(column, col(f"`{column.replace('`', '``')}`")) for column in columns)
+        frames.append(rows.select(*read) if given else rows)
+    return reduce(lambda one, other: one.union(other), frames)
 
 
 def read_beginning(session: Any, file: SparkFile) -> bytes:
@@ -175,7 +217,9 @@ def _parse_footer(name: str, address: str, size: int, footer: bytes) -> SparkFil
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
         raise DataError(f"{name}: not a complete Parquet file (damaged or cut short); write or copy it again") from None
     carried = {key: value for key, value in metadata.items() if key == DOMAIN_KEY}
-    return SparkFile(name, address, carried, dict(schema), footer_part(size, footer) if rows else None)
+    folder = folder_values(name, schema)
+    columns = {**schema, **dict.fromkeys(folder, pl.String())}
+    return SparkFile(name, address, carried, columns, footer_part(size, footer) if rows else None, folder)
 
 
 @contextmanager

@@ -71,13 +71,17 @@ class SparkFiles:
         """
         session = self.session.spark
         with_rows = [file for file in self._opened if file.part is not None]
-        for first, second, *_ in find_copies(with_rows, lambda file: file.part, partial(read_beginning, session)):
+        for first, second, *_ in find_copies(with_rows, _part_and_folder, partial(read_beginning, session)):
             raise copies_error(first.name, second.name)
         return OpenedRows(open_files(session, self._opened, domain), domain, aggregate, score, differentiate)
 
     @cached_property
     def _opened(self) -> tuple[SparkFile, ...]:
         return read_footers(self.session.spark, self.data)
+
+
+def _part_and_folder(file: SparkFile) -> tuple[object, ...]:
+    return file.part, *file.folder.items()
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,27 @@ def test_the_settings_do_not_reach_the_session_of_the_caller(session: Any) -> No
     assert session.range(3).count() == 3
 
 
+def test_columns_in_the_names_of_folders(tmp_path: Path) -> None:
+    """Spark is given them by the program: as texts, with an odd name, and in one folder without a value."""
+    for number, folder in enumerate(
+        ["A=1/B%3D=x", "A=1/B%3D=%C3%A9", "A=__HIVE_DEFAULT_PARTITION__/B%3D=x", "A=02/B%3D="]
+    ):
+        (tmp_path / folder).mkdir(parents=True)
+        rows = pa.table({"c": ["yes", "no", None], "n": pa.array([number, 7, None], pa.int64())})
+        pq.write_table(rows, tmp_path / folder / f"{number}.parquet")
+    document: Document = {
+        "label": {"column": "c", "classes": ["yes", "no"]},
+        "attributes": {
+            "A": {"lower": 0, "upper": 5, "step": 1},
+            "B=": {"values": ["x", "é"], "missing": "category"},
+            "n": {"lower": 0, "upper": 9, "step": 1},
+        },
+    }
+    found = check([tmp_path], document)
+    assert found.class_counts.tolist() == [4, 4]
+    assert found.lacking()["A"] == 2
+
+
 COLUMNS: dict[str, tuple[pa.Array, Document]] = {
     "float64": (
         pa.array([0.1, -0.0, 0.0, NAN, INFINITY, -INFINITY, SMALLEST, -SMALLEST, 1e300, 0.25, 0.75, None]),
