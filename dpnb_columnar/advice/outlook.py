@@ -17,11 +17,6 @@ from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.wide_ranges import WideRange, wide_ranges
 
-USUAL_SIZE = 10_000
-"""Rows of a class, where none are declared, to expect errors for."""
-
-USUAL_SIZES = (USUAL_SIZE, 1_000_000)
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Outlook:

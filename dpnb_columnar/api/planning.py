@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpnb_columnar.advice.outlook import USUAL_SIZES, Outlook, outlook
 from dpnb_columnar.api.arguments import GIVEN, Data, Epsilon, budget_of, checked, given_domain, paths_of
 from dpnb_columnar.budget import Neighbours, is_rule, parse_rows
 from dpnb_columnar.budget.amounts import DeclaredRowCount
@@ -16,11 +15,15 @@ from dpnb_columnar.counting.find_domain import ResolvedDomain, find_domain_to_pl
 from dpnb_columnar.domain import Declaration, UnlabelledDomain
 from dpnb_columnar.domain.labelling import provisional
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.expected_error import USUAL_SIZES
 from dpnb_columnar.mechanisms.plan import plan as plan_release
 from dpnb_columnar.mechanisms.public_sample import weights_chosen
 from dpnb_columnar.rows.frames import is_frame, open_frame
 from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 from dpnb_columnar.wording import speaking_python
+
+if TYPE_CHECKING:
+    from dpnb_columnar.advice.outlook import Outlook
 
 
 @speaking_python()
@@ -77,6 +80,8 @@ def plan(
     Raises:
         dpnb_columnar.errors.Error: if ``train`` would refuse the arguments.
     """
+    from dpnb_columnar.advice.outlook import outlook
+
     if not class_sizes:
         raise UsageError("class_sizes: give at least one number of rows")
     files = () if data is None or is_frame(data) else resolve_files(paths_of(data))

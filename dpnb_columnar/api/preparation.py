@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dpnb_columnar.api.arguments import Data, Epsilon, Paths, declaration_of, declared_domain, opened_data, paths_of
 from dpnb_columnar.counting.find_domain import find_declaration
 from dpnb_columnar.counting.inputs import Engine
 from dpnb_columnar.domain import Declaration, labelled
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.extracts.convert import Conversion, convert, plan_conversion, result_lines
-from dpnb_columnar.extracts.extract_files import find_extracts, refuse_copies
-from dpnb_columnar.report.findings import Findings, find
 from dpnb_columnar.rows.frames import is_frame, to_polars
 from dpnb_columnar.rows.holdout import batches_of_files, split_frame, split_of, split_outputs, split_rows
 from dpnb_columnar.rows.parquet import open_parquet, resolve_files
@@ -23,6 +20,10 @@ from dpnb_columnar.runtime.output_checks import check_parquet, check_target
 from dpnb_columnar.runtime.outputs import check_output
 from dpnb_columnar.simulation import simulate_census
 from dpnb_columnar.wording import speaking_python
+
+if TYPE_CHECKING:
+    from dpnb_columnar.extracts.convert import Conversion
+    from dpnb_columnar.report.findings import Findings
 
 DECLARE = "declare"
 """How a domain is edited in Python: in its declaration."""
@@ -57,6 +58,8 @@ class Ingested(NamedTuple):
         return self.conversion.domain
 
     def __repr__(self) -> str:
+        from dpnb_columnar.extracts.convert import result_lines
+
         return "\n".join(result_lines(self.conversion, self.output))
 
 
@@ -120,6 +123,9 @@ def ingest(
     Raises:
         dpnb_columnar.errors.Error: if an extract, a codebook or an argument is faulty, or the output exists.
     """
+    from dpnb_columnar.extracts.convert import convert, plan_conversion
+    from dpnb_columnar.extracts.extract_files import find_extracts, refuse_copies
+
     path, files = Path(output), [Path(each) for each in paths_of(extracts, "extracts")]
     check_parquet(path)
     check_target(path, overwrite, files)
@@ -170,6 +176,8 @@ def check(
     Raises:
         dpnb_columnar.errors.Error: if the data is missing, lacks a column or has one of a type that does not fit.
     """
+    from dpnb_columnar.report.findings import find
+
     with opened_data(data, Engine.LOCAL) as opened:
         resolved = declared_domain(opened, domain, dataset, catalogue, label)
         spent = resolved.effective_epsilon(None) if epsilon is None else epsilon

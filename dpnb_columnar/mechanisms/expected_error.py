@@ -23,6 +23,11 @@ CONFIDENCE = Fraction(95, 100)
 REFERENCE_RUNS = 1000
 """Most distinct values of the reference column."""
 
+USUAL_SIZE = 10_000
+"""Rows of a class, where none are declared, to expect errors for. Public."""
+
+USUAL_SIZES = (USUAL_SIZE, 1_000_000)
+
 
 def expected_error(domain: Domain, share: Share, size: int) -> float:
     """Compute the bound below which 95 % of the noise of one query stays.

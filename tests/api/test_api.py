@@ -184,6 +184,9 @@ def test_package_is_imported_without_its_engines() -> None:
 import sys
 import dpnb_columnar as dpnb
 assert not {"polars", "duckdb", "numpy", "pyarrow", "scipy", "flint", "dpnb_columnar.api"}.intersection(sys.modules)
+train = dpnb.train
+unused = {"scipy", "duckdb", "sqlglot", "dpnb_columnar.advice", "dpnb_columnar.report", "dpnb_columnar.extracts"}
+assert not unused.intersection(sys.modules), unused.intersection(sys.modules)
 functions = {name: getattr(dpnb, name) for name in dpnb.__all__}
 assert "polars" in sys.modules
 assert all(callable(function) for function in functions.values()), functions

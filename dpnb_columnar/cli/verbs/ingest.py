@@ -145,7 +145,6 @@ def _print_result(conversion: Conversion, output: Path) -> None:
 
 def _print_plan(domain: Declaration, output: Path) -> None:
     """Say what missing values do and cost in a usual release, and which ranges are too wide for it. Public facts."""
-    from dpnb_columnar.advice.outlook import USUAL_SIZE
     from dpnb_columnar.advice.plan_text import missing_lines
     from dpnb_columnar.budget import Budget
     from dpnb_columnar.budget.amounts import DEFAULT_EPSILON
@@ -153,6 +152,7 @@ def _print_plan(domain: Declaration, output: Path) -> None:
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.domain.labelling import provisional
     from dpnb_columnar.mechanisms.attribute_weights import AUTO
+    from dpnb_columnar.mechanisms.expected_error import USUAL_SIZE
     from dpnb_columnar.mechanisms.plan import plan
     from dpnb_columnar.mechanisms.wide_ranges import wide_ranges
 

@@ -88,9 +88,10 @@ def command(
       dpnb-columnar plan census.parquet --epsilon 0.1 --rows 50000
       dpnb-columnar plan census.parquet --declared-rows 250000 --class-shares 94:6
     """
-    from dpnb_columnar.advice.outlook import USUAL_SIZES, outlook
+    from dpnb_columnar.advice.outlook import outlook
     from dpnb_columnar.advice.outlook_text import outlook_document, outlook_lines
     from dpnb_columnar.counting.find_domain import find_domain_to_plan
+    from dpnb_columnar.mechanisms.expected_error import USUAL_SIZES
     from dpnb_columnar.mechanisms.plan import plan
     from dpnb_columnar.mechanisms.public_sample import weights_chosen
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
