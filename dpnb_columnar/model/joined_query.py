@@ -171,7 +171,7 @@ class JoinedTerms:
         return self._found(column, f"term_{klass}")
 
 
-def joined_steps(model: NaiveBayes, kinds: Kinds) -> tuple[list[Given], list[Step]]:
+def joined_steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> tuple[list[Given], list[Step]]:
     """Write the steps from a row's columns to the classes' scores, and the queries that they join but the first.
 
     The value of an attribute is null where it is left out of the row.
@@ -186,7 +186,7 @@ def joined_steps(model: NaiveBayes, kinds: Kinds) -> tuple[list[Given], list[Ste
         if isinstance(parameters, Normal):
             assert isinstance(attribute, Numeric)
             read.append(number(attribute.name, kind, attribute.missing_values))
-            classes = terms(attribute, parameters, own_column(value), weight)
+            classes = terms(attribute, parameters, own_column(value), weight, dialect)
             if missing := missing_terms(parameters, weight):
                 classes = [
                     exp.Coalesce(this=term, expressions=[double(without)])

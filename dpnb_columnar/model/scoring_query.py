@@ -18,7 +18,8 @@ from dpnb_columnar.model.joined_query import is_complete, joined_steps, model_te
 from dpnb_columnar.model.likelihood import class_terms, missing_terms
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
-from dpnb_columnar.model.sql_terms import STEP_PREFIX, added, numbered, placed, step_column, terms
+from dpnb_columnar.model.sql_terms import STEP_PREFIX, added, code_of_integer, numbered, placed, step_column, terms
+from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.database_address import Dialect
 
 SMALLEST_EXPONENT = -700.0
@@ -62,11 +63,11 @@ def scoring_query(
         raise UsageError(f"table {parameters!r:.80}: cannot be that of the rows and that of the model's terms")
     rows = rows_of_table(dialect, source, list(dict.fromkeys(keys)))
     if parameters is None:
-        query = rows.query([*_steps(model, known), *_weighed(model)], _results(model, results))
+        query = rows.query([*_steps(model, known, dialect), *_weighed(model)], _results(model, results))
     elif isinstance(rows, RowsAndScalars):
         raise UsageError("SQLite cannot return every column of rows that are joined; name those to keep with --key")
     else:
-        given, steps = joined_steps(model, known)
+        given, steps = joined_steps(model, known, dialect)
         weighed = _weighed(model, is_complete(model, parameters, dialect))
         terms = model_terms(model, parameters, dialect)
         query = rows.query([*steps, *weighed], _results(model, results), [terms, *given])
@@ -75,12 +76,12 @@ def scoring_query(
     return header(_remarks(model, dialect)) + render(query, dialect)
 
 
-def _steps(model: NaiveBayes, kinds: Kinds) -> Iterator[Step]:
+def _steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Iterator[Step]:
     """The steps from a row's columns to the classes' scores, each computed from the one before."""
     if model.attributes:
-        yield Step("rows_read", numbered("read", _read(model, kinds)))
+        yield Step("rows_read", numbered("read", _read(model, kinds, dialect)))
         yield Step("rows_placed", numbered("value", placed(model)))
-    yield Step("rows_joint", numbered("joint", _joint(model)))
+    yield Step("rows_joint", numbered("joint", _joint(model, dialect)))
 
 
 def _weighed(model: NaiveBayes, complete: exp.Expr | None = None) -> Iterator[Step]:
@@ -94,22 +95,23 @@ def _weighed(model: NaiveBayes, complete: exp.Expr | None = None) -> Iterator[St
     yield Step("rows_summed", [named(total, f"{STEP_PREFIX}total")])
 
 
-def _read(model: NaiveBayes, kinds: Kinds) -> Iterator[exp.Expr]:
+def _read(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Iterator[exp.Expr]:
     """The number or the category's code of every attribute."""
     for parameters in model.attributes:
         attribute, kind = model.domain[parameters.attribute], kinds.get(parameters.attribute)
         if isinstance(attribute, Categorical):
-            yield category_code(attribute, kind)
+            listed = code_of_integer(attribute, dialect) if kind is Kind.INTEGER else None
+            yield listed or category_code(attribute, kind)
         else:
             yield number(attribute.name, kind, attribute.missing_values)
 
 
-def _joint(model: NaiveBayes) -> Iterator[exp.Expr]:
+def _joint(model: NaiveBayes, dialect: Dialect) -> Iterator[exp.Expr]:
     """Per class, the score, added from the left as ``predict.score`` does."""
     summands: list[list[exp.Expr]] = [[double(term)] for term in class_terms(model)]
     for place, (parameters, weight) in enumerate(zip(model.attributes, model.weights, strict=True)):
         attribute = model.domain[parameters.attribute]
-        classes = terms(attribute, parameters, step_column(f"value_{place}"), weight)
+        classes = terms(attribute, parameters, step_column(f"value_{place}"), weight, dialect)
         missing = missing_terms(parameters, weight) or [0.0] * len(summands)
         for summand, term, without in zip(summands, classes, missing, strict=True):
             summand.append(exp.Coalesce(this=term, expressions=[double(without)]))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
 
@@ -16,19 +17,38 @@ from dpnb_columnar.dialects.nodes import (
     below,
     case,
     double,
+    equal,
     integer,
     lookup,
+    minus,
     named,
     own_column,
     plus,
+    source_column,
 )
+from dpnb_columnar.dialects.number_lists import number_at
 from dpnb_columnar.dialects.rules import grid_code
-from dpnb_columnar.domain import Attribute, Numeric, Transform
+from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform
 from dpnb_columnar.model.likelihood import bin_starts, cell_terms, negligible, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
+from dpnb_columnar.rows.column_kinds import Kind, category_keys
+from dpnb_columnar.rows.database_address import Dialect
 
 STEP_PREFIX = "__dpnb_"
 """How the names of the steps' columns begin: where all columns of a table are returned, none may begin so."""
+
+
+MOST_BRANCHES = 8
+"""Of a CASE; what has more cases is looked up in a list, at once instead of one after the other."""
+
+MOST_LISTED = 4096
+"""Numbers of a list."""
+
+MOST_APART = 16
+"""Numbers of a list of codes for each that is one: a number that is none takes a tenth of the text of a branch."""
+
+NO_CODE = -1
+"""Stands in a list of codes where a number is no category."""
 
 
 def numbered(name: str, values: Iterable[exp.Expr]) -> list[exp.Alias]:
@@ -83,7 +103,11 @@ def prepared_value(attribute: Numeric, parameters: Normal | Histogram, value: ex
 
 
 def terms(
-    attribute: Attribute, parameters: AttributeParameters, value: exp.Expr, weight: float = 1.0
+    attribute: Attribute,
+    parameters: AttributeParameters,
+    value: exp.Expr,
+    weight: float,
+    dialect: Dialect,
 ) -> list[exp.Expr]:
     """Compute the prepared value's weighted log-likelihood within each class; null where the value is null.
 
@@ -92,14 +116,40 @@ def terms(
     if isinstance(parameters, Normal):
         assert isinstance(attribute, Numeric)
         return [term.node for term in normal_terms(attribute, parameters, Number(value), weight)]
+    rows = cell_terms(parameters, weight)
     if isinstance(parameters, Histogram):
         assert isinstance(attribute, Numeric)
         starts = [0, *bin_starts(attribute, parameters.edges)]
-        return [_bin_term(starts, row, value) for row in cell_terms(parameters, weight)]
-    return [
-        lookup(value.copy(), [(integer(code), double(term)) for code, term in enumerate(row)])
-        for row in cell_terms(parameters, weight)
-    ]
+        if len(starts) <= MOST_BRANCHES or attribute.cells >= MOST_LISTED:
+            return [_bin_term(starts, row, value) for row in rows]
+        bins = [bisect_right(starts, code) - 1 for code in range(attribute.cells + 1)]
+        rows = [[row[place] for place in bins] for row in rows]
+    if len(rows[0]) <= MOST_BRANCHES:
+        return [lookup(value.copy(), [(integer(code), double(term)) for code, term in enumerate(row)]) for row in rows]
+    return [number_at(row, value.copy(), dialect, exp.DType.DOUBLE) for row in rows]
+
+
+def code_of_integer(attribute: Categorical, dialect: Dialect) -> exp.Expr | None:
+    """Find the code of a category that is a whole number by its place, as ``rules.category_code`` does by comparisons.
+
+    Returns:
+        The code in a column of whole numbers, whatever type it has in the database; None where the categories are few,
+        or too far apart.
+    """
+    keys = {int(key): code for key, code in category_keys(attribute, Kind.INTEGER).items() if isinstance(key, int)}
+    if len(keys) <= MOST_BRANCHES or max(keys) - min(keys) >= MOST_APART * len(keys):
+        return None
+    first, last, column = min(keys), max(keys), source_column(attribute.name)
+    codes = [keys.get(key, NO_CODE) for key in range(first, last + 1)]
+    whole = exp.cast(column, exp.DType.BIGINT)
+    place = minus(whole, integer(first)) if first >= 0 else plus(whole, integer(-first))
+    code: exp.Expr = place
+    if codes != list(range(len(codes))):
+        code = exp.Nullif(this=number_at(codes, place, dialect), expression=integer(NO_CODE))
+    bounds = exp.Between(this=column.copy(), low=exp.Literal.number(first), high=exp.Literal.number(last))
+    code = case([(exp.and_(bounds, equal(column.copy(), whole.copy())), code)])
+    missing = attribute.missing is Missing.CATEGORY
+    return exp.Coalesce(this=code, expressions=[integer(len(attribute.values))]) if missing else code
 
 
 def _bin_term(starts: Sequence[int], row: Sequence[float], value: exp.Expr) -> exp.Expr:

@@ -151,6 +151,34 @@ def test_extremes_neither_fail_nor_lose_digits(
     assert compare(engine, model, table, kinds_of(table)) <= CLOSE
 
 
+@pytest.mark.parametrize("missing", ["skip", "category"])
+@pytest.mark.parametrize("known", [True, False], ids=["kinds known", "kinds unknown"])
+def test_many_cells_are_looked_up(engine: Engine, known: bool, missing: str) -> None:
+    """In lists, by their places: values with gaps, in a row, in no order, far apart, and texts; many bins."""
+    values = {
+        "gaps": list(range(-30, 40, 3)),
+        "row": list(range(5, 30)),
+        "shuffled": [value * 7 % 23 for value in range(23)],
+        "apart": [10**value for value in range(12)],
+        "texts": [f"code {value}" for value in range(20)],
+    }
+    declarations: dict[str, Any] = {name: {"values": each, "missing": missing} for name, each in values.items()}
+    domain = declared({**declarations, "binned": AGE})
+    tables = []
+    for name in values:
+        size = domain[name].size  # type: ignore[union-attr]
+        tables.append(table_of(name, *([(c * k % 13 + 1) / 300 for c in range(size)] for k in (5, 7))))
+    edges = [0, 3, 4, 5, 9, 10, 20, 21, 40, 80, 99, 101]
+    shares = ([(k + 1) / 66 for k in range(11)], [(11 - k) / 66 for k in range(11)])
+    model = model_of(domain, [*tables, histogram_of("binned", edges, *shares)])
+    numbers = [None, -31, -30, -29, 0, 1, 4, 5, 29, 30, 39, 10**11, 10**11 - 1, -(2**63), 2**63 - 1, 3, 6, 100]
+    whole = pa.array([*numbers, *range(-40, 110)], pa.int64())
+    texts = pa.array([None if value is None else f"code {value}" for value in whole.to_pylist()])
+    columns = {name: texts if name == "texts" else whole for name in [*values, "binned"]}
+    table = pa.table(columns)
+    assert compare(engine, model, table, kinds_of(table) if known else {}) <= CLOSE
+
+
 def test_bins_that_no_code_reaches(engine: Engine) -> None:
     """Bins of a logarithm may be narrower than the grid."""
     domain = declared({"x": {"lower": 0, "upper": 1000, "step": 1, "transform": "log1p"}})
