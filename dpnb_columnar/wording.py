@@ -7,14 +7,16 @@ Parquet of it: dpnb-columnar ingest rows.csv --output NAME.parquet``. What is ra
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from dpnb_columnar.errors import DomainError, Error
 
-OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])(?![\w-])")
+OPTION = r"(?<![\w-])--(?P<option>[a-z][a-z-]*[a-z])(?![\w-])"
 
 ARGUMENTS = {"declared-rows": "rows", "key": "keys", "overwrite": "overwrite=True", "master": "Spark's master"}
 """Arguments that are not called as their option is."""
@@ -22,13 +24,14 @@ ARGUMENTS = {"declared-rows": "rows", "key": "keys", "overwrite": "overwrite=Tru
 FUNCTIONS = frozenset({"aggregate", "check", "ingest", "plan", "simulate", "split", "train"})
 """Verbs that are a function of the same name in Python."""
 
-_QUOTED = r"""'[^']*'|"[^"]*\""""
-_WORD = r"[^\s;,:)]*[A-Z./0-9][^\s;,:)]*"
-COMMAND = re.compile(
+_WORD = r"""(?:'[^']*'|"[^"\\]*"|[^\s;,:)'"\\]|[:,](?=\S))+"""
+COMMAND = (
     r"dpnb-columnar (?P<verb>[a-z-]+)(?P<inner> init| show)?"
-    rf"(?P<words>(?: (?:--[a-z-]+ (?:{_QUOTED}|[^\s;,:)]+)|{_QUOTED}|{_WORD}))*)"
+    rf"(?P<words>(?: (?:--[a-z-]+ {_WORD}|(?=\S*['\"A-Z./0-9]){_WORD}))*)"
 )
-"""A command in a text: its verb, the inner verb of ``ledger``, and words that are paths, placeholders or quoted."""
+"""A command in a text: its verb, the inner verb of ``ledger``, options with values, and paths or placeholders."""
+
+TRANSLATED = re.compile(f"{COMMAND}|{OPTION}")
 
 
 def in_python(text: str) -> str:
@@ -37,7 +40,7 @@ def in_python(text: str) -> str:
     Args:
         text: An error text, or a text with remedies.
     """
-    return OPTION.sub(lambda option: argument_of(option[1]), COMMAND.sub(_call, text))
+    return TRANSLATED.sub(_translation, text)
 
 
 @contextmanager
@@ -61,21 +64,22 @@ def argument_of(option: str) -> str:
     return ARGUMENTS.get(option, option.replace("-", "_"))
 
 
+def _translation(found: re.Match[str]) -> str:
+    return _call(found) if found["option"] is None else argument_of(found["option"])
+
+
 def _call(command: re.Match[str]) -> str:
     """Write a command as the call of a function; one that is no function of Python's keeps its paths alone."""
+    quoted = partial(json.dumps, ensure_ascii=False)
     words = shlex.split(command["words"])
     paths, named = [], {}
     while words:
         word = words.pop(0)
-        if word.startswith("--"):
+        if re.fullmatch(OPTION, word):
             named[argument_of(word[2:])] = words.pop(0)
         else:
             paths.append(word)
     if command["verb"] not in FUNCTIONS:
         return " ".join([f"dpnb-columnar {command['verb']}{command['inner'] or ''}", *map(shlex.quote, paths)])
-    arguments = [*map(_text, paths), *(f"{name}={_text(value)}" for name, value in named.items())]
+    arguments = [*map(quoted, paths), *(f"{name}={quoted(value)}" for name, value in named.items())]
     return f"dpnb.{command['verb']}" + f"({', '.join(arguments)})" * bool(arguments)
-
-
-def _text(word: str) -> str:
-    return '"' + word.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.database_address import DUCKDB_MAGIC, DUCKDB_MAGIC_PLACE, SQLITE_MAGIC
@@ -44,7 +45,9 @@ def not_parquet(file: Path) -> DataError:
     if "database" in kind:
         remedy = BY_TABLE
     elif "archive" in kind or "text" in kind:
-        remedy = f"if it is an extract, make Parquet of it: dpnb-columnar ingest {file} --output NAME.parquet"
+        remedy = (
+            f"if it is an extract, make Parquet of it: dpnb-columnar ingest {quote(str(file))} --output NAME.parquet"
+        )
     else:
         remedy = "read it with polars, pandas or pyarrow, and write it as Parquet"
     return DataError(f"{file}: {kind}, not Parquet; {remedy}")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from support.people import people, people_domain, write_people
 from support.running import parser_of
 
@@ -105,6 +109,13 @@ def test_commands_that_become_calls_are_functions() -> None:
 )  # fmt: skip
 def test_a_text_in_python(typed: str, said: str) -> None:
     assert in_python(typed) == said
+
+
+@given(st.text(st.characters(exclude_categories=["C"]), min_size=1).map(lambda name: f"{name.strip()}.csv"))
+def test_any_name_of_a_file_is_an_argument(name: str) -> None:
+    typed = f"make Parquet of it: dpnb-columnar ingest {shlex.quote(name)} --output NAME.parquet"
+    arguments = f'{json.dumps(name, ensure_ascii=False)}, output="NAME.parquet"'
+    assert in_python(typed) == f"make Parquet of it: dpnb.ingest({arguments})"
 
 
 @pytest.mark.parametrize(
