@@ -28,7 +28,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error
 from dpnb_columnar.estimator.columns import array_of, distinct, frame_of, labels_of, table_of
-from dpnb_columnar.estimator.declared import declared_domain, labelled_by_y
+from dpnb_columnar.estimator.declared import by_groups, declared_domain, labelled_by_y
 from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.mechanisms.public_sample import weights_chosen
 from dpnb_columnar.model.model import Model
@@ -73,6 +73,8 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         noise: As for ``dpnb_columnar.release``.
         attribute_weights: As for ``dpnb_columnar.release``.
         neighbours: ``add-remove`` or ``replace-one``.
+        unit_rows: The most rows of one group of ``fit``'s ``groups`` that count, such as of a household: the guarantee
+            is then for one whole group. None for what the domain declares, else 1 where groups are given.
         bounds: (lower, upper) or (lower, upper, step) of all columns that are not categorical, or a mapping of column
             names or positions to such. Without a step a column gets 2**16 of them.
         categories: Mapping of column names or positions to lists of values; these columns are categorical.
@@ -104,6 +106,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         noise: str | None = None,
         attribute_weights: Any = "auto",
         neighbours: str = "add-remove",
+        unit_rows: int | None = None,
         bounds: Any = None,
         categories: Any = None,
         classes: Any = None,
@@ -116,36 +119,46 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.noise = noise
         self.attribute_weights = attribute_weights
         self.neighbours = neighbours
+        self.unit_rows = unit_rows
         self.bounds = bounds
         self.categories = categories
         self.classes = classes
         self.domain = domain
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> SmoothNaiveBayes:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> SmoothNaiveBayes:
         """Release a model from these rows; see the class for what is counted and what is spent.
 
         Args:
             X: Shape (rows, columns): array, list of lists, pandas, Polars or Arrow table. Confidential.
             y: Shape (rows,): labels. Confidential.
+            groups: Shape (rows,): the group of each row, such as its household, that the guarantee is for in place of
+                one row; a row whose group is missing does not count. None for a guarantee for one row. Confidential.
 
         Raises:
-            ValueError: if a declaration is missing or faulty, or does not fit the columns.
+            ValueError: if a declaration is missing or faulty, or does not fit the columns, or if a unit is declared and
+                there are no groups.
             TypeError: if X is sparse, or a lazy frame.
         """
         with _as_value_errors(), confined():
             table = table_of(X)
             validate_data(self, table, y, skip_check_array=True)
             labels = _one_dimensional(y)
-            if len(labels) != len(table):
-                raise ValueError("X and y are not equally long")
+            units = [] if groups is None else [_one_dimensional(groups, "groups")]
+            for name, values in zip(["y", "groups"], [labels, *units], strict=False):
+                if len(values) != len(table):
+                    raise ValueError(f"X and {name} are not equally long")
             names = self._column_names = self._names()
             domain, classes = self._declared(names, labels)
+            domain = by_groups(domain, self.unit_rows, given=groups is not None)
             budget = budget_of(self.epsilon, self.delta, self.neighbours)
             weights = weights_chosen(self.attribute_weights, self.domain or domain, self.mechanism)
             planned = plan(domain, budget, self.mechanism, self.noise, weights)
             (column,) = domain.label.columns
-            frame = frame_of(table, names, domain, series_of(labels, column))
+            beside = [series_of(labels, column)]
+            if domain.unit is not None:
+                beside += [series_of(values, name) for name, values in zip(domain.unit.columns, units, strict=True)]
+            frame = frame_of(table, names, domain, *beside)
             draw = None if self.random_state is None else ExactSampler(SeededBits(_seed(self.random_state)))
             self.model_ = train(planned, FrameInput(frame), draw=draw)
         order = np.argsort(classes, kind="stable")
@@ -241,18 +254,18 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             logger.info("fit spent %s of the rows' privacy budget (%s neighbours)", spent, guarantee.neighbours)
 
 
-def _one_dimensional(y: Any) -> Any:
-    """Return the labels as a Polars series or an array.
+def _one_dimensional(y: Any, name: str = "y") -> Any:
+    """Return the labels, or what else there is one of per row, as a Polars series or an array.
 
     Raises:
-        ValueError: if the labels are not one column.
+        ValueError: if they are not one column.
     """
     if isinstance(y, list | tuple):  # a label in a list of its own is that label
         y = [label[0] if isinstance(label, list | tuple) and len(label) == 1 else label for label in y]
     labels = plain(y)
     if isinstance(labels, pl.Series):
         return labels
-    labels = array_of(labels, "y")
+    labels = array_of(labels, name)
     if labels.ndim == 2 and labels.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected; use y.ravel()",
@@ -261,7 +274,7 @@ def _one_dimensional(y: Any) -> Any:
         )
         labels = labels.ravel()
     if labels.ndim != 1:
-        raise ValueError(f"y should be a 1d array, got one of {labels.ndim} dimensions")
+        raise ValueError(f"{name} should be a 1d array, got one of {labels.ndim} dimensions")
     return labels
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpnb_columnar.domain import Domain, Label, read_domain
+from dpnb_columnar.domain.units import with_unit
 from dpnb_columnar.rows.untyped_values import text_of
 
 NAME = "SmoothNaiveBayes"
@@ -45,12 +46,34 @@ def labelled_by_y(domain: Domain) -> Domain:
     """Return the domain with its label read from one column, that of y."""
     if domain.label.condition is None:
         return domain
-    return replace(domain, label=Label(domain.classes, free_name([each.name for each in domain.attributes])))
+    taken = [*(each.name for each in domain.attributes), *(() if domain.unit is None else domain.unit.columns)]
+    return replace(domain, label=Label(domain.classes, free_name(taken)))
 
 
-def free_name(names: Sequence[str]) -> str:
-    """Choose a name for the column of labels that no other column has, in upper or lower case."""
-    taken, name = {name.lower() for name in names}, "y"
+def by_groups(domain: Domain, rows: int | None, *, given: bool) -> Domain:
+    """Return the domain counted by groups, one column beside y; as it is where there are none.
+
+    Args:
+        domain: The domain, labelled by y.
+        rows: The most rows of a group that count; None for what the domain declares, else 1.
+        given: Whether the group of each row is given.
+
+    Raises:
+        ValueError: if rows are to be counted by groups, and they are not given.
+        dpnb_columnar.errors.DomainError: if the number of rows is out of range.
+    """
+    if not given:
+        if rows is not None or domain.unit is not None:
+            raise ValueError("groups: missing; give fit the group of each row, or leave unit_rows and the unit out")
+        return domain
+    most = domain.unit.rows if rows is None and domain.unit is not None else rows
+    columns = None if domain.unit is None or len(domain.unit.columns) > 1 else domain.unit.columns
+    return with_unit(domain, columns or [free_name(domain.columns, "group")], most)
+
+
+def free_name(names: Sequence[str], name: str = "y") -> str:
+    """Choose a name for the column of labels, or another, that no other column has, in upper or lower case."""
+    taken = {name.lower() for name in names}
     while name in taken:
         name += "_"
     return name
