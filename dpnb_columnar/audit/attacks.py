@@ -12,8 +12,9 @@ from typing import Any
 from dpnb_columnar.audit import bit_patterns, exhaustive
 from dpnb_columnar.audit.epsilon_bounds import count_outcomes, promising
 from dpnb_columnar.audit.findings import Audit, Configuration, Finding, Outcome
-from dpnb_columnar.audit.neighbours import adversarial_pairs, groups
+from dpnb_columnar.audit.neighbours import Group, adversarial_pairs, forced_sizes, groups, small_pairs
 from dpnb_columnar.audit.recording import Record, Witness, record, remembered_searches
+from dpnb_columnar.audit.units import build_units, unit_pairs
 from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
@@ -22,6 +23,10 @@ from dpnb_columnar.runtime.workers import run_in_processes
 
 ERROR = 0.001
 """Probability that an audit of correct code reports any finding."""
+
+
+UNITS_TOGETHER = 2
+"""Most units of the databases of units, all of which are compared, and their pairs of neighbours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class Effort:
         pairs: Number of pairs of neighbours that are released.
         releases: Number of releases of each of their databases.
         processes: Number of processes.
+        members: Most rows of a unit, where databases are of units.
     """
 
     rows: int
@@ -47,6 +53,7 @@ class Effort:
     pairs: int
     releases: int
     processes: int
+    members: int = 2
 
 
 QUICK = Effort(
@@ -68,6 +75,7 @@ FULL = Effort(
     pairs=2,
     releases=5000,
     processes=2,
+    members=3,
 )
 
 
@@ -78,10 +86,46 @@ def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
     """
     counted = [build_universe(domain) for domain in effort.domains]
     universes = tuple(universe for universe, _ in counted)
-    attack = partial(attack_one, universes=universes, effort=effort, error=ERROR / len(configurations))
+    attack = partial(_attack, universes=universes, effort=effort, error=ERROR / len(configurations))
     outcomes = dict(run_in_processes(attack, configurations, min(effort.processes, len(configurations))))
     in_order = tuple(outcomes[configuration] for configuration in configurations)
     return Audit(tuple(chain.from_iterable(findings for _, findings in counted)), in_order, 1 - ERROR)
+
+
+def _attack(configuration: Configuration, universes: tuple[Universe, ...], effort: Effort, error: float) -> Outcome:
+    if configuration.unit_rows is None:
+        return attack_one(configuration, universes, effort, error)
+    return attack_units(configuration, effort, error)
+
+
+def attack_units(configuration: Configuration, effort: Effort, error: float) -> Outcome:
+    """Run the attacks on a configuration that counts by unit: neighbours differ in one whole unit.
+
+    Args:
+        configuration: The attacked configuration.
+        effort: Amount of work.
+        error: Probability that correct code has any finding.
+    """
+    assert configuration.unit_rows is not None
+    relation = configuration.budget.neighbours
+    with remembered_searches():
+        universe, findings = build_units(configuration.unit_rows, effort.members)
+        claim = exhaustive.claim_of(configuration, universe)
+        near = list(small_pairs(len(universe.rows), relation, UNITS_TOGETHER))
+        sizes = forced_sizes(universe.domain, effort.scenarios)
+        compared = exhaustive.compare(configuration, universe, [Group(near, sizes)], claim)
+        pairs = promising(configuration, universe, unit_pairs(universe, relation), effort.scouted, claim)
+        counted = count_outcomes(configuration, universe, pairs[: effort.pairs], effort.releases, claim, error)
+    return Outcome(
+        configuration=configuration,
+        claim=claim,
+        loss=compared.loss,
+        number_bound=counted.number,
+        model_bound=counted.model,
+        pairs=compared.pairs,
+        releases=counted.releases,
+        findings=(*findings, *compared.findings, *counted.findings),
+    )
 
 
 def attack_one(configuration: Configuration, universes: tuple[Universe, ...], effort: Effort, error: float) -> Outcome:
@@ -157,6 +201,7 @@ def to_document(audit: Audit) -> dict[str, Any]:
          "holds": whether every check passed,
          "findings": [finding between rows and statistics, ...],
          "configurations": [{"mechanism", "noise": name or null, "neighbours", "attribute_weights",
+                             "unit_rows": rows of a unit that count; null where databases are of rows,
                              "epsilon", "delta": exact text, as claimed,
                              "exhaustive_loss", "number_bound", "model_bound": measured epsilon; null where infinite,
                              "bit_patterns": whether all of them are public,
@@ -183,6 +228,7 @@ def _configuration(outcome: Outcome) -> dict[str, Any]:
         "noise": configuration.noise,
         "neighbours": configuration.budget.neighbours.value,
         "attribute_weights": configuration.attribute_weights,
+        "unit_rows": configuration.unit_rows,
         "epsilon": number_text(outcome.claim.epsilon),
         "delta": number_text(outcome.claim.delta),
         "exhaustive_loss": _number(outcome.loss),

@@ -11,7 +11,8 @@ from dpnb_columnar.audit.distinguishers import Sample, best_of_models, best_of_n
 from dpnb_columnar.audit.findings import Claim, Configuration, Finding
 from dpnb_columnar.audit.neighbours import AdversarialPair
 from dpnb_columnar.audit.recording import Record, Witness, is_drawn, numbers, record
-from dpnb_columnar.audit.universe import Database, Universe
+from dpnb_columnar.audit.units import AnyUniverse
+from dpnb_columnar.audit.universe import Database
 
 NUMBER, MODEL = "bound of a number", "bound of whole models"
 """Names of the checks."""
@@ -44,7 +45,7 @@ class Bounds:
 
 def count_outcomes(
     configuration: Configuration,
-    universe: Universe,
+    universe: AnyUniverse,
     pairs: Sequence[AdversarialPair],
     releases: int,
     claim: Claim,
@@ -88,7 +89,7 @@ def count_outcomes(
 
 def promising(
     configuration: Configuration,
-    universe: Universe,
+    universe: AnyUniverse,
     pairs: Sequence[AdversarialPair],
     releases: int,
     claim: Claim,
@@ -128,7 +129,7 @@ def aligned(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def _released(
-    configuration: Configuration, universe: Universe, database: Database, releases: int, recorded: int
+    configuration: Configuration, universe: AnyUniverse, database: Database, releases: int, recorded: int
 ) -> tuple[Sample, list[Record]]:
     """Release one database many times, and keep the first records."""
     plan, counted = configuration.plan(universe.domain), universe.counted(database)

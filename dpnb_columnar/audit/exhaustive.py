@@ -17,7 +17,8 @@ from dpnb_columnar.audit.findings import Claim, Configuration, Finding
 from dpnb_columnar.audit.neighbours import Group, Pair
 from dpnb_columnar.audit.privacy_loss import TOLERANCE, Measured, claimed, composed, measured, worst_admissible
 from dpnb_columnar.audit.recording import Answers, Drawn, Record, numbers, record
-from dpnb_columnar.audit.universe import Database, Universe
+from dpnb_columnar.audit.units import AnyUniverse
+from dpnb_columnar.audit.universe import Database
 from dpnb_columnar.noise import NoiseFamily
 
 FAILURES, QUERIES, POST_PROCESSING, NOISE, LOSS = "failures", "queries", "post-processing", "noise", "loss"
@@ -46,8 +47,9 @@ class Compared:
 class Comparison:
     """Collects the differences between pairs of neighbours, and judges all of them at once."""
 
-    def __init__(self, configuration: Configuration, universe: Universe) -> None:
+    def __init__(self, configuration: Configuration, universe: AnyUniverse) -> None:
         self.plan = configuration.plan(universe.domain)
+        self.steps = 1 if self.plan.domain.unit is None else self.plan.budget.rows
         self.universe = universe
         self.pairs = 0
         self.findings: dict[str, Finding] = {}
@@ -107,7 +109,8 @@ class Comparison:
                 losses[self._changes[change]] = (noise.cost, float(value))
             number = self._changes[changes[int(values.argmax())]]
             pair = next(pair for places, pair in self._differing.items() if number in places)
-            self._judge(noise, float(values.max()), self._description(pair))
+            # Rows of one unit may all change one draw.
+            self._judge(noise, float(values.max()) / self.steps, self._description(pair))
             self._judge(noise, worst_admissible(noise), "neighbours as far apart as the family allows")
         return losses
 
@@ -126,7 +129,7 @@ class Comparison:
         return " against ".join(map(self.universe.description, pair))
 
 
-def compare(configuration: Configuration, universe: Universe, groups: Iterable[Group], claim: Claim) -> Compared:
+def compare(configuration: Configuration, universe: AnyUniverse, groups: Iterable[Group], claim: Claim) -> Compared:
     """Compare all pairs of neighbours of some groups."""
     comparison = Comparison(configuration, universe)
     for group in groups:
@@ -134,7 +137,7 @@ def compare(configuration: Configuration, universe: Universe, groups: Iterable[G
     return comparison.result(claim)
 
 
-def claim_of(configuration: Configuration, universe: Universe) -> Claim:
+def claim_of(configuration: Configuration, universe: AnyUniverse) -> Claim:
     """Read the guarantee that a model of this configuration states; its budget where no model can be released.
 
     Raises:

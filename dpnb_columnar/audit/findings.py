@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpnb_columnar.budget import Budget, Neighbours, Pure
@@ -28,6 +28,18 @@ WEIGHTS = {"histogram": (NONE, CALIBRATED, LEARNED)}
 """Attribute weights that a mechanism is audited with. Further passes are the same whatever the first has released."""
 
 
+UNIT_ROWS = {
+    ("smooth", NONE, Neighbours.ADD_REMOVE): (2,),
+    ("smooth", NONE, Neighbours.REPLACE_ONE): (2,),
+    ("histogram", NONE, Neighbours.ADD_REMOVE): (1, 2),
+    ("histogram", NONE, Neighbours.REPLACE_ONE): (1, 2),
+    ("histogram", CALIBRATED, Neighbours.REPLACE_ONE): (2,),
+    ("histogram", LEARNED, Neighbours.REPLACE_ONE): (2,),
+}
+"""Rows of a unit that count, by mechanism, attribute weights and relation of what is audited with units, under the
+default noise: the noise is that of rows, so one family shows how it is divided."""
+
+
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """A way to plan a release, whatever the domain."""
@@ -36,6 +48,8 @@ class Configuration:
     noise: str | None
     budget: Budget
     attribute_weights: str = NONE
+    unit_rows: int | None = None
+    """The most rows of a unit that count, where databases are of units; None where they are of rows."""
 
     def plan(self, domain: Domain) -> ReleasePlan:
         """Plan the release in a domain."""
@@ -43,7 +57,8 @@ class Configuration:
 
     def __str__(self) -> str:
         weights = None if self.attribute_weights == NONE else f"{self.attribute_weights} weights"
-        return ", ".join(filter(None, [self.mechanism, self.noise, weights, str(self.budget.neighbours)]))
+        units = None if self.unit_rows is None else f"units of {self.unit_rows}"
+        return ", ".join(filter(None, [self.mechanism, self.noise, weights, str(self.budget.neighbours), units]))
 
 
 def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
@@ -56,13 +71,20 @@ def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
     for mechanism in chosen:
         if not mechanism.private:
             raise UsageError(f"mechanism: {mechanism.name!r} promises no privacy, so there is nothing to audit")
-    return [
+    of_rows = [
         Configuration(mechanism.name, noise, Budget(EPSILON, neighbours, delta=_delta(noise)), weights)
         for mechanism in chosen or [mechanism for mechanism in MECHANISMS.values() if mechanism.private]
         for weights in WEIGHTS.get(mechanism.name, (NONE,))
         for noise in (NOISES.get(mechanism.name, (mechanism.default_noise,)) if mechanism.smooth else (None,))
         for neighbours in Neighbours
     ]
+    of_units = [
+        replace(each, unit_rows=rows)
+        for each in of_rows
+        for rows in UNIT_ROWS.get((each.mechanism, each.attribute_weights, each.budget.neighbours), ())
+        if each.noise in (None, NOISE_FAMILIES[0])
+    ]
+    return of_rows + of_units
 
 
 def _delta(noise: str | None) -> Fraction:

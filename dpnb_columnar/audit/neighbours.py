@@ -44,13 +44,18 @@ def groups(
         duplicates: Sizes of the large ones.
         scenarios: How many forced sizes of samples per group, at most 5.
     """
-    sizes = [(-3, 9), (12, 0), (8, 40), (920, 1), (100_000, 300)]
-    yield Group(list(small_pairs(len(universe.rows), relation, rows)), _forced(universe.domain, sizes[:scenarios]))
+    sizes = forced_sizes(universe.domain, scenarios)
+    yield Group(list(small_pairs(len(universe.rows), relation, rows)), sizes)
     for number in duplicates:
         near = [(number, 12), (number // 2, 1), (number + 2, 3), (100_000, number), (20 * number, -1)]
         for base in crowds(universe, number):
             pairs = [(base, other) for other in neighbours(base, relation)]
             yield Group(pairs, _forced(universe.domain, near[:scenarios]))
+
+
+def forced_sizes(domain: Domain, scenarios: int) -> list[tuple[int, ...]]:
+    """Choose released sizes that are forced upon small databases, at most 5."""
+    return _forced(domain, [(-3, 9), (12, 0), (8, 40), (920, 1), (100_000, 300)][:scenarios])
 
 
 def _forced(domain: Domain, sizes: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:

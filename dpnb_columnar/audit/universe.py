@@ -257,7 +257,7 @@ def _count(engine: str, rows: Sequence[Row], domain: Domain, file: Path) -> Stat
     from dpnb_columnar.counting.engines import duckdb, local
     from dpnb_columnar.rows.parquet import open_parquet
 
-    _frame(rows).write_parquet(file)
+    frame_of(rows).write_parquet(file)
     source = open_parquet([file], domain)
     if engine == "DuckDB":
         return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
@@ -268,17 +268,18 @@ def _count(engine: str, rows: Sequence[Row], domain: Domain, file: Path) -> Stat
 def _scored(row: Row, scores: Scores) -> ScoreCounts:
     from dpnb_columnar.counting.engines.polars_scores import score_frame
 
-    return score_frame(_frame([row]), scores)
+    return score_frame(frame_of([row]), scores)
 
 
 @lru_cache(maxsize=4096)
 def _differentiated(row: Row, query: GradientQuery) -> GradientSums:
     from dpnb_columnar.counting.engines.polars_gradients import differentiate_frame
 
-    return differentiate_frame(_frame([row]), query)
+    return differentiate_frame(frame_of([row]), query)
 
 
-def _frame(rows: Sequence[Row]) -> pl.DataFrame:
+def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
+    """Make a frame of raw rows."""
     import polars as pl
 
     types = {"label": pl.String, "number": pl.Float64, "category": pl.String}

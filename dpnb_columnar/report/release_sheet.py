@@ -137,10 +137,13 @@ def _in_words(guarantee: Guarantee) -> str:
     if not guarantee.private or guarantee.epsilon is None or guarantee.epsilon > LARGEST_WORDED:
         return ""
     other = "been left out" if guarantee.neighbours is Neighbours.ADD_REMOVE else "said something else"
+    whose, it = "a person who has one row in the data", "that row"
+    if guarantee.unit is not None:
+        whose, it = "a unit, such as a household, or anybody in it", "all rows of that unit"
     aside = f", a probability of {number_text(guarantee.delta)} aside" if guarantee.delta else ""
     return (
-        "Whatever someone concludes from this model about a person who has one row in the data, they are at most "
-        f"{math.exp(guarantee.epsilon):.3g} times as likely to conclude it as they would be had that row {other}"
+        f"Whatever someone concludes from this model about {whose}, they are at most "
+        f"{math.exp(guarantee.epsilon):.3g} times as likely to conclude it as they would be had {it} {other}"
         f"{aside}, whatever else they know."
     )
 
@@ -164,6 +167,10 @@ def _population(model: NaiveBayes) -> Iterator[tuple[str, str]]:
         yield "rows that count", f"those whose {label.column} is one of the classes{missing}"
     if domain.row_dropping:
         yield "rows left out", f"those without a value of {named([each.name for each in domain.row_dropping])}"
-    yield "unit of protection", "one row"
+    if domain.unit is None:
+        yield "unit of protection", "one row"
+    else:
+        yield "unit of protection", f"one unit of {named(domain.unit.columns)}, whatever its rows"
+        yield "rows of a unit that count", f"at most {domain.unit.rows}; rows without a unit do not count"
     if unused := [each.name for each in domain.attributes if each.name not in {p.attribute for p in model.attributes}]:
         yield "attributes not released", named(unused)

@@ -35,7 +35,8 @@ def command(
 ) -> None:
     """Try to break the guarantee; lower bounds on epsilon.
 
-    Releases models of small synthetic databases that differ in one row, with
+    Releases models of small synthetic databases that differ in one row, or in
+    one whole unit of rows, with
     every mechanism and noise family, and with calibrated and with learned
     attribute weights, under both neighbouring relations. All pairs of a small domain are compared
     exactly; lower bounds on epsilon come from counting releases, and hold all
@@ -73,7 +74,7 @@ def _report(audit: Audit) -> None:
 
     print_table(
         [
-            *("mechanism", "noise", "neighbours", "weights", "claimed"),
+            *("mechanism", "noise", "neighbours", "weights", "for one", "claimed"),
             *("worst", "one number", "model", "bits", "pairs", "releases"),
         ],
         [
@@ -82,6 +83,7 @@ def _report(audit: Audit) -> None:
                 outcome.configuration.noise or "",
                 outcome.configuration.budget.neighbours,
                 outcome.configuration.attribute_weights,
+                "row" if outcome.configuration.unit_rows is None else f"unit of {outcome.configuration.unit_rows}",
                 _claimed(outcome.claim),
                 *(f"{bound:.3f}" for bound in (outcome.loss, outcome.number_bound, outcome.model_bound)),
                 "differ" if outcome.broken(*CHECKS) else "alike",

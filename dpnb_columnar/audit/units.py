@@ -1,0 +1,190 @@
+"""Databases of whole units: every unit of few rows of a tiny domain, counted by the real engine.
+
+A database is a histogram over kinds of units, as one of rows is over kinds of rows, so pairs of neighbours and their
+comparison are the same. The rows of each unit stand in two files, dealt out one by one, in turn.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import chain, combinations_with_replacement
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpnb_columnar.audit.findings import Finding
+from dpnb_columnar.audit.neighbours import AdversarialPair
+from dpnb_columnar.audit.universe import Database, Row, Universe, frame_of
+from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
+from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
+from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.statistics import Statistics, assemble
+from dpnb_columnar.domain import Domain, read_domain
+
+if TYPE_CHECKING:
+    import polars as pl
+
+UNIT = "unit"
+"""Column that names the unit of a row."""
+
+MEMBERS: tuple[Row, ...] = (("a", 0.0, "p"), ("a", 4.0, "p"), ("b", 4.0, None), (None, 4.0, "p"))
+"""Rows of units: of one cell and of others, of both classes, with a value missing, and one that does not count."""
+
+MOST_FINDINGS = 10
+"""Faults of the choice that are reported."""
+
+UnitRows = tuple[Row, ...]
+
+
+def homes(rows: int) -> Domain:
+    """Return the domain of the audited units, of which at most so many rows count."""
+    return read_domain(
+        "homes",
+        {
+            "label": {"column": "label", "classes": ["a", "b"]},
+            "unit": {"column": UNIT, "rows": rows},
+            "attributes": {
+                "number": {"lower": 0, "upper": 4, "step": 4, "missing": "skip"},
+                "category": {"values": ["p"], "missing": "category"},
+            },
+        },
+        "audit",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class UnitUniverse:
+    """Kinds of units.
+
+    Attributes:
+        domain: Their domain, which counts by unit.
+        rows: The rows of one unit of each kind.
+        together: Statistics of databases that were counted before.
+    """
+
+    domain: Domain
+    rows: tuple[UnitRows, ...]
+    together: dict[Database, Statistics] = field(default_factory=dict)
+
+    def counted(self, database: Database) -> AuditedUnits:
+        """Return a database as rows that a release counts."""
+        return AuditedUnits(self, database)
+
+    def database(self, *units: tuple[int, UnitRows]) -> Database:
+        """Make a database of a number of each unit."""
+        numbers = [0] * len(self.rows)
+        for number, unit in units:
+            numbers[self.rows.index(unit)] += number
+        return tuple(numbers)
+
+    def units(self, database: Database) -> list[UnitRows]:
+        """List the units of a database."""
+        return [unit for number, unit in zip(database, self.rows, strict=True) for _ in range(number)]
+
+    def description(self, database: Database) -> str:
+        """Describe a database for a finding."""
+        return " + ".join(f"a unit of {list(unit)}" for unit in self.units(database)) or "no units"
+
+
+AnyUniverse = Universe | UnitUniverse
+"""What databases are made of: rows, or units."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AuditedUnits:
+    """A database of units as rows that a release counts: the real engine makes every pass, the first over two files."""
+
+    universe: UnitUniverse
+    database: Database
+    can_score = True
+    can_differentiate = True
+
+    def check(self, domain: Domain) -> AuditedUnits:
+        """Check nothing: the units are those of the universe."""
+        return self
+
+    def count(self) -> Statistics:
+        """Count every cell; again only for a database that was not counted before."""
+        if self.database not in self.universe.together:
+            self.universe.together[self.database] = count_in_two_files(self._frame(), self.universe.domain)
+        return self.universe.together[self.database]
+
+    def count_scores(self, scores: Scores) -> ScoreCounts:
+        """Count the rows of each bin of a score and each class."""
+        return FrameInput(self._frame()).check(scores.domain).count_scores(scores)
+
+    def sum_gradients(self, query: GradientQuery) -> GradientSums:
+        """Sum up a round's gradient."""
+        return FrameInput(self._frame()).check(query.domain).sum_gradients(query)
+
+    def _frame(self) -> pl.DataFrame:
+        """Write down the rows of all units."""
+        import polars as pl
+
+        units = self.universe.units(self.database)
+        names = [name for name, unit in enumerate(units) for _ in unit]
+        rows = frame_of([row for unit in units for row in unit])
+        return rows.with_columns(pl.Series(UNIT, names, dtype=pl.Int64))
+
+
+def count_in_two_files(rows: pl.DataFrame, domain: Domain) -> Statistics:
+    """Count rows that are dealt out to two files one by one, so that units stand in both."""
+    import polars as pl
+
+    with tempfile.TemporaryDirectory() as folder:
+        files = [str(Path(folder) / f"{half}.parquet") for half in range(2)]
+        for half, file in enumerate(files):
+            rows[half::2].with_columns(file=pl.lit(file)).write_parquet(file)  # of which none is a copy of the other
+        return LocalFiles(files).check(domain).count()
+
+
+def build_units(rows: int, size: int) -> tuple[UnitUniverse, list[Finding]]:
+    """Make every unit of few rows, and count each alone and pairs of them together.
+
+    Args:
+        rows: The most rows of a unit that count.
+        size: The most rows of a unit.
+
+    Returns:
+        The kinds of units, and the faults of the choice: more rows of a unit count than may, or what counts of one unit
+        depends on another.
+    """
+    kinds = tuple(chain.from_iterable(combinations_with_replacement(MEMBERS, each) for each in range(1, size + 1)))
+    universe = UnitUniverse(homes(rows), kinds)
+    findings = []
+    alone = [universe.counted(universe.database((1, unit))).count() for unit in kinds]
+    for unit, counted in zip(kinds, alone, strict=True):
+        if (number := int(counted.class_counts.sum())) > rows:
+            seen = f"{number} of its rows count, of at most {rows}"
+            findings.append(Finding("units", f"a unit of {list(unit)}", seen))
+    for (first, one), (second, two) in combinations_with_replacement(zip(kinds, alone, strict=True), 2):
+        database = universe.database((1, first), (1, second))
+        if universe.counted(database).count() != assemble(universe.domain, [*one.cells(), *two.cells()]):
+            seen = "they count otherwise together than each alone"
+            findings.append(Finding("units", universe.description(database), seen))
+    return universe, findings[:MOST_FINDINGS]
+
+
+def unit_pairs(universe: UnitUniverse, relation: Neighbours) -> list[AdversarialPair]:
+    """List pairs of neighbours for the statistical attack, the most telling first."""
+    low, high, other, _ = MEMBERS
+    alike, apart = (high, high), (high, other)
+    changes: Sequence[tuple[str, UnitRows, UnitRows]] = [
+        ("a unit of two equal rows", alike, (other, other)),
+        ("a unit of two classes", apart, (low, low)),
+    ]
+    pairs = []
+    for name, unit, changed in changes:
+        for crowd in (0, 12):
+            base = [(crowd, (low, high))]
+            more = [] if relation is Neighbours.ADD_REMOVE else [(1, changed)]
+            pairs.append(
+                AdversarialPair(
+                    f"{name}, {crowd} others beside it",
+                    universe.database(*base, *more),
+                    universe.database(*base, (1, unit)),
+                )
+            )
+    return pairs

@@ -1,0 +1,82 @@
+"""Releases of whole units: all data sets of few units, each with one unit more or exchanged; and planted faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from support import planted_unit_faults as faults
+
+from dpnb_columnar.audit import exhaustive
+from dpnb_columnar.audit.attacks import UNITS_TOGETHER, Effort, attack_units
+from dpnb_columnar.audit.findings import Configuration, configurations
+from dpnb_columnar.audit.neighbours import Group, forced_sizes, small_pairs
+from dpnb_columnar.audit.units import MEMBERS, build_units
+from dpnb_columnar.audit.universe import YEARS
+from dpnb_columnar.budget import Budget, Neighbours
+from dpnb_columnar.mechanisms.plan import MECHANISMS
+
+REDUCED = Effort(
+    rows=1, duplicates=(), scenarios=1, domains=(YEARS,), scouted=0, pairs=1, releases=40, processes=1, members=2
+)
+RARE, LIKELY = 1e-6, 0.05
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+HISTOGRAM = Configuration("histogram", None, Budget(Fraction(1)), unit_rows=1)
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def test_units_of_a_row_that_does_not_count_have_no_row() -> None:
+    universe, findings = build_units(1, 1)
+    assert not findings
+    assert [
+        int(universe.counted(universe.database((1, unit))).count().class_counts.sum()) for unit in universe.rows
+    ] == [int(label is not None) for label, _, _ in MEMBERS]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("configuration", [each for each in configurations() if each.unit_rows is not None], ids=str)
+def test_nothing_is_found_in_the_audit_of_units(configuration: Configuration) -> None:
+    outcome = attack_units(configuration, REDUCED, RARE)
+    assert outcome.findings == ()
+    assert 0 < outcome.loss <= float(outcome.claim.epsilon) * (1 + 1e-6)
+    assert outcome.claim.epsilon == configuration.budget.epsilon
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("mechanism", [name for name, each in MECHANISMS.items() if each.private])
+def test_every_release_of_few_units_costs_at_most_epsilon(mechanism: str, relation: Neighbours) -> None:
+    """All data sets of up to two units of up to three rows, of which two count, and all their neighbours."""
+    configuration = Configuration(mechanism, None, Budget(Fraction(1), relation), unit_rows=2)
+    universe, findings = build_units(2, 3 if relation is ADD else 2)
+    assert not findings
+    pairs = list(small_pairs(len(universe.rows), relation, UNITS_TOGETHER))
+    group = Group(pairs, forced_sizes(universe.domain, 2))
+    compared = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+    assert compared.findings == ()
+    assert 0.5 < compared.loss <= 1 + 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize(
+    ("plant", "rows", "checks"),
+    [
+        (faults.looks_at_other_units, 1, {"units", exhaustive.LOSS}),
+        (faults.one_row_too_many, 1, {"units", exhaustive.LOSS}),
+        (faults.file_by_file, 1, {"units", exhaustive.LOSS}),
+        (faults.straddling_parts, 1, {"units", exhaustive.LOSS}),
+        (faults.shares_not_divided, 2, {exhaustive.LOSS}),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_a_fault_in_the_choice_of_a_units_rows_is_found(
+    plant: Plant, rows: int, checks: set[str], relation: Neighbours, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    budget = replace(HISTOGRAM.budget, neighbours=relation)
+    outcome = attack_units(replace(HISTOGRAM, budget=budget, unit_rows=rows), REDUCED, LIKELY)
+    assert checks <= {finding.check for finding in outcome.findings}, outcome.findings
