@@ -21,7 +21,7 @@ from support.rows_in_python import Document, counts_of, expected_counts
 
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
-from dpnb_columnar.counting.engines import polars
+from dpnb_columnar.counting.engines import polars_units
 from dpnb_columnar.rows.frames import to_polars
 
 FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
@@ -57,7 +57,7 @@ def test_a_frame_counts_as_a_file_of_its_rows(
     pq.write_table(table, path)
     frame = table if form == "Table" else FORMS[form](pl.DataFrame(table))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(polars, "PART_ROWS", cells)
+        patch.setattr(polars_units, "PART_ROWS", cells)
         found = dpnb.aggregate(frame, domain=domain)
     assert found == dpnb.aggregate(path, domain=domain)
     assert counts_of(found) == expected_counts(table.to_pylist(), domain)
@@ -155,7 +155,7 @@ def test_a_lazy_frame_is_computed_once_and_in_parts(monkeypatch: pytest.MonkeyPa
         return batch
 
     frame = people(1000)
-    monkeypatch.setattr(polars, "PART_ROWS", 400)
+    monkeypatch.setattr(polars_units, "PART_ROWS", 400)
     counted = dpnb.aggregate(frame.lazy().map_batches(seen, streamable=True), domain=people_domain())
     assert counted == dpnb.aggregate(frame, domain=people_domain())
     assert sum(computed) == frame.height

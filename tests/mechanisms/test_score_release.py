@@ -18,6 +18,7 @@ from dpnb_columnar.budget import Budget, Neighbours, Pure
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.domain import Missing, read_domain
+from dpnb_columnar.domain.units import with_unit
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import score_release
 from dpnb_columnar.mechanisms.score_release import ScorePlan, model_scores, plan_scores, release_scores
@@ -128,6 +129,21 @@ def test_neighbours_lose_epsilon_over_all_draws_and_no_more(small: Model, neighb
     assert max(losses) <= 0.5 + 1e-9
     assert max(losses) == pytest.approx(0.5)
     assert {float(call.noise.cost.epsilon) for call in drawn(plan, whole).calls} == {0.5 / steps}
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_unit_moves_as_many_counts_as_rows_of_it_count(most: int) -> None:
+    """Its share is divided by these: all rows of a household added or removed cost epsilon together."""
+    domain = with_unit(people_domain(), "SERIAL", most)
+    frame = people(120).with_columns(SERIAL=pl.int_range(pl.len()) // 4)
+    model = dpnb.train(frame, epsilon=5, domain=domain, mechanism="histogram")
+    plan = plan_scores(model, Budget(ONE))
+    assert plan.shares[0].row_cost == Pure(Fraction(1, most))
+    whole, moved = counts_of(frame, model).counts, []
+    for serial in range(30):
+        other = counts_of(frame.filter(pl.col("SERIAL") != serial), model).counts
+        moved.append(int(np.abs(whole - other).sum()))
+    assert set(moved) == {most}
 
 
 def test_released_counts_are_functions_of_the_draws(small: Model) -> None:
