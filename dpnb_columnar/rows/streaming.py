@@ -30,11 +30,16 @@ PART_ROWS = 2**17
 Result = TypeVar("Result")
 
 
-def scan(source: ParquetSource) -> pl.LazyFrame:
-    """Return all rows of the source, the domain's columns only, each of one type. Confidential."""
+def scan(source: ParquetSource, *, shown: bool = True) -> pl.LazyFrame:
+    """Return all rows of the source, the domain's columns only, each of one type. Confidential.
+
+    Args:
+        source: Checked Parquet files.
+        shown: Whether to report progress.
+    """
     columns = [column(name).cast(type_) for name, type_ in source.types.items()]
     rows = pl.concat([scan_file(file).select(columns) for file in source.files])
-    begun = begin_pass(source.files)
+    begun = begin_pass(source.files) if shown else None
     return rows if begun is None else reported(rows, begun[0])
 
 
@@ -42,12 +47,13 @@ Source: TypeAlias = "ParquetSource | OpenedFrame"
 """Rows whose columns fit a domain: Parquet files, a frame, or the table of a database as a lazy frame."""
 
 
-def stream(source: Source, compute: Callable[[pl.LazyFrame], Result]) -> Result:
+def stream(source: Source, compute: Callable[[pl.LazyFrame], Result], *, shown: bool = True) -> Result:
     """Compute something from all rows of the source, whatever bytes their texts hold.
 
     Args:
         source: Checked rows.
         compute: Takes the rows, as ``scan`` returns them; called once more where Polars cannot read the files.
+        shown: Whether to report progress: not where the rows decide how often they are read.
 
     Returns:
         What ``compute`` returns. Confidential.
@@ -64,7 +70,7 @@ def stream(source: Source, compute: Callable[[pl.LazyFrame], Result]) -> Result:
         except query_errors():
             raise failed_query(source.names) from None
     try:
-        return compute(scan(source))
+        return compute(scan(source, shown=shown))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         if Kind.TEXT not in source.kinds.values():
             raise source.unreadable() from None

@@ -108,3 +108,14 @@ def test_a_terminal_shows_a_bar_and_a_pipe_nothing(model: Path) -> None:
     assert b"100%" in shown
     piped = subprocess.run([*command, "--overwrite"], capture_output=True, check=True, timeout=120)
     assert piped.stderr == b""
+
+
+def test_rows_of_units_report_no_progress() -> None:
+    """Whether rows stand in the order of their units decides how often they are read."""
+    document = {**PEOPLE, "unit": {"column": "u", "rows": 1}}
+    frame = people(ROWS).with_columns(u=pl.Series([1, 0] * (ROWS // 2)))
+    domain, watching = people_domain(document), Watching()
+    with watched(watching):
+        counted = local.aggregate(open_parquet([write_people(FILE, frame, document)], domain), domain)
+    assert counted.class_counts.sum() == 2
+    assert not watching.totals

@@ -50,7 +50,7 @@ def count_cells(
     def count(rows: pl.LazyFrame) -> list[Cells]:
         return count_rows(rows, source.types, domain, attributes, classes=classes)
 
-    return stream(source, count)
+    return stream(source, count, shown=domain.unit is None)
 
 
 def count_rows(

@@ -31,7 +31,7 @@ def differentiate_files(source: ParquetSource, query: GradientQuery) -> Gradient
     Raises:
         DataError: if a file is damaged.
     """
-    summed = stream(source, partial(sum_gradients, types=source.types, query=query))
+    summed = stream(source, partial(sum_gradients, types=source.types, query=query), shown=query.domain.unit is None)
     try:
         return replace(summed, parts=file_parts(source.files))
     except OSError:

@@ -36,7 +36,7 @@ def score_files(source: ParquetSource, scores: Scores) -> ScoreCounts:
     Raises:
         DataError: if a file is damaged.
     """
-    counted = stream(source, partial(count_scores, types=source.types, scores=scores))
+    counted = stream(source, partial(count_scores, types=source.types, scores=scores), shown=scores.domain.unit is None)
     try:
         return replace(counted, parts=file_parts(source.files))
     except OSError:
