@@ -32,6 +32,9 @@ Number = int | float
 FAR = 2
 """A code for "missing" is at least this many times the largest ordinary number."""
 
+MOST_COLUMNS = 10_000
+"""Columns that are profiled: each takes some 30 KiB and a millisecond, and nobody corrects a draft of more."""
+
 NEARLY_ALL = 0.9
 """Share of distinct values among a column's rows from which on the column is taken for an identifier."""
 
@@ -92,8 +95,13 @@ def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile
         most_values: Largest number of distinct values of a column that are listed.
 
     Raises:
-        DataError: if a file is damaged, or the files do not have the same columns.
+        DataError: if a file is damaged, has too many columns, or the files do not have the same columns.
     """
+    if (number := max(len(each.types) for each in given)) > MOST_COLUMNS:
+        raise DataError(
+            f"{given[0].name}: has {number} columns, and at most {MOST_COLUMNS} are looked at; give a file, or a view, "
+            "of those that may become attributes"
+        )
     try:
         rows = pl.concat([each.rows for each in given], how="vertical_relaxed")
         schema = rows.collect_schema()

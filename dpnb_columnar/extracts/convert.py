@@ -20,7 +20,7 @@ from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
 from dpnb_columnar.extracts.column_types import check_types, read_types, types_of
 from dpnb_columnar.extracts.described_extract import DescribedExtract, describe, read_batches
-from dpnb_columnar.extracts.extract_files import Extract, Progress
+from dpnb_columnar.extracts.extract_files import Extract, Progress, refuse_changed
 from dpnb_columnar.extracts.output_schema import check_alike, output_schema, undeclared_columns
 from dpnb_columnar.extracts.prefetch import prefetch
 from dpnb_columnar.extracts.selection import Selection, check_condition, keep_rows, select
@@ -180,9 +180,19 @@ def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, pr
         check_condition(selection.condition, schema)
     metadata = {} if conversion.domain is None else domain_metadata(conversion.domain)
     written = pa.schema([schema.field(name) for name in selection.columns])
-    rows = (batch for extract in conversion.extracts for batch in read_batches(extract, schema, progress))
+    rows = (batch for extract in conversion.extracts for batch in _whole(extract, schema, progress))
     with closing(prefetch(row_groups(keep_rows(rows, selection, schema), written), depth=1)) as groups:
         write_parquet(groups, written, metadata, output, overwrite=overwrite)
+
+
+def _whole(extract: DescribedExtract, schema: pa.Schema, progress: Progress | None) -> Iterator[pa.RecordBatch]:
+    """Read an extract to its end, and refuse one that was written to meanwhile.
+
+    Raises:
+        MissingInputError, DataError: As ``convert``.
+    """
+    yield from read_batches(extract, schema, progress)
+    refuse_changed(extract.extract)
 
 
 def result_lines(conversion: Conversion, output: Path) -> Iterator[str]:

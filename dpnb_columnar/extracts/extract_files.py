@@ -11,10 +11,10 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeAlias, cast
 
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
@@ -42,6 +42,10 @@ BEGINNING = 2**16
 """Bytes by which extracts of one size are told apart before they are compared to the end."""
 
 
+FileState: TypeAlias = tuple[int, int, int]
+"""Number, size and time of the last change of a file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Extract:
     """One file of rows.
@@ -50,11 +54,13 @@ class Extract:
         path: File on disk.
         member: File within an archive; None where ``path`` is not an archive.
         delimited: Whether the fields are separated by commas; otherwise they have fixed positions.
+        state: What tells the file on disk from another of its name, when it was found.
     """
 
     path: Path
     member: str | None
     delimited: bool
+    state: FileState | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         """Name the file for messages."""
@@ -80,8 +86,25 @@ def find_extracts(paths: Sequence[Path]) -> tuple[Extract, ...]:
                 pass
         if seen.setdefault((status.st_dev, status.st_ino), path) is not path:
             raise UsageError(f"{path}: is given twice; each row belongs into the output once")
-        extracts += _extracts_at(path)
+        extracts += (replace(extract, state=_state(status)) for extract in _extracts_at(path))
     return tuple(extracts)
+
+
+def refuse_changed(extract: Extract) -> None:
+    """Refuse an extract that was written to since it was found: rows may be missing, or cut.
+
+    Raises:
+        MissingInputError: If it is not there any more.
+        DataError: If its file is another one, or of another size or time.
+    """
+    with _file_errors(extract.path):
+        state = _state(extract.path.stat())
+    if extract.state is not None and state != extract.state:
+        raise DataError(f"{extract.path}: changed while it was read; start again when it is complete")
+
+
+def _state(status: os.stat_result) -> FileState:
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 def _extracts_at(path: Path) -> Iterator[Extract]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,9 @@ from support.extracts import (
     write_extract,
 )
 from support.running import Run
+
+from dpnb_columnar.extracts import convert
+from dpnb_columnar.extracts.described_extract import read_batches
 
 
 def rows(path: Path | str) -> list[dict[str, object]]:
@@ -202,3 +206,38 @@ def test_name_of_a_member_is_told_on_one_line(folder: Path, run: Run) -> None:
     ended = run("ingest", "csv_pxx.zip", "--output", "out.parquet", expected=65)
     assert "\x1b" not in ended.err
     assert len(ended.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("change", ["append", "cut", "replace", "touch"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_an_extract_that_changes_while_it_is_read(
+    change: str, packed: bool, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An extract cut at the end of a line, or one that is still written, would be taken for a whole one."""
+    file = write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    if packed:
+        Path("town.dat.gz").write_bytes(gzip.compress(file.read_bytes()))
+        Path("town.dat").unlink()
+        file = Path("town.dat.gz")
+    content = file.read_bytes()
+
+    def changed(*arguments: object) -> object:
+        batches = list(read_batches(*arguments))  # type: ignore[arg-type]
+        if change == "touch":
+            os.utime(file, (1, 1))
+        elif change == "replace":
+            Path("other").write_bytes(content)
+            os.utime("other", ns=(file.stat().st_atime_ns, file.stat().st_mtime_ns))
+            Path("other").replace(file)
+        else:
+            file.write_bytes(content + content if change == "append" else content[:-1])
+        return iter(batches)
+
+    monkeypatch.setattr(convert, "read_batches", changed)
+    told = run("ingest", file, "--output", "town.parquet", expected=65).err
+    assert "changed while it was read; start again when it is complete" in told
+    assert not Path("town.parquet").exists()
+    file.write_bytes(content)
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    run("ingest", file, "--output", "town.parquet")

@@ -219,3 +219,10 @@ def test_a_column_of_infinities_is_left_out(folder: Path, run: Run) -> None:
     text = run("suggest-domain", "odd.parquet").out
     assert "left out: x: numbers beyond every sensible range" in text
     assert list(attributes(text)) == ["y"]
+
+
+def test_more_columns_than_anybody_corrects_are_refused(folder: Path, run: Run) -> None:
+    """Whatever the rows hold, and before one is read."""
+    pl.DataFrame({f"x{number}": [number] for number in range(10_001)}).write_parquet("wide.parquet")
+    told = run("suggest-domain", "wide.parquet", expected=65).err
+    assert "wide.parquet: has 10001 columns, and at most 10000 are looked at" in told
