@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpnb_columnar.advice.population import RARE, USUAL, one_large_class
-from dpnb_columnar.advice.rehearsal import Outcome, draws_to_compare, stage
+from dpnb_columnar.advice.rehearsal import Outcome, draws_to_compare, fewer, stage
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
@@ -26,6 +26,9 @@ RELEASES = 20
 FEWEST_RELEASES = 8
 MANY_ATTRIBUTES = 40
 """Releases of a plan in each scenario; of more attributes than this fewer, in proportion, so that nobody waits."""
+
+LEAST_RELEASES = 2
+"""Releases of a plan of very many classes."""
 
 BELOW = 0.002
 """A model is called worse than always predicting the largest class if it is less accurate by more than this."""
@@ -98,9 +101,11 @@ def usual_scenarios(domain: Domain, class_sizes: tuple[Fraction, ...] | None) ->
     return [Scenario(looseness, sizes) for looseness in ((1, WIDE) if domain.numeric else (1,))]
 
 
-def releases(attributes: int) -> int:
-    """Choose how many releases of a plan with so many attributes are rehearsed in each scenario."""
-    return max(FEWEST_RELEASES, RELEASES * MANY_ATTRIBUTES // max(attributes, MANY_ATTRIBUTES))
+def releases(domain: Domain) -> int:
+    """Choose how many releases of a plan are rehearsed in each scenario."""
+    attributes = len(domain.attributes)
+    few_classes = max(FEWEST_RELEASES, RELEASES * MANY_ATTRIBUTES // max(attributes, MANY_ATTRIBUTES))
+    return fewer(few_classes, domain, LEAST_RELEASES)
 
 
 def expect(planned: ReleasePlan, rows: int, class_sizes: tuple[Fraction, ...] | None = None) -> tuple[Expectation, ...]:
@@ -115,7 +120,7 @@ def expect(planned: ReleasePlan, rows: int, class_sizes: tuple[Fraction, ...] | 
     scenarios = usual_scenarios(domain, class_sizes)
     if class_sizes is None:
         scenarios.append(Scenario(1, one_large_class(len(domain.classes), RARE)))
-    found, draws = [], releases(len(domain.attributes))
+    found, draws = [], releases(domain)
     for number, scenario in enumerate(scenarios):
         prepared = stage(domain, scenario.looseness, scenario.class_sizes, rows)
         families = prepared.families if number == 0 else prepared.families[-1:]
@@ -164,7 +169,7 @@ def _best(
         except UsageError:
             continue  # the weights do not suit the mechanism, or the budget is too small
         prepared = stage(domain, where.looseness, where.class_sizes, min(rows, LARGEST_SIZE))
-        outcome = prepared.outcome(planned, draws_to_compare(len(domain.attributes)), family)
+        outcome = prepared.outcome(planned, draws_to_compare(domain), family)
         if not _worse(outcome):
             found.append(Remedy(mechanism, weights, budget.epsilon, outcome.accuracy))
     return max(found, key=lambda remedy: remedy.accuracy, default=None)

@@ -115,7 +115,7 @@ def advise(domain: Domain, budget: Budget, rows: int, class_sizes: tuple[Fractio
     pure, rows = replace(budget, delta=Fraction(0)), min(rows, LARGEST_SIZE)
     stages = [stage(domain, each.looseness, each.class_sizes, rows) for each in usual_scenarios(domain, class_sizes)]
     family, prospects = stages[0].families[-1], []
-    draws = draws_to_compare(len(domain.attributes))
+    draws = draws_to_compare(domain)
     for mechanism in (*CANDIDATES, MAJORITY):
         for weights in METHODS:
             planned = _plan(domain, pure, mechanism, weights)

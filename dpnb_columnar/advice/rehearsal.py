@@ -65,9 +65,24 @@ BAD_DRAWS = 0.05
 """Part of the releases that is called bad luck."""
 
 
-def draws_to_compare(attributes: int) -> int:
-    """Choose how many releases of each mechanism are compared, for so many attributes."""
-    return DRAWS if attributes <= MANY_ATTRIBUTES else DRAWS // 2
+MANY_CLASSES = 100
+"""Releases take time in proportion to the classes: of more than this fewer are rehearsed, so that nobody waits."""
+
+
+def draws_to_compare(domain: Domain) -> int:
+    """Choose how many releases of each mechanism are compared."""
+    return fewer(DRAWS if len(domain.attributes) <= MANY_ATTRIBUTES else DRAWS // 2, domain, 1)
+
+
+def fewer(releases: int, domain: Domain, least: int) -> int:
+    """Lower a number of releases, in proportion to the classes where these are many.
+
+    Args:
+        releases: How many there are for few classes.
+        domain: The declared domain.
+        least: How many there are at least.
+    """
+    return max(least, releases * MANY_CLASSES // max(len(domain.classes), MANY_CLASSES))
 
 
 class RepeatableNoise:

@@ -12,6 +12,7 @@ from dpnb_columnar.cli.program import NAME, app
 from dpnb_columnar.errors import Error, OutputError, PipeClosedError, UsageError
 from dpnb_columnar.runtime.confinement import discard_native_errors, keep_rows_in_memory, shows_confidential_texts
 from dpnb_columnar.runtime.outputs import remove_unfinished_files
+from dpnb_columnar.runtime.shortage import shortage
 from dpnb_columnar.runtime.signals import SIGNAL_EXIT_BASE, exit_on_signals, failures_after_signals
 
 INTERNAL_ERROR = 70
@@ -26,7 +27,12 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # whether a library warns may depend on the rows
     if not shows_confidential_texts():
-        discard_native_errors()
+        try:
+            discard_native_errors()
+        except OSError as error:
+            sys.exit(
+                _report_error(shortage(error) or OutputError(f"standard error cannot be led away: {error.strerror}"))
+            )
     try:
         code = exit_code(arguments)
     finally:
@@ -54,13 +60,15 @@ def _run_verb(arguments: list[str] | None) -> int:
     except SystemExit as end:
         return UsageError.exit_code if end.code == CLICK_USAGE else int(end.code or 0)
     except Error as error:
-        return _report_error(error)
+        return _report_error(shortage(error) or error)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BaseException as error:  # a panic of Polars is no Exception
         # A library's text may quote rows, so only the type of the failure is printed.
         if shows_confidential_texts():
             raise
+        if (lacking := shortage(error)) is not None:
+            return _report_error(lacking)
         console.print_failure(
             f"internal error ({type(error).__name__}). Set DPNB_TRACEBACK=confidential to see where; what it shows may "
             "hold values from the data.",

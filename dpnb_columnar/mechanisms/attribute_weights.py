@@ -18,7 +18,8 @@ unequal; of more than two classes it helps some at the cost of others.
 
 ``calibrated`` and ``learned`` spend a part of the budget on further passes, in which the rows themselves are asked:
 about one weight of all attributes and an intercept per class (``mechanisms.score_calibration`` for two classes,
-``mechanisms.weight_rounds`` for more), or about a weight of each (``mechanisms.weight_rounds``).
+``mechanisms.weight_rounds`` for more), or about a weight of each (``mechanisms.weight_rounds``). ``learned`` is for
+two classes alone: it starts from their calibration, and without one a bad start is not held back (docs/tuning.md).
 
 ``auto``, the default, chooses one of these from public facts alone: mechanism, classes, number of attributes, epsilon
 times the declared number of rows, and how the rows can be read. docs/tuning.md has the measurements.

@@ -202,4 +202,14 @@ def test_an_expectation_is_repeatable_and_has_a_low_quantile() -> None:
 
 
 def test_wide_domains_are_rehearsed_less_often() -> None:
-    assert [releases(attributes) for attributes in (1, 40, 80, 137, 1000)] == [20, 20, 10, 8, 8]
+    assert [releases(census(attributes)) for attributes in (1, 40, 80, 137, 1000)] == [20, 20, 10, 8, 8]
+
+
+def test_many_classes_are_rehearsed_less_often() -> None:
+    """Releases times classes, and so the time, stay below a bound until two releases are left."""
+    number = {}
+    for classes in (2, 100, 101, 300, 1000, 5000):
+        label = {"column": "y", "classes": [str(each) for each in range(classes)]}
+        domain = read_domain("many", {"label": label, "attributes": {"a": {"values": ["0", "1"]}}}, "test")
+        number[classes] = releases(domain), rehearsal.draws_to_compare(domain)
+    assert number == {2: (20, 4), 100: (20, 4), 101: (19, 3), 300: (6, 1), 1000: (2, 1), 5000: (2, 1)}

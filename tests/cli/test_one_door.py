@@ -183,3 +183,16 @@ def test_a_sqlite_file_is_counted_by_train(people_file: Path, run: Run) -> None:
         "release", "rows.sqlite", "--table", "person", "--domain", people_file, "--output", "m.json", expected=64
     )
     assert "dpnb-columnar train rows.sqlite --table NAME" in refused.err
+
+
+@pytest.mark.xdist_group("postgres")
+def test_a_connection_that_is_lost_ends_with_75(model_file: Path, run: Run, postgres: PostgresServer) -> None:
+    """It passes by itself, before rows are read as after; a cast that a value does not fit does not."""
+    ends = "CASE WHEN i = {} THEN pg_terminate_backend(pg_backend_pid())::int ELSE 1 / (i - {}) END AS hours"
+    for lost, failed, expected in [(1, 0, 75), (1_500_000, 0, 75), (0, 1_500_000, 65)]:
+        columns = f"i AS age, {ends.format(lost, failed)}, 'f' AS sex"
+        Path("some.sql").write_text(f"SELECT {columns} FROM generate_series(1, 2000000) AS i")
+        options = ("--query", "some.sql", "--output", "scored.parquet")
+        told = run("predict", model_file, postgres.uri, *options, expected=expected).err
+        assert ("connection is lost" in told) == (expected == 75)
+        assert not Path("scored.parquet").exists()
