@@ -16,6 +16,9 @@ from functools import partial
 
 from dpnb_columnar.errors import DomainError, Error
 
+CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
+"""What stands above exact figures."""
+
 OPTION = r"(?<![\w-])--(?P<option>[a-z][a-z-]*[a-z])(?![\w-])"
 
 ARGUMENTS = {"declared-rows": "rows", "key": "keys", "overwrite": "overwrite=True", "master": "Spark's master"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,14 +13,14 @@ from dpnb_columnar.counting.find_domain import find_declaration
 from dpnb_columnar.counting.inputs import Engine
 from dpnb_columnar.domain import Declaration, labelled
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.frames import is_frame, to_polars
+from dpnb_columnar.rows.frames import Frame, is_frame, to_polars
 from dpnb_columnar.rows.holdout import batches_of_files, split_frame, split_of, split_outputs, split_rows
-from dpnb_columnar.rows.parquet import open_parquet, resolve_files
+from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, resolve_files
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target
 from dpnb_columnar.runtime.outputs import check_output
 from dpnb_columnar.simulation import simulate_census
-from dpnb_columnar.wording import speaking_python
+from dpnb_columnar.wording import in_python, speaking_python
 
 if TYPE_CHECKING:
     from dpnb_columnar.extracts.convert import Conversion
@@ -181,11 +182,14 @@ def check(
     with opened_data(data, Engine.LOCAL) as opened:
         resolved = declared_domain(opened, domain, dataset, catalogue, label)
         spent = resolved.effective_epsilon(None) if epsilon is None else epsilon
+        rows: Frame | ParquetSource
         if is_frame(data):
-            frame = to_polars(data, resolved.domain.columns)
-            return find(frame, resolved, spent, DECLARE)
-        opened.check(resolved.domain)
-        return find(open_parquet(opened.files, resolved.domain), resolved, spent, DECLARE, len(opened.files))
+            rows = to_polars(data, resolved.domain.columns)
+        else:
+            opened.check(resolved.domain)
+            rows = open_parquet(opened.files, resolved.domain)
+        found = find(rows, resolved, spent, DECLARE, len(opened.files))
+        return replace(found, notes=tuple(map(in_python, found.notes)), faults=tuple(map(in_python, found.faults)))
 
 
 @speaking_python()

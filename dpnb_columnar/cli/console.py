@@ -20,8 +20,7 @@ import typer
 
 from dpnb_columnar.domain.description import table_lines
 from dpnb_columnar.errors import OutputError, PipeClosedError
-
-CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
+from dpnb_columnar.wording import CONFIDENTIAL as CONFIDENTIAL
 
 
 class LogFormat(StrEnum):

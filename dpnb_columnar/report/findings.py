@@ -20,12 +20,10 @@ from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.report.remedies import advice, faults
 from dpnb_columnar.rows.frames import Frame
 from dpnb_columnar.rows.streaming import Source
-from dpnb_columnar.wording import in_python
+from dpnb_columnar.wording import CONFIDENTIAL, in_python
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-
-CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
 
 COLUMNS = ("column", "missing", "outside the domain", "counted without", "drops", "drops alone", "below", "above")
 

@@ -111,6 +111,7 @@ def test_findings_are_those_of_the_command_line(folder: Path, run: Run) -> None:
     assert [line.partition(": declare")[0] for line in others if line.startswith("note:")] == notes
     assert "note: age: values beyond the declared bounds count" in repr(found)
     assert "declare bounds age=LOWER:UPPER, or missing_values age=CODES" in repr(found)
+    assert not any("--" in note for note in found.notes)
     assert found.ready
     assert not dpnb.check(people(30).with_columns(income=pl.lit("low")), domain=people_domain()).ready
 
