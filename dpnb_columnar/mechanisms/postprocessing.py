@@ -21,13 +21,13 @@ SMALLEST_VARIANCE = Fraction(1, 12)
 
 def class_counts(released: Sequence[int]) -> ClassCounts:
     """Make priors: counts below zero are truncated to zero, then one is added to each."""
-    counts = tuple(map(_within_largest, released))
+    counts = tuple(map(within_largest, released))
     return ClassCounts(counts, _normalised(counts, 1))
 
 
 def table(attribute: Categorical, released: Counts, sizes: Sequence[int], prior: Fraction) -> Table:
     """Make category probabilities within each class; see ``probabilities``."""
-    counts = _rows_within_largest(released)
+    counts = _rowswithin_largest(released)
     return Table(attribute.name, counts, probabilities(counts, sizes, prior))
 
 
@@ -35,13 +35,13 @@ def histogram(
     attribute: Numeric, edges: Sequence[int], released: Counts, sizes: Sequence[int], prior: Fraction
 ) -> Histogram:
     """Make bin probabilities within each class; see ``probabilities``."""
-    counts = _rows_within_largest(released)
+    counts = _rowswithin_largest(released)
     return Histogram(attribute.name, tuple(edges), counts, probabilities(counts, sizes, prior))
 
 
 def presence(released: Counts, sizes: Sequence[int], prior: Fraction) -> Presence:
     """Make the probabilities of a value and of none within each class; see ``probabilities``."""
-    counts = _rows_within_largest(released)
+    counts = _rowswithin_largest(released)
     return Presence(counts, probabilities(counts, sizes, prior))
 
 
@@ -137,11 +137,12 @@ def _finite(released: Fraction) -> float:
     return float(min(max(released, -largest), largest))
 
 
-def _rows_within_largest(counts: Counts) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(map(_within_largest, row)) for row in counts)
+def _rowswithin_largest(counts: Counts) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(map(within_largest, row)) for row in counts)
 
 
-def _within_largest(count: int) -> int:
+def within_largest(count: int) -> int:
+    """Bound a released count by what a file holds: no draw may make a run fail."""
     return min(max(count, -LARGEST_COUNT), LARGEST_COUNT)
 
 

@@ -17,6 +17,7 @@ from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.log_ratios import UNITS, model_log_ratios
+from dpnb_columnar.mechanisms.postprocessing import within_largest
 from dpnb_columnar.mechanisms.queries import LAPLACE, noisy_counts
 from dpnb_columnar.mechanisms.release import software
 from dpnb_columnar.model.guarantee import Guarantee
@@ -118,7 +119,7 @@ def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler | None = 
         raise ValueError("the scores that were counted are not those that the model gives")
     draw = ExactSampler(SystemBits()) if draw is None else draw
     (share,) = plan.shares
-    first, second = (tuple(noisy_counts(column, share, draw)) for column in counts.counts.T)
+    first, second = (tuple(map(within_largest, noisy_counts(column, share, draw))) for column in counts.counts.T)
     guarantee = Guarantee(
         mechanism=SCORES,
         noise=None,

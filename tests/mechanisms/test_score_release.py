@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -23,7 +24,8 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import score_release
 from dpnb_columnar.mechanisms.score_release import ScorePlan, model_scores, plan_scores, release_scores
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.released_scores import EDGES
+from dpnb_columnar.model.model_document import to_json
+from dpnb_columnar.model.released_scores import EDGES, read_scores, scores_document
 from dpnb_columnar.noise import ExactSampler, SeededBits
 
 DECLARED = {
@@ -152,6 +154,15 @@ def test_released_counts_are_functions_of_the_draws(small: Model) -> None:
     released = [release_scores(plan, counts_of(people(rows), small), Forced(3)) for rows in (0, 1, 400)]
     assert released[0] == released[1] == released[2]
     assert released[0].counts == ((3,) * (len(EDGES) + 1),) * 2
+
+
+@pytest.mark.parametrize("answer", [-(10**30), -1, 0, 1, 10**30])
+def test_no_draw_makes_a_run_fail(small: Model, answer: int) -> None:
+    """The release is charged by then, and a run that is begun again draws anew."""
+    scores = release_scores(plan_scores(small, Budget(ONE), seeded=True), counts_of(people(9), small), Forced(answer))
+    document = json.loads(to_json(scores_document(scores)))
+    assert read_scores(document, "test") == scores
+    assert 0 <= scores.figures.accuracy.interval[0] <= scores.figures.accuracy.interval[1] <= 1
 
 
 def absent(counts: Sequence[int], share: object, draw: Forced) -> list[int]:
