@@ -27,7 +27,7 @@ def class_counts(released: Sequence[int]) -> ClassCounts:
 
 def table(attribute: Categorical, released: Counts, sizes: Sequence[int], prior: Fraction) -> Table:
     """Make category probabilities within each class; see ``probabilities``."""
-    counts = _rowswithin_largest(released)
+    counts = _rows_within_largest(released)
     return Table(attribute.name, counts, probabilities(counts, sizes, prior))
 
 
@@ -35,13 +35,13 @@ def histogram(
     attribute: Numeric, edges: Sequence[int], released: Counts, sizes: Sequence[int], prior: Fraction
 ) -> Histogram:
     """Make bin probabilities within each class; see ``probabilities``."""
-    counts = _rowswithin_largest(released)
+    counts = _rows_within_largest(released)
     return Histogram(attribute.name, tuple(edges), counts, probabilities(counts, sizes, prior))
 
 
 def presence(released: Counts, sizes: Sequence[int], prior: Fraction) -> Presence:
     """Make the probabilities of a value and of none within each class; see ``probabilities``."""
-    counts = _rowswithin_largest(released)
+    counts = _rows_within_largest(released)
     return Presence(counts, probabilities(counts, sizes, prior))
 
 
@@ -137,7 +137,7 @@ def _finite(released: Fraction) -> float:
     return float(min(max(released, -largest), largest))
 
 
-def _rowswithin_largest(counts: Counts) -> tuple[tuple[int, ...], ...]:
+def _rows_within_largest(counts: Counts) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(map(within_largest, row)) for row in counts)
 
 
