@@ -149,7 +149,7 @@ def parse_delta(value: object, rows: int | None = None) -> Fraction:
         if rows is None:
             raise UsageError(
                 f"delta: {rule} is a rule for the number of rows, which is never counted; give the public one, such as "
-                "the codebook's, with --declared-rows (rows in Python), or a number such as 1e-6"
+                "the codebook's, with --declared-rows, or a number such as 1e-6"
             )
         return Fraction(1, rows ** DELTA_RULES[rule])
     try:

@@ -32,6 +32,7 @@ Event = dict[str, Any]
 DOCUMENT = Path(__file__).parents[2] / "docs" / "batch.md"
 JSON = ("--log-format", "json")
 PAID = ("--epsilon", "0.3", "--ledger", "people.ledger", "--run-id", "tonight")
+SCORES = (*PAID[2:-1], "scores")
 COMMON = {"time", "event", "verb", "text"}
 
 
@@ -85,6 +86,7 @@ def test_events_and_their_fields_are_those_of_the_table(
         (0, ("release", "people.statistics.parquet", "--seed", 1, "--output", "seeded.json")),
         (0, ("train", people_file, *public)),
         (0, ("predict", "people.model.json", people_file, "sample.parquet", "--output", "scored.parquet")),
+        (0, ("evaluate", "people.model.json", people_file, "--epsilon", "0.1", *SCORES, "--output", "scores.json")),
     ]
     seen: dict[str, set[str]] = defaultdict(set)
     for code, command in commands:
