@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from support.people import PEOPLE, people, people_domain
 from support.running import Run
@@ -139,3 +140,31 @@ def test_statistics_of_different_units_do_not_add_up() -> None:
     for other in (counted, replace(counted, domain=with_unit(counted.domain, "SERIAL", 2), whole_units=True)):
         with pytest.raises(ValueError, match="different domains"):
             _ = one + other
+
+
+def test_train_releases_a_model_for_whole_units_from_few_rows_of_each(tmp_path: Path, run: Run) -> None:
+    """From the declared unit to the release sheet; of two hundred rows in a hundred units a hundred count."""
+    file, model = tmp_path / "people.parquet", tmp_path / "model.json"
+    halves = people(200).with_columns(SERIAL=pl.int_range(200) // 2)
+    halves.write_parquet(file, metadata=domain_metadata(replace(people_domain(), available_unit=("SERIAL",))))
+    assert int(dpnb.aggregate(file, unit_rows=1).class_counts.sum()) == 100
+    run("train", file, "--unit-rows", "1", "--epsilon", "2", "--output", model)
+    shown = run("show", model).out
+    assert (
+        "2-differentially private for one whole unit (SERIAL, of which at most 1 row counts) added or removed" in shown
+    )
+    run("show", model, "--html", tmp_path / "sheet.html")
+    sheet = (tmp_path / "sheet.html").read_text()
+    assert "one unit of SERIAL, whatever its rows" in sheet
+    assert "about a unit, such as a household, or anybody in it" in sheet
+    assert "A household of five rows" not in sheet
+
+
+def test_a_ledger_charges_units_to_an_account_of_this_unit_alone(tmp_path: Path, run: Run) -> None:
+    file, ledger = write(tmp_path), tmp_path / "census.ledger"
+    run("ledger", "init", ledger, "--dataset", "people", "--epsilon", "3", "--unit", "SERIAL")
+    paid = ("--ledger", ledger, "--output", tmp_path / "model.json", "--overwrite")
+    assert "this release is stated for one row" in run("train", file, *paid, expected=78).err
+    run("train", file, "--unit", "SERIAL", *paid)
+    run("train", file, "--unit", "SERIAL", "--unit-rows", "2", *paid)  # the same unit, whatever number of rows counts
+    assert 'add-remove of ["SERIAL"]' in run("ledger", "show", ledger).out

@@ -35,11 +35,11 @@ def command(
 ) -> None:
     """Try to break the guarantee; lower bounds on epsilon.
 
-    Releases models of small synthetic databases that differ in one row, or in
-    one whole unit of rows, with
+    Releases models of small synthetic databases that differ in one row, with
     every mechanism and noise family, and with calibrated and with learned
-    attribute weights, under both neighbouring relations. All pairs of a small domain are compared
-    exactly; lower bounds on epsilon come from counting releases, and hold all
+    attribute weights, under both neighbouring relations; and of some that differ
+    in one whole unit of rows. All pairs of a small domain are compared exactly;
+    lower bounds on epsilon come from counting releases, and hold all
     together with probability 99.9 %. No user's data is read, so what is printed
     and written is not confidential. The full audit takes about half an hour.
 
