@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from support.people import write_people
 from support.running import Ended, Run
 from support.servers import PASSWORD, PostgresServer, postgres_server
@@ -20,9 +20,9 @@ from support.spark import local_session
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.simulation import simulate_census
 
-# The same examples in every run: what a change did not cause is not held against it. New ones are looked for with
-# --hypothesis-profile=default, and new files with tests/fuzz.
-settings.register_profile("repeatable", derandomize=True)
+# The same examples in every run, however busy the machine: what a change did not cause is not held against it. New ones
+# are looked for with --hypothesis-profile=default, and new files with tests/fuzz.
+settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
 
 MEMORY = Path("/dev/shm")

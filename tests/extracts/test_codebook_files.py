@@ -88,7 +88,7 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("name", DAMAGED)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=list(HealthCheck), deadline=None)
 @given(
     place=st.integers(0, 2000),
     length=st.integers(0, 9),

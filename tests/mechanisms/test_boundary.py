@@ -137,7 +137,7 @@ def neighbouring(draw: st.DrawFn, relation: Neighbours) -> tuple[list[Row], list
         *((name, None, PUBLIC) for name in ("histogram", "adaptive-histogram", "smooth")),
     ],
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data(), epsilon=st.sampled_from([Fraction(1, 10), Fraction(1), Fraction(7)]))
 def test_no_row_costs_more_than_epsilon_over_all_draws(
     relation: Neighbours,
