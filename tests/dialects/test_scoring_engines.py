@@ -6,14 +6,16 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from itertools import cycle, islice, product
+from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pytest
-from support.engines import Engine
+from support.engines import Engine, Spark
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 from support.released_models import DOMAIN, MODELS
-from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of
+from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of, numbered
 from support.scored_rows import AGE, MIXED
 
 from dpnb_columnar.errors import UsageError
@@ -273,3 +275,27 @@ def test_a_view_scores_what_its_table_holds(engine: Engine) -> None:
         engine.execute(scoring_query(model, engine.dialect, "rows", keys, view='"odd view"'))
         assert engine.run('SELECT * FROM "odd view"') == expected
         engine.execute('DROP VIEW "odd view"')
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize(("type_", "terms"), [(pa.int32(), None), (pa.int32(), "terms"), (pa.string(), "terms")])
+def test_spark_compiles_hundreds_of_codes(
+    usual_spark: Any, tmp_path: Path, type_: pa.DataType, terms: str | None
+) -> None:
+    """Spark does without what it cannot compile, and logs that it could not; here it may not."""
+    usual_spark.conf.set("spark.sql.codegen.fallback", "false")
+    usual_spark.conf.set("spark.sql.codegen.factoryMode", "CODEGEN_ONLY")
+    sizes = {"occupation": 529, "birthplace": 224}
+    domain = declared({name: {"values": [10 * (value + 1) for value in range(size)]} for name, size in sizes.items()})
+    shares = [[[(k + 1) / (size * (size + 1) / 2) for k in range(size)], [1 / size] * size] for size in sizes.values()]
+    model = model_of(domain, [table_of(name, *share) for name, share in zip(sizes, shares, strict=True)])
+    rows = pa.array([None, *range(0, 6000, 10)], pa.int32()).cast(type_)
+    table = numbered(pa.table(dict.fromkeys(sizes, rows)))
+    engine = Spark(usual_spark, tmp_path)
+    engine.load(table)
+    engine.load_terms(model)
+    query = scoring_query(model, engine.dialect, "rows", ["id"], kinds_of(table), parameters=terms)
+    found = sorted(engine.run(query), key=lambda row: row["id"])
+    expected = model.predict(pl.from_arrow(table).lazy()).collect()["probability_no"]  # type: ignore[union-attr]
+    assert [row["probability_no"] for row in found] == pytest.approx(expected.to_list(), abs=CLOSE)
