@@ -69,6 +69,9 @@ START = Fraction(1, 20)
 LEARNING = Fraction(3, 10)
 """Parts of the budget that ``learned`` spends on the calibration that it starts from, and on its rounds."""
 
+LARGEST_SCALE = Fraction(10**30)
+"""Of noise, in nats, and the inverse of the smallest. No budget leads beyond; a share that a file states might."""
+
 GRID_BITS = 8
 """Gradients are drawn to 1/256."""
 
@@ -157,7 +160,8 @@ class WeightRounds:
         """
         assert isinstance(share.row_cost, Pure)
         bound = Fraction(self.query.sensitivity, UNITS * CERTAIN)
-        variance = 2 * float(bound / share.row_cost.epsilon) ** 2
+        scale = min(max(bound / share.row_cost.epsilon, 1 / LARGEST_SCALE), LARGEST_SCALE)
+        variance = 2 * float(scale) ** 2
         least, basis = np.linalg.eigh(CURVATURE * self._information())
         information = np.maximum(least, 0.0)
         # Along each eigenvector the observation is h (true - present) with variance h + variance.

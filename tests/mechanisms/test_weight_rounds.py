@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tracemalloc
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
@@ -157,6 +158,17 @@ def test_memory_does_not_grow_with_the_attributes_of_many_classes() -> None:
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 10 * rounds.made_up.nbytes
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10**290), Fraction(10**290)])
+def test_rounds_go_on_from_any_share_that_a_file_states(epsilon: Fraction) -> None:
+    frame, domain = dependent(500, 2)
+    model = trained(frame, domain, LEARNED)
+    share = plan(domain, Budget(Fraction(1)), "histogram", attribute_weights=LEARNED).rounds[0]
+    rounds = start_rounds(model, LEARNED).again(replace(share, row_cost=Pure(epsilon)), (1.0,) * 3, (0.0, 0.5))
+    assert np.isfinite(rounds.precision).all()
+    assert rounds.weights.weights == (1, 1, 1)
+    assert rounds.weights.intercepts == (0, 0.5)
 
 
 class Extreme:
