@@ -30,6 +30,9 @@ from dpnb_columnar.runtime.confinement import confined
 MOST_SHOWN = 20
 """Undeclared values of a column that a diagnosis lists."""
 
+LONGEST_SHOWN = 1000
+"""Characters of an undeclared value that a diagnosis holds: a text may be as large as the file."""
+
 MOST_VALUES = 10_000
 """Undeclared values of a column that are counted at a time: a column of free text may have as many as rows."""
 
@@ -46,7 +49,8 @@ class UndeclaredValues:
 
     Attributes:
         column: The column.
-        values: At most ``MOST_SHOWN`` values as text, and the number of rows of each, most frequent first.
+        values: At most ``MOST_SHOWN`` values as text, cut to ``LONGEST_SHOWN`` characters, and the number of rows of
+            each, most frequent first.
         more: Whether there are other values.
         exact: Whether the numbers of rows are exact; with very many values they are lower bounds.
     """
@@ -247,4 +251,6 @@ def _undeclared_values(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -
 
 def _undeclared(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -> pl.LazyFrame:
     undeclared = category_key(attribute, kind).is_not_null() & ~attribute_fits(attribute, kind)
-    return rows.filter(undeclared).select(column(attribute.name).cast(pl.String).alias("value"))
+    return rows.filter(undeclared).select(
+        column(attribute.name).cast(pl.String).str.slice(0, LONGEST_SHOWN).alias("value")
+    )

@@ -33,7 +33,7 @@ FAR = 2
 """A code for "missing" is at least this many times the largest ordinary number."""
 
 MOST_COLUMNS = 10_000
-"""Columns that are profiled: each takes some 30 KiB and a millisecond, and nobody corrects a draft of more."""
+"""Columns that are profiled: each takes some 60 KiB and ten milliseconds, and nobody corrects a draft of more."""
 
 NEARLY_ALL = 0.9
 """Share of distinct values among a column's rows from which on the column is taken for an identifier."""

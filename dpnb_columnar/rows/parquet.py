@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+LARGEST_GROUP = 2**31
+"""Bytes of a row group, uncompressed, that is copied; it takes up to five times as much memory."""
+
 MOST_NAMED = 3
 """Kinds of files, and folders, that an error names."""
 
@@ -181,7 +184,7 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
 
     Raises:
         MissingInputError: if the source cannot be opened.
-        DataError: if the source is damaged, or lacks a column of the domain.
+        DataError: if the source is damaged, lacks a column of the domain, or has a row group that is too large.
         OutputError: if the output exists, or cannot be written.
     """
     import pyarrow as pa
@@ -199,12 +202,18 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
             raise DataError(
                 f"{source}: has no column {', '.join(map(repr, absent))}; take it out of the domain with --drop"
             )
+        groups = range(file.num_row_groups)
+        if any(file.metadata.row_group(group).total_byte_size > LARGEST_GROUP for group in groups):
+            raise DataError(
+                f"{source}: a row group of it holds more than {LARGEST_GROUP} bytes, too many to copy at once; write "
+                "it again in smaller ones (row_group_size=131072), or edit the domain in a catalogue (--output X.toml)"
+            )
         carrying = schema.with_metadata({**(schema.metadata or {}), **domain_metadata(domain)})
         with (
             atomic_output(output, overwrite=overwrite, confidential=True) as partial,
             parquet_writer(partial, carrying) as writer,
         ):
-            for group in range(file.num_row_groups):
+            for group in groups:
                 try:
                     rows = file.read_row_group(group)
                 except (pa.ArrowException, OSError):

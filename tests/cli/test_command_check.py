@@ -197,3 +197,11 @@ def test_rows_that_repeat_are_counted_within_bounded_memory(
     told = run("check", ".").out
     assert ("\n101 rows repeat" if most > 100 else "\nabout 101 rows repeat") in told
     assert "0 rows repeat another one in all columns of the domain" in run("check", "people.parquet").out
+
+
+def test_a_text_as_large_as_a_file_is_cut(folder: Path, run: Run) -> None:
+    """Two that begin alike are shown as one; each row of them is counted."""
+    rows = people(20).with_columns(sex=pl.Series(["x" * 5000, "x" * 4999 + "y", *["f"] * 18]))
+    write_people(folder / "people.parquet", rows)
+    report = json.loads(run("check", "people.parquet", "--json").out)
+    assert report["undeclared"][0]["values"] == [["x" * 1000, 2]]

@@ -19,6 +19,7 @@ from support.running import Run
 from dpnb_columnar.domain import Declaration, digest, document_of, read_declaration
 from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
+from dpnb_columnar.rows import parquet
 from dpnb_columnar.rows.parquet import read_metadata
 
 FILE = "people.parquet"
@@ -243,3 +244,13 @@ def test_a_source_has_to_be_named(folder: Path, run: Run) -> None:
     ended = run("domain", "edit", "--dataset", "adult", "--output", "x.parquet", expected=64)
     assert "name the Parquet file to copy" in ended.err
     assert "give one of them" in run("domain", "show", "--dataset", "adult", "--toml", "--json", expected=64).err
+
+
+def test_a_row_group_too_large_to_copy_is_refused(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its footer, before a row is read; a catalogue needs no copy."""
+    monkeypatch.setattr(parquet, "LARGEST_GROUP", 100)
+    edit = ("domain", "edit", people_file, "--bounds", "age=0:90", "--output")
+    told = run(*edit, "copy.parquet", expected=65).err
+    assert "holds more than 100 bytes, too many to copy at once" in told
+    assert not Path("copy.parquet").exists()
+    run(*edit, "copy.toml")
