@@ -65,36 +65,36 @@ def choose_rows(steps: Steps, domain: Domain) -> None:
     """
     if domain.unit is None:
         return
-    units = unit_names(domain)
-    codes = [f"code_{place}" for place in range(len(domain.attributes))]
-    counts = exp.and_(*(exp.not_(is_null(own_column(name))) for name in units), copy=False)
-    first, x = own_column(CLASS), own_column(ORDER)
+    units, codes = unit_names(domain), [f"code_{place}" for place in range(len(domain.attributes))]
+    is_united = exp.and_(*(exp.not_(is_null(own_column(name))) for name in units), copy=False)
     terms: list[exp.Expr] = [times(_number(CLASS), integer(multiplier(0)))]
-    for place, attribute in enumerate(domain.attributes, 1):
-        number = exp.Coalesce(this=plus(_number(codes[place - 1]), integer(1)), expressions=[integer(0)])
+    for place, (attribute, code) in enumerate(zip(domain.attributes, codes, strict=True), 1):
+        number = exp.Coalesce(this=plus(_number(code), integer(1)), expressions=[integer(0)])
         term = times(number, integer(multiplier(place)))
         terms.append(modulo(term, PRIME) if is_wide(attribute, domain) else term)
-    power: exp.Expr = x
+    power: exp.Expr = own_column(ORDER)
     for _ in range(4):
-        power = modulo(times(power, x.copy()), PRIME)
+        power = modulo(times(power, own_column(ORDER)), PRIME)
     # A row that does not count comes after all that do, whatever its unit.
-    last = case([(is_null(first), integer(1))], integer(0))
+    last = case([(is_null(own_column(CLASS)), integer(1))], integer(0))
     keys = [last, own_column(ORDER), own_column(CLASS), *map(_missing_first, codes)]
     rank = exp.Window(
         this=exp.RowNumber(),
         partition_by=list(map(own_column, units)),
         order=exp.Order(expressions=[exp.Ordered(this=key) for key in keys]),
     )
-    kept = [*map(own_column, codes)]
-    add_step(steps, "united", [named(case([(counts, own_column(CLASS))]), CLASS), *map(own_column, [*units, *codes])])
-    add_step(
-        steps, "summed", [*map(own_column, [CLASS, *units]), *kept, named(modulo(in_halves(terms, plus), PRIME), ORDER)]
-    )
-    add_step(steps, "ordered", [*map(own_column, [CLASS, *units]), *kept, named(power, ORDER)])
-    add_step(steps, "ranked", [own_column(CLASS), *kept, named(rank, RANK)])
-    add_step(steps, "chosen", [own_column(CLASS), *kept])
+    x = named(modulo(in_halves(terms, plus), PRIME), ORDER)
+    add_step(steps, "united", [named(case([(is_united, own_column(CLASS))]), CLASS), *_columns(*units, *codes)])
+    add_step(steps, "summed", [*_columns(CLASS, *units, *codes), x])
+    add_step(steps, "ordered", [*_columns(CLASS, *units, *codes), named(power, ORDER)])
+    add_step(steps, "ranked", [*_columns(CLASS, *codes), named(rank, RANK)])
+    add_step(steps, "chosen", _columns(CLASS, *codes))
     is_first = below(own_column(RANK), integer(domain.unit.rows + 1))
     steps[-1][1].where(exp.not_(is_null(own_column(CLASS))), is_first, copy=False)
+
+
+def _columns(*names: str) -> list[exp.Expr]:
+    return [own_column(name) for name in names]
 
 
 def _number(name: str) -> exp.Expr:

@@ -45,7 +45,7 @@ def multiplier(place: int) -> int:
 
 def unit_names(domain: Domain) -> list[str]:
     """Return the names of the columns of a query that together tell the unit of a row."""
-    return [] if domain.unit is None else [f"unit {place}" for place in range(len(domain.unit.columns))]
+    return [] if domain.unit is None else [f"unit_{place}" for place in range(len(domain.unit.columns))]
 
 
 def code_name(attribute: Attribute) -> str:

@@ -64,7 +64,8 @@ def count_rows(
     """Count the cells of some attributes over rows, as ``count_cells`` does over files.
 
     Args:
-        rows: Rows with all of the domain's columns; computed once, and never held as a whole. Confidential.
+        rows: Rows with all of the domain's columns; never held as a whole, and computed once, but where a unit comes
+            after a larger one. Confidential.
         types: The type of each column.
         domain: The domain.
         attributes: Attributes to count.

@@ -54,7 +54,8 @@ def sum_gradients(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], query: G
     """Sum up the gradient of a round; the rows that count are those of ``polars.count_rows``.
 
     Args:
-        rows: Rows with all of the domain's columns; computed once, and never held as a whole. Confidential.
+        rows: Rows with all of the domain's columns; never held as a whole, and computed once, but where a unit comes
+            after a larger one. Confidential.
         types: The type of each column.
         query: What to sum up.
 

@@ -59,7 +59,8 @@ def count_scores(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], scores: S
     """Count the rows of each bin and class; the rows that count are those of ``polars.count_rows``.
 
     Args:
-        rows: Rows with all of the domain's columns; computed once, and never held as a whole. Confidential.
+        rows: Rows with all of the domain's columns; never held as a whole, and computed once, but where a unit comes
+            after a larger one. Confidential.
         types: The type of each column.
         scores: What to count.
 
