@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.api.arguments import GIVEN, Data, Epsilon, budget_of, checked, given_domain, paths_of
@@ -84,6 +83,7 @@ def plan(
 
     if not class_sizes:
         raise UsageError("class_sizes: give at least one number of rows")
+    sizes = tuple(parse_rows(size, "class_sizes") for size in class_sizes)
     files = () if data is None or is_frame(data) else resolve_files(paths_of(data))
     resolved = _domain(files, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
     known = None if rows is None else DeclaredRowCount(parse_rows(rows), "the argument rows")
@@ -99,12 +99,11 @@ def plan(
     return outlook(
         planned,
         resolved.origin,
-        tuple(class_sizes),
+        sizes,
         known,
         sizes_from="the first of class_sizes, in each class",
         label_chosen=resolved.label_chosen,
         rule=str(delta).strip() if is_rule(delta) else None,
-        edit=f"{quote(str(files[0]))}{_named(dataset)}" if files and domain is None else None,
         class_shares=class_shares,
         rehearsed=rehearse,
     )
@@ -130,7 +129,3 @@ def _domain(
     if label is None and isinstance(declared, UnlabelledDomain):
         return ResolvedDomain(provisional(declared), GIVEN, label_chosen=False)
     return ResolvedDomain(checked(declared, label), GIVEN)
-
-
-def _named(dataset: str | None) -> str:
-    return "" if dataset is None else f" --dataset {quote(dataset)}"

@@ -119,8 +119,12 @@ def is_rule(delta: object) -> bool:
     return isinstance(delta, str) and delta.strip() in DELTA_RULES
 
 
-def parse_rows(value: object) -> int:
+def parse_rows(value: object, name: str = "declared rows") -> int:
     """Parse the declared number of rows of a data set, a public fact that a codebook states.
+
+    Args:
+        value: The number.
+        name: Its name in messages.
 
     Raises:
         UsageError: if the value is not a whole number from 100 to 1e12.
@@ -128,9 +132,9 @@ def parse_rows(value: object) -> int:
     try:
         rows = 0 if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise UsageError(f"declared rows: expected a whole number, found {excerpt(value)}") from None
+        raise UsageError(f"{name}: expected a whole number, found {excerpt(value)}") from None
     if not FEWEST_ROWS <= rows <= MOST_ROWS:
-        raise UsageError(f"declared rows: expected {FEWEST_ROWS} to {MOST_ROWS}, found {excerpt(value)}")
+        raise UsageError(f"{name}: expected {FEWEST_ROWS} to {MOST_ROWS}, found {excerpt(value)}")
     return rows
 
 

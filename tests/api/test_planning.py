@@ -52,6 +52,14 @@ def test_a_plan_without_rehearsal_and_for_other_sizes(folder: Path, run: Run) ->
     assert "NOT PRIVATE" in repr(dpnb.plan("people.parquet", mechanism="none"))
 
 
+def test_a_plan_says_in_the_words_of_a_declaration_which_range_is_too_wide(folder: Path) -> None:
+    write_people(folder / "people.parquet", document=WIDE)
+    ahead = dpnb.plan("people.parquet", rehearse=False)
+    (line,) = [line for line in repr(ahead).splitlines() if line.startswith("declared too widely")]
+    assert line.partition("leave the attribute out: ")[2].startswith("declare bounds hours=0:")
+    assert "dpnb-columnar" not in repr(ahead)
+
+
 @pytest.mark.parametrize(
     "data", [None, people(20), people(20).lazy(), people(20).to_pandas()], ids=lambda x: type(x).__name__
 )
@@ -79,6 +87,7 @@ def test_a_plan_takes_epsilon_and_rows_from_an_entry(folder: Path) -> None:
         (lambda: dpnb.plan(people(5)), "name a domain"),
         (lambda: dpnb.plan(domain=WIDE, dataset="people"), "domain and dataset both name a domain"),
         (lambda: dpnb.plan(domain=WIDE, class_sizes=[]), "class_sizes: give at least one"),
+        (lambda: dpnb.plan(domain=WIDE, class_sizes=[0]), "class_sizes: expected 100 to"),
         (lambda: dpnb.plan(domain=WIDE, class_shares="1:2:3"), "class"),
         (lambda: dpnb.plan(people(5).drop("age"), domain=WIDE), "missing column 'age'"),
         (lambda: dpnb.check(people(5).drop("age"), domain=WIDE), "missing column 'age'"),
