@@ -11,13 +11,16 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from support.aggregation_cases import BOTH, MIXED, by_polars, declared, written
+from support.aggregation_cases import BOTH, LABEL, MIXED, by_polars, declared, labelled, written
+from support.counted_queries import check
+from support.engines import DuckDB, SQLite
 from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
 from support.rows_in_python import Document, counts_of, expected_counts
 from support.running import Run
 
 from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
+from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.unit_order import PRIME
@@ -85,6 +88,18 @@ def test_ties_are_broken_by_the_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = [local.aggregate_frame(table.take(order), domain) for order in ([*range(7)], [*range(6, -1, -1)])]
     assert counted[0] == counted[1]
     assert counted[0].class_counts.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_codes_of_the_widest_grid(tmp_path: Path, dialect: str) -> None:
+    """Products stay within 64 bits."""
+    widest = {"lower": 0, "upper": MAXIMUM_CELLS, "step": 1}
+    domain = declared(by_unit({"label": LABEL, "attributes": {"x": widest, "z": widest}}, 1, "u"))
+    x = [MAXIMUM_CELLS - place for place in range(60)]
+    table = labelled(x=pa.array(x), z=pa.array([*x[1:], None]), u=pa.array([place // 3 for place in range(60)]))
+    engine = DuckDB(tmp_path) if dialect == "duckdb" else SQLite()
+    counted = check(engine, tmp_path, table, domain)
+    assert counts_of(counted) == expected_counts(table.to_pylist(), domain)
 
 
 def test_a_frame_of_one_row_twice_counts_once() -> None:

@@ -157,7 +157,7 @@ def test_units_in_databases_of_this_process(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rows", [2, None], ids=["parts of two rows", ""])
-@settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=MANY // 2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(united(), st.data())
 def test_units_in_files(
     tmp_path_factory: pytest.TempPathFactory, rows: int | None, frame: Frame, data: st.DataObject
