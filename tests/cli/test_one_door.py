@@ -17,7 +17,7 @@ from support.running import Run
 from support.servers import PostgresServer
 from test_command_predict_database import into_duckdb, into_postgres
 
-UPPER = people(400, seed=3).rename(str.upper).with_row_index("SERIAL")
+UPPER = people(400, seed=3).rename(str.upper).with_row_index("SERIAL").with_columns(HOUSE=pl.int_range(400) * 7 % 90)
 DECLARED = DECLARATION.replace("income", "INCOME").replace("age =", "AGE =").replace("hours", "HOURS")
 DECLARED = DECLARED.replace("sex =", "SEX =")
 
@@ -70,6 +70,19 @@ def test_train_and_aggregate(where: Where, run: Run) -> None:
             assert made[0] == made[1]
         else:
             assert_frame_equal(made[0].select(pl.exclude("part")), made[1].select(pl.exclude("part")))
+
+
+@pytest.mark.parametrize("verb", ["train", "aggregate"])
+def test_rows_of_units(verb: str, where: Where, run: Run) -> None:
+    """The same rows of each unit count, whatever the order and the types that a database has them in."""
+    unit = ("--unit", "HOUSE", "--unit-rows", 2, "--seed", 1)
+    for data, output in ((("rows.parquet",), "file"), (where, "table")):
+        options = unit if verb == "train" else unit[:4]
+        run(verb, *data, *NAMED, *options, "--output", f"{output}.{'json' if verb == 'train' else 'parquet'}")
+    if verb == "train":
+        assert Path("file.json").read_bytes() == Path("table.json").read_bytes()
+    else:
+        assert_frame_equal(pl.read_parquet("file.parquet"), pl.read_parquet("table.parquet"))
 
 
 def test_check_and_evaluate(where: Where, run: Run) -> None:
