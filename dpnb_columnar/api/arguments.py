@@ -22,6 +22,7 @@ from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.score_release import ScorePlan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.released_scores import ReleasedScores
+from dpnb_columnar.rows.database_address import parse_database
 from dpnb_columnar.rows.frames import Frame, is_frame
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
@@ -89,7 +90,7 @@ def opened_data(data: Data, engine: str) -> Iterator[Input]:
     """Open the frame, or the files that paths stand for.
 
     Raises:
-        UsageError: if the engine is unknown, or counts files and is given a frame.
+        UsageError: if the engine is unknown, or counts files and is given a frame; or if a path is a database's.
     """
     if engine not in list(Engine):
         raise UsageError(f"engine: no {engine!r:.80}; known engines: {', '.join(Engine)}")
@@ -98,7 +99,13 @@ def opened_data(data: Data, engine: str) -> Iterator[Input]:
             raise UsageError(f"engine: {engine} counts files; a frame is counted here, so leave engine out")
         yield FrameInput(data)
         return
-    with opened_input(Engine(engine), paths_of(data), None, None) as rows:
+    paths = paths_of(data)
+    if engine == Engine.LOCAL and any(map(parse_database, paths)):
+        raise UsageError(
+            "data: names a database, which the command line alone reads by its address; give a relation, such as "
+            "duckdb.connect(file).table(name), or a frame of its rows"
+        )
+    with opened_input(Engine(engine), paths, None, None) as rows:
         yield rows
 
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -216,3 +217,14 @@ def test_a_domain_made_by_hand_is_held_to_the_rules(attribute: Numeric, people_f
         dpnb.train(people_file, epsilon=1, domain=domain)
     with pytest.raises(errors.ConfigurationError, match="domain"):
         dpnb.aggregate(people_file, domain=domain)
+
+
+def test_a_database_is_given_as_a_relation(folder: Path) -> None:
+    """An address names no table; the message says what does."""
+    duckdb.connect("people.duckdb").close()
+    for address in ("people.duckdb", "postgresql://me@host/db"):
+        with pytest.raises(errors.UsageError, match="give a relation"):
+            dpnb.train(address, epsilon=1)
+    with pytest.raises(errors.UsageError, match="PGPASSWORD") as refused:
+        dpnb.train("postgresql://me:secret@host/db", epsilon=1)
+    assert "secret" not in str(refused.value)
