@@ -382,3 +382,23 @@ def test_python_continues_a_model_until_nothing_is_left(data: Path, method: str)
     with pytest.raises(DataError, match="given another model, or for another round"):
         dpnb.calibrate(other, counts)
     assert before != model
+
+
+@pytest.mark.parametrize("method", ["learned"], indirect=True)
+def test_rounds_of_whole_units_spend_a_part_for_each_row_and_add_up_by_units_alone(data: Path, run: Run) -> None:
+    rows = pl.read_parquet(data).with_columns(serial=pl.int_range(pl.len()) // 3)
+    halves = (rows[:750], rows[750:])
+    parts = [write_people(Path(f"units-{n}.parquet"), half, TWO) for n, half in enumerate(halves)]
+    whole = write_people(Path("units.parquet"), rows, TWO)
+    run("aggregate", whole, "--unit", "serial", "--unit-rows", 2, "--output", FIRST)
+    state = at_a_round(whole, released("learned", run, "units-0.json"), run)
+    (planned,) = plan_given(load_model(state)).shares
+    assert planned.cost.epsilon == 2 * planned.row_cost.epsilon  # type: ignore[union-attr]
+    for number, part in enumerate(parts):
+        run("aggregate", part, "--given", state, "--output", f"sums-{number}.parquet")
+    run("aggregate", whole, "--given", state, "--output", "sums.parquet")
+    added = ("release", "sums-0.parquet", "sums-1.parquet", "--given", state, "--seed", 5)
+    assert "declare that with --whole-units" in run(*added, "--output", "m.json", expected=65).err
+    run(*added, "--whole-units", "--output", "parts.json")
+    run("release", "sums.parquet", "--given", state, "--seed", 5, "--output", "whole.json")
+    assert Path("parts.json").read_bytes() == Path("whole.json").read_bytes()
