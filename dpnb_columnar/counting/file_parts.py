@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.folder_columns import folder_values
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.copies import find_copies
 
@@ -48,6 +47,8 @@ def refuse_copies(files: Iterable[Path]) -> None:
 
 def _size_and_folder(file: Path) -> tuple[int, tuple[tuple[str, str | None], ...]]:
     """Return the size of a file, and the values of its folders, by which rows of equal files may differ."""
+    from dpnb_columnar.rows.folder_columns import folder_values  # statistics, which a release is made of, know no file
+
     return file.stat().st_size, tuple(folder_values(file).items())
 
 
