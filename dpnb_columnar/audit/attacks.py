@@ -204,7 +204,7 @@ def to_document(audit: Audit) -> dict[str, Any]:
                              "unit_rows": rows of a unit that count; null where databases are of rows,
                              "epsilon", "delta": exact text, as claimed,
                              "exhaustive_loss", "number_bound", "model_bound": measured epsilon; null where infinite,
-                             "bit_patterns": whether all of them are public,
+                             "bit_patterns": whether all of them are public; null for units,
                              "pairs", "releases": how many were compared and released,
                              "findings": [{"check", "pair", "seen"}, ...]}, ...]}
 
@@ -234,7 +234,7 @@ def _configuration(outcome: Outcome) -> dict[str, Any]:
         "exhaustive_loss": _number(outcome.loss),
         "number_bound": _number(outcome.number_bound),
         "model_bound": _number(outcome.model_bound),
-        "bit_patterns": not outcome.broken(*bit_patterns.CHECKS),
+        "bit_patterns": None if configuration.unit_rows else not outcome.broken(*bit_patterns.CHECKS),
         "pairs": outcome.pairs,
         "releases": outcome.releases,
         "findings": _plain(outcome.findings),

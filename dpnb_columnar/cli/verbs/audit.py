@@ -13,7 +13,7 @@ from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
-    from dpnb_columnar.audit.findings import Audit, Claim
+    from dpnb_columnar.audit.findings import Audit, Claim, Outcome
 
 BROKEN = 1
 """Exit code where a check does not hold."""
@@ -70,8 +70,6 @@ def command(
 
 
 def _report(audit: Audit) -> None:
-    from dpnb_columnar.audit.bit_patterns import CHECKS
-
     print_table(
         [
             *("mechanism", "noise", "neighbours", "weights", "for one", "claimed"),
@@ -86,7 +84,7 @@ def _report(audit: Audit) -> None:
                 "row" if outcome.configuration.unit_rows is None else f"unit of {outcome.configuration.unit_rows}",
                 _claimed(outcome.claim),
                 *(f"{bound:.3f}" for bound in (outcome.loss, outcome.number_bound, outcome.model_bound)),
-                "differ" if outcome.broken(*CHECKS) else "alike",
+                _bits(outcome),
                 outcome.pairs,
                 outcome.releases,
             ]
@@ -104,6 +102,15 @@ def _report(audit: Audit) -> None:
         print_line(f"BROKEN {finding.check}: {where}: {finding.pair}: {finding.seen}")
     if audit.holds:
         print_line(f"every check holds (confidence {audit.confidence:.1%})")
+
+
+def _bits(outcome: Outcome) -> str:
+    """Say whether bit patterns are public; nothing where databases are of units, whose draws are those of rows."""
+    from dpnb_columnar.audit.bit_patterns import CHECKS
+
+    if outcome.configuration.unit_rows is not None:
+        return ""
+    return "differ" if outcome.broken(*CHECKS) else "alike"
 
 
 def _claimed(claim: Claim) -> str:
