@@ -30,6 +30,9 @@ CONFINED: dict[str, str | bool | int | float | list[str]] = {
 """Settings under which a DuckDB file is opened. A view in it may read the file's own tables, but no other file, no
 server, and no variable of this process."""
 
+OUT_OF_MEMORY = "Out of Memory Error"
+"""How the text of such an error begins where Arrow has taken it over."""
+
 NO_SELECT = "the query is not one SELECT, and nothing else is run; give a file with one SELECT"
 
 
@@ -90,7 +93,7 @@ def _failed(error: Exception, path: Path) -> Error:
     """Return the error to raise where a query fails before its end."""
     import duckdb
 
-    if isinstance(error, duckdb.OutOfMemoryException | MemoryError) or "Out of Memory Error" in str(error):
+    if isinstance(error, duckdb.OutOfMemoryException | MemoryError) or str(error).startswith(OUT_OF_MEMORY):
         return out_of_memory(path)
     return DataError(
         f"{path}: the query fails before its end ({type(error).__name__}); run it in DuckDB to see why (a cast that a "

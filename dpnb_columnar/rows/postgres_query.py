@@ -94,12 +94,16 @@ def _no_connection(database: Database, error: Any) -> Error:
     The driver has no code of such an error. Its text tells of address, user and server, and of no row.
     """
     if any(part in str(error) for part in REFUSED_FOR_GOOD):
-        return MissingInputError(
-            f"{database}: no connection; check address, database, user and password (PGPASSWORD or ~/.pgpass)"
-        )
+        return _no_entry(database)
     return TemporaryError(
         f"{database}: no connection; check the address, and that the server runs, is reachable and takes more "
         "connections; then try again"
+    )
+
+
+def _no_entry(database: Database) -> MissingInputError:
+    return MissingInputError(
+        f"{database}: no connection; check address, database, user and password (PGPASSWORD or ~/.pgpass)"
     )
 
 
@@ -107,7 +111,7 @@ def _refusal(database: Database, error: Any) -> Error:
     """Explain a failure of PostgreSQL by its error code, without the server's text."""
     code = error.sqlstate or ""
     if code.startswith(NO_ENTRY):
-        return _no_connection(database, "password")
+        return _no_entry(database)
     if not code or code.startswith(PASSING):
         return _lost(database)
     problem = PROBLEMS.get(code, f"the query fails there (SQLSTATE {code}); run it with psql to see why")

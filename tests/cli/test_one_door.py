@@ -17,6 +17,9 @@ from support.running import Run
 from support.servers import PostgresServer
 from test_command_predict_database import into_duckdb, into_postgres
 
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.column_checks import matched_columns
+
 UPPER = people(400, seed=3).rename(str.upper).with_row_index("SERIAL").with_columns(HOUSE=pl.int_range(400) * 7 % 90)
 DECLARED = DECLARATION.replace("income", "INCOME").replace("age =", "AGE =").replace("hours", "HOURS")
 DECLARED = DECLARED.replace("sex =", "SEX =")
@@ -166,12 +169,8 @@ def test_every_verb_refuses_alike(verb: str, options: Where, model_file: Path, r
         assert "missing column 'sex'" in refused("other.db", "--table", "person", expected=65)
 
 
-def test_names_that_differ_in_case_alone_are_named(folder: Path, run: Run) -> None:
+def test_names_that_differ_in_case_alone_are_named() -> None:
     """Neither of two columns is taken for a third name."""
-    Path("datasets.toml").write_text(DECLARED)
-    from dpnb_columnar.errors import DataError
-    from dpnb_columnar.rows.column_checks import matched_columns
-
     assert matched_columns(["AGE"], ["age", "x"], "t") == {"AGE": "age", "x": "x"}
     assert matched_columns(["AGE"], ["age", "AGE"], "t") == {"age": "age", "AGE": "AGE"}
     with pytest.raises(DataError, match="'Age', 'age' are alike"):
