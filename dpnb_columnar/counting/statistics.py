@@ -235,14 +235,14 @@ def _joined(name: str | None, parts: list[Cells], classes: int, last: int) -> tu
         raise ValueError(f"{_named(name)}: more than {LARGEST_SIZE} rows")
     if np.any((klass < 0) | (klass >= classes) | (code < 0) | (code > last)):
         raise ValueError(f"a cell of {_named(name)} lies outside the domain")
-    order = np.lexsort((code, klass))
-    klass, code, count = klass[order], code[order], count[order]
-    first = np.flatnonzero(np.append(True, (np.diff(klass) != 0) | (np.diff(code) != 0))[: len(klass)])
-    totals = np.add.reduceat(count, first) if len(first) else empty
+    place = klass * (last + 1) + code  # one number to sort by takes half the time of two
+    order = np.argsort(place)
+    starts = np.flatnonzero(np.append(True, np.diff(place[order]) != 0)[: len(place)])
+    totals = np.add.reduceat(count[order], starts) if len(starts) else empty
     if len(totals) and totals.min() < 0:
         raise ValueError(f"a count of {_named(name)} is below zero")
-    present = totals > 0
-    return klass[first][present], code[first][present], totals[present]
+    first = order[starts[totals > 0]]
+    return klass[first], code[first], totals[totals > 0]
 
 
 def _dense(name: str | None, parts: list[Cells], classes: int, size: int) -> Integers:
