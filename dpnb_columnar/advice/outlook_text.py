@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dpnb_columnar.advice.expectation import WIDE, Expectation
 from dpnb_columnar.advice.outlook import Outlook, Rehearsal
@@ -17,14 +18,23 @@ from dpnb_columnar.advice.plan_text import (
     weights_line,
 )
 from dpnb_columnar.advice.recommendation import Prospect
-from dpnb_columnar.advice.unit_text import unit_lines
+from dpnb_columnar.budget import Pure
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain.description import table_lines
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.mechanisms.expected_error import expected_error
+from dpnb_columnar.mechanisms.plan import ReleasePlan
 
 FIGURES = ("mean error", "variance error", "ratio error", "accuracy")
 ALSO_NAMED = 2
 """Number of mechanisms named beside the recommended one."""
+
+UNIT_SIZES = (1, 2, 5)
+"""Numbers of rows of units whose guarantees are shown."""
+
+USUAL_ROWS = (1, 2)
+"""Numbers of rows of a unit that may count, beside the planned one."""
 
 
 def outlook_lines(outlook: Outlook) -> Iterator[str]:
@@ -45,7 +55,7 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     if planned.automatic:
         yield _automatic_line(outlook)
     yield ""
-    yield from unit_lines(planned)
+    yield from _unit_lines(planned)
     cells = [[f"{error:.3g}" for error in row] for row in outlook.errors]
     yield from composition_lines(planned.shares, [f"error at {size} rows" for size in outlook.sizes], cells)
     yield ""
@@ -65,6 +75,33 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     if outlook.rehearsal is not None:
         yield ""
         yield from _rehearsal_lines(outlook.rehearsal, outlook.assumed.origin)
+
+
+def _unit_lines(plan: ReleasePlan) -> Iterator[str]:
+    """Yield both guarantees for whole units; nothing where the data are not declared to have units, or noise is impure.
+
+    Args:
+        plan: The release, of a private mechanism.
+    """
+    unit = plan.domain.unit
+    columns = plan.domain.available_unit if unit is None else unit.columns
+    spent, counts = plan.total, plan.shares[0]
+    if not columns or not isinstance(spent, Pure) or not isinstance(counts.cost, Pure):
+        return
+    rows: list[list[str]] = []
+    for most in (None, *sorted({*USUAL_ROWS, *(() if unit is None else [unit.rows])})):
+        row_cost = Pure(counts.cost.epsilon / (plan.budget.neighbours.rows * (most or 1)))
+        error = expected_error(plan.domain, replace(counts, row_cost=row_cost), 1)
+        each = [number_text(spent.epsilon * (size if most is None else 1)) for size in UNIT_SIZES]
+        planned = " (planned)" * (most == (None if unit is None else unit.rows))
+        counted = "all" if most is None else f"at most {most} of each unit"
+        protected = "one row" if most is None else f"one unit, {most} row{'s' * (most > 1)}"
+        rows.append([protected + planned, counted, *each, f"{error:.3g}"])
+    yield f"guarantees for whole units of {named(columns)}, such as households, by what counts (--unit-rows):"
+    yield ""
+    sizes = [f"epsilon of a unit of {size}" for size in UNIT_SIZES]
+    yield from table_lines(["guarantee is for", "rows that count", *sizes, "error of a class count"], rows)
+    yield ""
 
 
 def edit_command(outlook: Outlook) -> str | None:

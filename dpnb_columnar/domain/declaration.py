@@ -237,7 +237,7 @@ def document_of(domain: Declaration, *, defaults: bool = True) -> dict[str, Any]
         defaults: Whether to write out steps that are the default, as the canonical form does.
     """
     label = {} if isinstance(domain, UnlabelledDomain) else {"label": _label_document(domain.label)}
-    unit = {} if domain.unit is None else {"unit": _unit_document(domain.unit)}
+    unit = {} if domain.unit is None else {"unit": {**_column_keys(domain.unit), "rows": domain.unit.rows}}
     available = {"available_unit": [*domain.available_unit]} if domain.available_unit else {}
     kept = {name: dict(domain.value_labels[name]) for name in domain.columns if domain.value_labels.get(name)}
     return {
@@ -296,6 +296,5 @@ def _label_document(label: Label) -> dict[str, Any]:
     return document
 
 
-def _unit_document(unit: Unit) -> dict[str, Any]:
-    named = {"column": unit.columns[0]} if len(unit.columns) == 1 else {"columns": [*unit.columns]}
-    return {**named, "rows": unit.rows}
+def _column_keys(unit: Unit) -> dict[str, Any]:
+    return {"column": unit.columns[0]} if len(unit.columns) == 1 else {"columns": [*unit.columns]}

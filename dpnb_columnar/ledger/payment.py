@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 from dpnb_columnar.budget import Remaining, remaining
 from dpnb_columnar.domain import Domain, digest
@@ -21,6 +21,7 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BusyError, DataError, UsageError
 from dpnb_columnar.ledger import Charge, Ledger, Run, check_dataset, check_run, fresh_run
 from dpnb_columnar.ledger.codec import unit_named
+from dpnb_columnar.ledger.kept_documents import Documents, ModelDocuments, ReleasedT, ScoreDocuments
 from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.runtime.locks import output_lock
 
@@ -30,57 +31,8 @@ if TYPE_CHECKING:
     from dpnb_columnar.model.model import Model
     from dpnb_columnar.model.released_scores import ReleasedScores
 
-ReleasedT = TypeVar("ReleasedT")
-
 PATIENCE = 60.0
 """Seconds to wait for another attempt of the same run."""
-
-
-class Documents(Protocol[ReleasedT]):
-    """How a ledger holds what a kind of run releases."""
-
-    def written(self, released: ReleasedT, /) -> str:
-        """Write a document."""
-
-    def read(self, document: object, source: str, /) -> ReleasedT:
-        """Read a document.
-
-        Raises:
-            DataError: if it is not of this kind, or is damaged.
-        """
-
-
-class ModelDocuments:
-    """Documents of models."""
-
-    def written(self, released: Model, /) -> str:
-        """Write a model's document."""
-        from dpnb_columnar.model.model_document import to_document, to_json
-
-        return to_json(to_document(released))
-
-    def read(self, document: object, source: str, /) -> Model:
-        """Read a model's document."""
-        from dpnb_columnar.model.model import from_document
-
-        return from_document(document, source)
-
-
-class ScoreDocuments:
-    """Documents of released scores."""
-
-    def written(self, released: ReleasedScores, /) -> str:
-        """Write the document of released scores."""
-        from dpnb_columnar.model.model_document import to_json
-        from dpnb_columnar.model.released_scores import scores_document
-
-        return to_json(scores_document(released))
-
-    def read(self, document: object, source: str, /) -> ReleasedScores:
-        """Read the document of released scores."""
-        from dpnb_columnar.model.released_scores import read_scores
-
-        return read_scores(document, source)
 
 
 @dataclass(frozen=True, slots=True)

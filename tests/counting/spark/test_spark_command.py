@@ -151,7 +151,7 @@ def test_what_is_printed_does_not_depend_on_rows(session: Any, folder: Path, run
     ("arguments", "told"),
     [
         (("train", FILE, "--master", "local[2]"), "--master is for --engine spark"),
-        (("train", "--table", "x"), "--table is for --engine spark"),
+        (("train", "--table", "x"), "a table of Spark's catalogs takes --engine spark"),
         (("train", FILE, "--table", "x", *SPARK), "--table and DATA both say which rows"),
         (("train", *SPARK), "Missing argument 'DATA...'"),
         (("aggregate",), "Missing argument 'DATA...'"),
