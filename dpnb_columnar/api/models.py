@@ -82,7 +82,7 @@ def release_scores(
     """Release how well a model does on labelled rows: noisy counts of its scores, and figures of these to publish.
 
     Args:
-        model: A released model of two classes. ``model.evaluate`` gives exact figures, which are confidential.
+        model: A released model. ``model.evaluate`` gives exact figures, which are confidential.
         data: Files, folders or patterns, or a frame, as for ``aggregate``; read in the model's domain.
         epsilon: Privacy budget, as for ``release``.
         neighbours: ``add-remove`` or ``replace-one``.
@@ -92,7 +92,8 @@ def release_scores(
         engine: ``local``, or ``spark`` for files.
 
     Returns:
-        The counts; ``figures`` has accuracy, AUC, ROC curve and calibration, with intervals that include the noise.
+        The counts; ``figures`` has accuracy, recall and precision, and of two classes AUC, ROC curve and calibration,
+        with intervals that include the noise.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.

@@ -32,7 +32,7 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
     """
     _print_figures(evaluation, domain.class_labels)
     print_line()
-    shown = shown_classes(evaluation, every=every)
+    shown = shown_classes([each.rows for each in evaluation.classes], every=every)
     others = len(evaluation.classes) - len(shown)
     rest = [f"{others} others"] if others else []
     long, short = class_texts(domain), class_texts(domain, SHORT)

@@ -12,9 +12,11 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.mechanisms.score_release import SCORES, ScorePlan
+from dpnb_columnar.model.evaluation import folded, shown_classes
 from dpnb_columnar.model.guarantee import relation_text, statement
 from dpnb_columnar.model.model_document import to_json
 from dpnb_columnar.model.released_scores import ReleasedScores, figures_document, load_scores, scores_document
+from dpnb_columnar.model.score_figures import UNRANKED
 
 if TYPE_CHECKING:
     from dpnb_columnar.ledger.payment import Payment
@@ -91,17 +93,26 @@ def print_scores(scores: ReleasedScores) -> None:
     _print_figure("largest class", figures.majority, f"always predicting {largest}")
     _print_figure("difference", figures.gain)
     _print_figure("balanced accuracy", figures.balanced_accuracy)
-    _print_figure("AUC", figures.auc)
+    if figures.auc is not None:
+        _print_figure("AUC", figures.auc)
     print_line(f"Brackets hold {figures.level:.0%} confidence intervals, noise and sampling of rows included.")
+    if figures.auc is None:
+        print_line(UNRANKED)
     print_line()
-    confused = zip(names, figures.confusion, strict=True)
-    print_table(["true \\ predicted", *class_texts(domain, SHORT)], [[name, *row] for name, row in confused])
+    shown = shown_classes([sum(row) for row in figures.confusion], every=False)
+    others, short = len(names) - len(shown), class_texts(domain, SHORT)
+    rest = [f"{others} others"] if others else []
+    confused = zip([*(names[code] for code in shown), *rest], folded(figures.confusion, shown), strict=True)
+    print_table(
+        ["true \\ predicted", *(short[code] for code in shown), *rest], [[name, *row] for name, row in confused]
+    )
     print_line()
-    rows = [
-        [name, *_cells(recall), *_cells(precision)]
-        for name, recall, precision in zip(names, figures.recall, figures.precision, strict=True)
-    ]
+    rows = [[names[code], *_cells(figures.recall[code]), *_cells(figures.precision[code])] for code in shown]
     print_table(["class", "recall", "", "precision", ""], rows)
+    if others:
+        print_line(f"  and {others} classes of fewer rows; all of them in the file")
+    if not figures.calibration:
+        return
     print_line()
     print_table(
         [f"probability of {domain.classes[1]}", "rows", f"part that is {domain.classes[1]}", ""],

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from dpnb_columnar.counting.gradients import CERTAIN, LOG_ODDS, ROWS, UNITS, WEIGHT, GradientQuery, exponentials
-from dpnb_columnar.counting.score_steps import added, attribute_score, over_steps
+from dpnb_columnar.counting.score_steps import added, attribute_score, greatest, over_steps
 from dpnb_columnar.dialects.nodes import as_double, case, equal, integer, minus, named, over, own_column, text, times
 from dpnb_columnar.dialects.number_lists import number_at
 from dpnb_columnar.dialects.rendering import header, render, rows_or_default
@@ -82,10 +82,10 @@ def _clipped(query: GradientQuery, dialect: Dialect) -> Iterator[exp.Expr]:
     """Each group's scores, at most its bound below the largest of all classes, relative to the first."""
     for number, group in enumerate(query.groups):
         names = [_score(number, klass) for klass in range(1, len(group.tables) + 1)]
-        largest = _largest([integer(0), *map(own_column, names)], dialect)
-        first = _largest([minus(integer(0), largest), integer(-group.clip)], dialect)
+        largest = greatest([integer(0), *map(own_column, names)], dialect)
+        first = greatest([minus(integer(0), largest), integer(-group.clip)], dialect)
         for name in names:
-            raised = _largest([minus(own_column(name), largest.copy()), integer(-group.clip)], dialect)
+            raised = greatest([minus(own_column(name), largest.copy()), integer(-group.clip)], dialect)
             yield named(minus(raised, first.copy()), name)
 
 
@@ -102,7 +102,7 @@ def _likelihoods(classes: range, dialect: Dialect) -> Iterator[exp.Expr]:
     """The likelihood of each class relative to the largest."""
     values = exponentials()
     totals: list[exp.Expr] = [integer(0), *(own_column(f"{TOTAL}_{klass}") for klass in classes[1:])]
-    largest = _largest(totals, dialect)
+    largest = greatest(totals, dialect)
     for klass in classes:
         steps = _quotient(minus(largest.copy(), totals[klass].copy()), integer(UNITS))
         last = integer(len(values) - 1)
@@ -130,12 +130,6 @@ def _error(klass: int) -> exp.Column:
 def _is_of(klass: int, number: int) -> exp.Expr:
     """The number where the row is of the class, else 0."""
     return exp.cast(case([(equal(own_column(CLASS), integer(klass)), integer(number))], integer(0)), exp.DType.BIGINT)
-
-
-def _largest(numbers: list[exp.Expr], dialect: Dialect) -> exp.Expr:
-    """The largest of numbers that are never null: DuckDB's function would be guarded by tests for null otherwise."""
-    wide = [exp.cast(number.copy(), exp.DType.BIGINT) for number in numbers]
-    return exp.Greatest(this=wide[0], expressions=wide[1:], ignore_nulls=dialect is Dialect.DUCKDB)
 
 
 def _quotient(number: exp.Expr, by: exp.Expr) -> exp.Expr:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dpnb_columnar.counting.score_steps import added, attribute_score, over_steps
+from dpnb_columnar.counting.score_steps import added, attribute_score, greatest, over_steps
 from dpnb_columnar.counting.scores import Scores
-from dpnb_columnar.dialects.nodes import below, case, integer, named, own_column, text
+from dpnb_columnar.dialects.nodes import below, case, integer, minus, modulo, named, own_column, plus, text, times
 from dpnb_columnar.dialects.rendering import header, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import coded_rows
@@ -20,7 +20,7 @@ from dpnb_columnar.domain import digest
 from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.rows.unit_order import CLASS
 
-SCORE, BIN = "score", "bin"
+SCORE, KEY, BIN = "score", "key", "bin"
 
 
 def score_counts_query(scores: Scores, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
@@ -40,10 +40,19 @@ def score_counts_query(scores: Scores, kinds: Kinds, table: str | exp.Subquery |
     """
     domain = scores.domain
     steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
-    score = added([attribute_score(each, domain, dialect) for each in scores.tables])
-    edges = [(below(own_column(SCORE), integer(edge)), integer(place)) for place, edge in enumerate(scores.edges)]
-    add_step(steps, "scored", [own_column(CLASS), named(score, SCORE)])
-    add_step(steps, "placed", [own_column(CLASS), named(case(edges, integer(len(edges))), BIN)])
+    if scores.offsets:
+        names = [f"{KEY}_{klass}" for klass in range(scores.bins)]
+        add_step(steps, "scored", [own_column(CLASS), *map(named, _keys(scores, dialect), names)])
+        largest = greatest([*map(own_column, names)], dialect)
+        # Twice, since the remainder of a negative number may be negative.
+        after = modulo(plus(modulo(largest, scores.bins), integer(scores.bins)), scores.bins)
+        place: exp.Expr = minus(integer(scores.bins - 1), after)
+    else:
+        score = added([attribute_score(each, domain, dialect) for each in scores.tables])
+        add_step(steps, "scored", [own_column(CLASS), named(score, SCORE)])
+        edges = [(below(own_column(SCORE), integer(edge)), integer(bin_)) for bin_, edge in enumerate(scores.edges)]
+        place = case(edges, integer(len(edges)))
+    add_step(steps, "placed", [own_column(CLASS), named(place, BIN)])
     columns = [
         own_column(CLASS),
         own_column(BIN),
@@ -53,6 +62,15 @@ def score_counts_query(scores: Scores, kinds: Kinds, table: str | exp.Subquery |
     ]
     query = over_steps(columns, steps).group_by(own_column(CLASS), own_column(BIN))
     return header(_remarks(scores, dialect)) + render(query, dialect)
+
+
+def _keys(scores: Scores, dialect: Dialect) -> Sequence[exp.Expr]:
+    """Per class, its score times their number, plus the number of classes after it: keys that are never equal."""
+    keys: list[exp.Expr] = []
+    for klass, (offset, tables) in enumerate(zip(scores.offsets, scores.by_class, strict=True)):
+        score = added([integer(offset), *(attribute_score(each, scores.domain, dialect) for each in tables)])
+        keys.append(plus(times(score, integer(scores.bins)), integer(scores.bins - 1 - klass)))
+    return keys
 
 
 def _remarks(scores: Scores, dialect: Dialect) -> Sequence[str]:

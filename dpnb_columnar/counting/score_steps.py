@@ -32,6 +32,9 @@ from dpnb_columnar.rows.unit_order import CLASS
 FEW_STEPS = 8
 """Steps that are looked for one after the other; more are halved first, so that a row takes few comparisons."""
 
+MOST_ARGUMENTS = 100
+"""Numbers that are compared at once: SQLite's functions take no more than 127, or 1,000 of late."""
+
 MOST_BRANCHES = 256
 """Steps that become branches; of more, regular ones become a list."""
 
@@ -44,6 +47,15 @@ def over_steps(columns: Iterable[exp.Expr], steps: Steps) -> exp.Select:
 def added(summands: Sequence[exp.Expr]) -> exp.Expr:
     """Add up numbers."""
     return reduce(lambda left, right: exp.Add(this=left, expression=right), summands)
+
+
+def greatest(numbers: Sequence[exp.Expr], dialect: Dialect) -> exp.Expr:
+    """The largest of numbers that are never null: DuckDB's function would be guarded by tests for null otherwise."""
+    if len(numbers) > MOST_ARGUMENTS:
+        parts = range(0, len(numbers), MOST_ARGUMENTS)
+        numbers = [greatest(numbers[start : start + MOST_ARGUMENTS], dialect) for start in parts]
+    wide = [exp.cast(number.copy(), exp.DType.BIGINT) for number in numbers]
+    return exp.Greatest(this=wide[0], expressions=wide[1:], ignore_nulls=dialect is Dialect.DUCKDB)
 
 
 def attribute_score(table: ScoreTable, domain: Domain, dialect: Dialect) -> exp.Expr:

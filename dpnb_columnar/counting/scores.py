@@ -41,26 +41,37 @@ class ScoreTable:
 class Scores:
     """The score of a row, the sum of its attributes' scores, and the bins that it is counted in. Public.
 
+    Without ``offsets`` bins are ranges of one score. With them a row has a score for each class, and its bin is the
+    class of the largest, the first of equal ones: the class that a model predicts.
+
     Attributes:
         domain: Domain of the rows.
-        tables: One table per attribute that is scored, at least one.
+        tables: One table per attribute that is scored, at least one; with offsets one for each class, in order.
         edges: Edges between the bins, rising: a score lies in the bin of the number of edges that it reaches.
+        offsets: Per class, what is added to its score; empty where bins are ranges.
     """
 
     domain: Domain
     tables: tuple[ScoreTable, ...]
     edges: tuple[int, ...]
+    offsets: tuple[int, ...] = ()
 
     @property
     def bins(self) -> int:
-        """Number of bins; the first and the last have no end."""
-        return len(self.edges) + 1
+        """Number of bins; of ranges, the first and the last have no end."""
+        return len(self.offsets) or len(self.edges) + 1
+
+    @property
+    def by_class(self) -> tuple[tuple[ScoreTable, ...], ...]:
+        """Per class, a table per attribute; none without offsets."""
+        return tuple(self.tables[place :: len(self.offsets)] for place in range(len(self.offsets)))
 
     @property
     def digest(self) -> str:
         """The hexadecimal SHA-256 of all that decides the bin of a row: counts of one digest may be added."""
         tables = [[each.attribute, each.starts, each.scores, each.missing] for each in self.tables]
-        text = json.dumps([digest(self.domain), tables, self.edges], separators=(",", ":"))
+        decisive = [digest(self.domain), tables, self.edges, *([self.offsets] if self.offsets else [])]
+        text = json.dumps(decisive, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
 

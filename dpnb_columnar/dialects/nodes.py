@@ -102,7 +102,7 @@ def times(left: exp.Expr, right: exp.Expr) -> exp.Mul:
 
 
 def modulo(value: exp.Expr, divisor: int) -> exp.Mod:
-    """Write the remainder of a whole number from 0 on."""
+    """Write the remainder of a whole number; of a number below 0 it is 0 or below 0."""
     return exp.Mod(this=_operand(value), expression=integer(divisor))
 
 

@@ -1,22 +1,26 @@
 """Released scores: noisy counts of labelled rows by class and by the score that a released model gives them.
 
-Whatever says how well a model does, and how well its probabilities are calibrated, is computed from these counts
-(``model.score_figures``). Bins and scores are fixed by the model, so one row is in one cell at most, and all counts are
-one query (docs/privacy.md, Lemma 2.11). Scores are whole numbers as in a second pass, so every engine counts the same.
+Of two classes the bins are ranges of the score; of more they are the predicted classes. Whatever says how well a model
+does is computed from these counts (``model.score_figures``). Bins and scores are fixed by the model, so one row is in
+one cell at most, and all counts are one query (docs/privacy.md, Lemma 2.11). Scores are whole numbers as in a second
+pass, so every engine counts the same.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+
+import numpy as np
 
 from dpnb_columnar.budget import Budget, PrivacyCost, Request, Share, compose, total
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.log_ratios import UNITS, model_log_ratios
+from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, UNITS, Floats, model_log_ratios
 from dpnb_columnar.mechanisms.postprocessing import within_largest
 from dpnb_columnar.mechanisms.queries import LAPLACE, noisy_counts
 from dpnb_columnar.mechanisms.release import software
@@ -24,11 +28,14 @@ from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import document_digest
-from dpnb_columnar.model.released_scores import EDGES, ReleasedScores
+from dpnb_columnar.model.released_scores import EDGES, ReleasedScores, released_bins
 from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
 
 SCORES = "score counts"
 """Query for the rows of each class whose score is in each bin; also the name of this release in a ledger."""
+
+MOST_CELLS = 2**20
+"""Most counts of one release: 1,024 classes."""
 
 FINER = 16
 """Scores are whole numbers of this part of a unit, so that hardly a row is on another side of an edge than its exact
@@ -71,29 +78,38 @@ def plan_scores(model: Model, budget: Budget, *, seeded: bool = False) -> ScoreP
         seeded: Whether the noise will come from a seed, so that nothing is promised.
 
     Raises:
-        UsageError: if the model has not two classes, no attributes, or no guarantee, which its scores would need.
+        UsageError: if the model has too many classes, no attributes, or no guarantee, which its scores would need.
     """
     classes = len(model.domain.classes)
-    if classes != 2 or not model.attributes:
-        found = f"this one has {classes} classes" if classes != 2 else "this one has no attributes"
-        raise UsageError(f"epsilon: only scores of a model of two classes, with attributes, are released; {found}")
+    if not model.attributes:
+        raise UsageError("epsilon: only scores of a model with attributes are released; this one has no attributes")
+    cells = released_bins(model.domain) * classes
+    if cells > MOST_CELLS:
+        raise UsageError(
+            f"epsilon: rows of {classes} classes, by predicted class, would be {cells} counts; at most {MOST_CELLS} "
+            "are released at once; leave --epsilon out, or evaluate a model of fewer classes"
+        )
     if not model.guarantee.private and not seeded:
         raise UsageError(
             "epsilon: this model carries no guarantee, and what is released of its scores would have none either; "
             "evaluate one that has, or leave --epsilon out"
         )
-    request = Request(SCORES, None, (len(EDGES) + 1) * classes, PARALLEL_CELLS, LAPLACE, Fraction(1))
+    request = Request(SCORES, None, cells, PARALLEL_CELLS, LAPLACE, Fraction(1))
     if model.domain.unit is not None:
         budget = replace(budget, unit_rows=model.domain.unit.rows)
     return ScorePlan(model, budget, compose([request], budget), model_scores(model))
 
 
 def model_scores(model: Model) -> Scores:
-    """Make the scores of rows from a model of two classes, weights included, and bins of public log-odds.
+    """Make the scores of rows from a model, weights included, and their bins: public log-odds, or predicted classes.
 
-    The log-odds of the second class are those of the class terms plus the score. A row's bin is the number of edges
-    that they exceed, so that the edge 0 parts the predicted classes: of equal probabilities the first class wins.
+    The log-odds of the second of two classes are those of the class terms plus the score. A row's bin is the number of
+    edges that they exceed, so that the edge 0 parts the predicted classes: of equal probabilities the first class wins.
+    Of more classes each has a score of its own.
     """
+    if len(model.domain.classes) > 2:
+        offsets = tuple(round(FINER * UNITS * term) for term in class_terms(model))
+        return Scores(model.domain, tuple(_class_tables(model)), (), offsets)
     tables: list[ScoreTable] = []
     for ratios, weight in zip(model_log_ratios(model), model.weights, strict=True):
         factor = weight * FINER
@@ -101,6 +117,23 @@ def model_scores(model: Model) -> Scores:
     first, second = class_terms(model)
     edges = tuple(math.floor(FINER * UNITS * (edge - (second - first))) + 1 for edge in EDGES)
     return Scores(model.domain, tuple(tables), edges)
+
+
+def _class_tables(model: Model) -> Iterator[ScoreTable]:
+    """Round each attribute's weighted log-likelihoods, relative to the largest of all classes, one table per class."""
+    for ratios, weight in zip(model_log_ratios(model), model.weights, strict=True):
+        scores = _below_largest(weight * ratios.ratios)
+        missing = _below_largest(weight * ratios.missing[:, None])
+        for row, (absent,) in zip(scores, missing, strict=True):
+            yield ScoreTable(ratios.attribute, tuple(ratios.starts), tuple(row), absent)
+
+
+def _below_largest(ratios: Floats) -> list[list[int]]:
+    """Take log-ratios to the first class, shape (classes - 1, steps), relative to the largest, in whole units."""
+    logs = np.vstack([np.zeros(ratios.shape[1]), ratios])
+    units = np.rint((logs - logs.max(axis=0)) * (FINER * UNITS))
+    whole: list[list[int]] = np.maximum(units, -LARGEST_SCORE).astype(np.int64).tolist()
+    return whole
 
 
 def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler | None = None) -> ReleasedScores:
@@ -119,7 +152,7 @@ def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler | None = 
         raise ValueError("the scores that were counted are not those that the model gives")
     draw = ExactSampler(SystemBits()) if draw is None else draw
     (share,) = plan.shares
-    first, second = (tuple(map(within_largest, noisy_counts(column, share, draw))) for column in counts.counts.T)
+    released = tuple(tuple(map(within_largest, noisy_counts(column, share, draw))) for column in counts.counts.T)
     guarantee = Guarantee(
         mechanism=SCORES,
         noise=None,
@@ -131,4 +164,4 @@ def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler | None = 
         unit=plan.domain.unit,
     )
     digest = document_digest(plan.model)
-    return ReleasedScores(plan.domain, digest, guarantee, (first, second), dict(software()))
+    return ReleasedScores(plan.domain, digest, guarantee, released, dict(software()))

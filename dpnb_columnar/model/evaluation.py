@@ -142,15 +142,19 @@ class Evaluation:
         return f"{words} {'none' if value is None else f'{value:.4f}'}{ends}"
 
 
-def shown_classes(evaluation: Evaluation, *, every: bool) -> list[int]:
+def shown_classes(sizes: Sequence[int], *, every: bool) -> list[int]:
     """Return the codes of the classes to show one by one, in declared order: all, or the largest of many.
 
     One class more than ``MOST_CLASSES`` is shown as well: to take a single one together saves nothing.
+
+    Args:
+        sizes: Rows of each class.
+        every: Whether all are shown, however many there are.
     """
-    codes = range(len(evaluation.classes))
+    codes = range(len(sizes))
     if every or len(codes) <= MOST_CLASSES + 1:
         return list(codes)
-    return sorted(sorted(codes, key=lambda code: -evaluation.classes[code].rows)[:MOST_CLASSES])
+    return sorted(sorted(codes, key=lambda code: -sizes[code])[:MOST_CLASSES])
 
 
 def folded(matrix: Sequence[Sequence[int]], shown: Sequence[int]) -> list[list[int]]:

@@ -27,6 +27,9 @@ from dpnb_columnar.model.intervals import LEVEL, QUANTILE, Interval
 TAILS = (math.log(1 / (1 - LEVEL)) / math.sqrt(2) / QUANTILE) ** 2
 """K^2."""
 
+UNLIMITED = (-math.inf, math.inf)
+"""Limits of a figure that is not cut off."""
+
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -70,7 +73,9 @@ def counted_within(count: int, cells: int, variance: float) -> Interval:
     return max(count - half, 0.0), max(count + half, 0.0)
 
 
-def proportion(hits: int, misses: int, cells: tuple[int, int], variance: float) -> Estimate:
+def proportion(
+    hits: int, misses: int, cells: tuple[int, int], variance: float, limits: Interval = (0.0, 1.0)
+) -> Estimate:
     """Estimate the part of rows that are hits.
 
     T(a) = (1 - a) hits - a misses; V(a) = a (1 - a) rows, as in Wilson's interval.
@@ -80,13 +85,14 @@ def proportion(hits: int, misses: int, cells: tuple[int, int], variance: float) 
         misses: Sum of noisy counts of the other rows.
         cells: How many counts each is the sum of.
         variance: Of the noise in a count.
+        limits: Between which figure and interval are cut off; ``UNLIMITED`` for parts of a mean.
     """
     rows, (own, other) = hits + misses, cells
     noise = TAILS * variance
     zero = hits**2 - QUANTILE**2 * noise * own
     one = -2 * hits * rows - QUANTILE**2 * (rows - 2 * noise * own)
     two = rows**2 - QUANTILE**2 * (-rows + noise * (own + other))
-    return _estimate(hits, rows, (zero, one, two), (0.0, 1.0))
+    return _estimate(hits, rows, (zero, one, two), limits)
 
 
 def difference(won: int, lost: int, others: int, cells: tuple[int, int, int], variance: float) -> Estimate:
@@ -137,18 +143,31 @@ def area(negative: Sequence[int], positive: Sequence[int], variance: float) -> E
 
 
 def mean(parts: Sequence[Estimate]) -> Estimate:
-    """Estimate the mean of figures of disjoint counts, the distances of their ends added as deviations are.
+    """Estimate the mean of proportions of disjoint counts, the distances of their ends added as deviations are.
 
-    As ``intervals.mean_of_probabilities`` does.
+    As ``intervals.mean_of_probabilities`` does. Many figures that are each cut off at 0 would be too large on average,
+    so they come unlimited. One of which nothing is known is somewhere from 0 to 1, wherever the others are: its
+    distances are added as they are.
+
+    Args:
+        parts: The proportions, ``UNLIMITED``.
     """
-    values = [part.value for part in parts]
-    if None in values:
-        return Estimate(None, (0.0, 1.0))
-    known = [value for value in values if value is not None]
-    middle = math.fsum(known) / len(known)
-    lower = math.hypot(*(value - part.interval[0] for value, part in zip(known, parts, strict=True)))
-    upper = math.hypot(*(part.interval[1] - value for value, part in zip(known, parts, strict=True)))
-    return Estimate(middle, (max(middle - lower / len(known), 0.0), min(middle + upper / len(known), 1.0)))
+    values, lower, upper, open_lower, open_upper = [], [], [], 0.0, 0.0
+    for part in parts:
+        if part.value is None:
+            return Estimate(None, (0.0, 1.0))
+        if math.isinf(part.interval[0]):
+            value = min(max(part.value, 0.0), 1.0)
+            open_lower, open_upper = open_lower + value, open_upper + 1 - value
+        else:
+            value = part.value
+            lower.append(value - part.interval[0])
+            upper.append(part.interval[1] - value)
+        values.append(value)
+    number, whole = len(values), math.fsum(values)
+    ends = (whole - math.hypot(*lower) - open_lower) / number, (whole + math.hypot(*upper) + open_upper) / number
+    middle, low, high = (min(max(end, 0.0), 1.0) for end in (whole / number, *ends))
+    return Estimate(middle, (low, high))
 
 
 def _estimate(part: float, whole: float, square: tuple[float, float, float], limits: Interval) -> Estimate:

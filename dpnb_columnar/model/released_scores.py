@@ -1,4 +1,7 @@
-"""Released scores as users hold them: noisy counts by class and bin of the score, their document and their file."""
+"""Released scores as users hold them: noisy counts by class and bin, their document and their file.
+
+Of two classes bins are ranges of the log-odds of the second; of more they are the predicted classes.
+"""
 
 from __future__ import annotations
 
@@ -37,21 +40,22 @@ LARGEST_FILE = 2**28
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ReleasedScores:
-    """Noisy counts of labelled rows by class and by the log-odds that a model gives the second class. Public.
+    """Noisy counts of labelled rows by class, and by what a model says of them. Public.
 
     Attributes:
-        domain: Domain of the rows, of two classes.
+        domain: Domain of the rows.
         model: SHA-256 of the model's document.
         guarantee: What the release promises about every row, given the model.
-        counts: Per class, the released count of every bin between ``EDGES``: those of the first bin are at most the
-            first edge, those of the last above the last.
+        counts: Per class, the released counts. Of two classes: of every bin of the second one's log-odds between
+            ``EDGES``; those of the first bin are at most the first edge, those of the last above the last. Of more: of
+            the rows that are predicted to be of each class.
         software: Versions of what drew them.
     """
 
     domain: Domain
     model: str
     guarantee: Guarantee
-    counts: tuple[tuple[int, ...], tuple[int, ...]]
+    counts: tuple[tuple[int, ...], ...]
     software: Mapping[str, str]
 
     def __repr__(self) -> str:
@@ -63,14 +67,15 @@ class ReleasedScores:
                 f"ReleasedScores of {self.domain.name}: figures of {low:.0f} to {high:.0f} rows ({figures.level:.0%} "
                 "confidence intervals, noise included)",
                 f"accuracy {figures.accuracy}; {largest}",
-                f"balanced accuracy {figures.balanced_accuracy}, AUC {figures.auc}",
+                f"balanced accuracy {figures.balanced_accuracy}"
+                + ("" if figures.auc is None else f", AUC {figures.auc}"),
                 statement(self.guarantee),
             ]
         )
 
     @property
     def figures(self) -> ScoreFigures:
-        """Accuracy, ranking and calibration, with intervals that include the noise."""
+        """Accuracy, of two classes also ranking and calibration, with intervals that include the noise."""
         from dpnb_columnar.model.score_figures import score_figures
 
         return score_figures(self)
@@ -88,8 +93,19 @@ class ReleasedScores:
             partial.write_text(to_json(scores_document(self)), encoding="utf-8")
 
 
+def released_bins(domain: Domain) -> int:
+    """Return the number of counts of each class: one per range of log-odds of two classes, or per predicted class."""
+    return len(domain.classes) if len(domain.classes) > 2 else len(EDGES) + 1
+
+
+def _bins(domain: Domain) -> tuple[str, list[Any]]:
+    """Return the key of what tells the bins in a document, and its value."""
+    return ("predicted", list(domain.classes)) if len(domain.classes) > 2 else ("log_odds", list(EDGES))
+
+
 def scores_document(scores: ReleasedScores) -> dict[str, Any]:
     """Write the document of released scores. Equal scores have equal documents, key order included."""
+    name, bins = _bins(scores.domain)
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -97,7 +113,7 @@ def scores_document(scores: ReleasedScores) -> dict[str, Any]:
         "guarantee": guarantee_document(scores.guarantee),
         "domain": {"name": scores.domain.name, **document_of(scores.domain)},
         "model": scores.model,
-        "log_odds": list(EDGES),
+        name: bins,
         "released": [list(row) for row in scores.counts],
         "figures": figures_document(scores),
     }
@@ -123,15 +139,14 @@ def read_scores(document: object, source: str) -> ReleasedScores:
         kind, version = part.entry("format").value, part.entry("version").value
         if kind != FORMAT or version != VERSION:
             raise part.invalid(f"expected format {FORMAT!r} of version {VERSION}")
-        if part["log_odds"].numbers() != EDGES:
-            raise part["log_odds"].invalid("other bins than this program's")
         if not SHA256.fullmatch(part["model"].text()):
             raise part["model"].invalid("expected 64 hexadecimal digits")
-        first, second = (row.counts(len(EDGES) + 1) for row in part["released"].items(2))
         declaration = {key: entry for key, entry in part["domain"].mapping().items() if key != "name"}
         domain = read_domain(part["domain"]["name"].text(), declaration, f"{source}: domain")
-        if len(domain.classes) != 2:
-            raise part["domain"].invalid("expected two classes")
+        name, bins = _bins(domain)
+        if part[name].value != bins:
+            raise part[name].invalid("other bins than this program's, or other classes than the domain's")
+        released = tuple(row.counts(released_bins(domain)) for row in part["released"].items(len(domain.classes)))
         guarantee = read_guarantee(part["guarantee"], domain.unit)
         if len(guarantee.composition) != 1 or not _is_countable(guarantee.composition[0]):
             raise part["guarantee"].invalid("expected one query, of pure noise")
@@ -139,7 +154,7 @@ def read_scores(document: object, source: str) -> ReleasedScores:
             domain=domain,
             model=part["model"].text(),
             guarantee=guarantee,
-            counts=(first, second),
+            counts=released,
             software=read_software(part["software"]),
         )
     except InvalidPartError as error:

@@ -1,4 +1,7 @@
-"""Figures of released scores: accuracy, ranking and calibration, with intervals that include the noise. Public."""
+"""Figures of released scores, with intervals that include the noise: accuracy, of two classes ranking and calibration.
+
+Public.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass
 from dpnb_columnar.budget import Concentrated
 from dpnb_columnar.model.intervals import LEVEL, Interval
 from dpnb_columnar.model.noisy_intervals import (
+    UNLIMITED,
     Estimate,
     area,
     count_variance,
@@ -24,6 +28,9 @@ BOUNDARY = EDGES.index(0) + 1
 BANDS = (-8.0, -6.0, -4.0, -3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
 """Edges between the ranges of probability in which calibration is looked at, in log-odds; and points of the ROC curve.
 """
+
+UNRANKED = "Of more than two classes rows are counted by predicted class alone: no AUC, no ROC curve, no calibration."
+"""What is said in place of figures that need more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +79,12 @@ class ScoreFigures:
         majority: Part of the rows in it: the accuracy of always predicting it.
         gain: Accuracy less ``majority``.
         balanced_accuracy: Mean of the recalls.
-        auc: Area under the ROC curve; rows of one bin count as tied.
+        auc: Area under the ROC curve; rows of one bin count as tied. None of more than two classes.
         confusion: Noisy counts by true class (outer) and predicted class (inner).
         recall: Per class, the part of its rows that are predicted to be its own.
         precision: Per class, the part of the rows it is predicted for that are its own.
-        calibration: By predicted probability, the part of the rows that are of the second class.
-        roc: Points of the ROC curve, thresholds rising.
+        calibration: By predicted probability, the part of the rows that are of the second class; empty of more classes.
+        roc: Points of the ROC curve, thresholds rising; empty of more classes.
     """
 
     level: float
@@ -89,10 +96,10 @@ class ScoreFigures:
     majority: Estimate
     gain: Estimate
     balanced_accuracy: Estimate
-    auc: Estimate
-    confusion: tuple[tuple[int, int], tuple[int, int]]
-    recall: tuple[Estimate, Estimate]
-    precision: tuple[Estimate, Estimate]
+    auc: Estimate | None
+    confusion: tuple[tuple[int, ...], ...]
+    recall: tuple[Estimate, ...]
+    precision: tuple[Estimate, ...]
     calibration: tuple[Band, ...]
     roc: tuple[Threshold, ...]
 
@@ -102,35 +109,52 @@ def score_figures(scores: ReleasedScores) -> ScoreFigures:
     (share,) = scores.guarantee.composition
     assert not isinstance(share.row_cost, Concentrated)
     variance = count_variance(float(share.row_cost.epsilon))
-    first, second = scores.counts
-    sides = (BOUNDARY, len(first) - BOUNDARY)
-    confusion = tuple((sum(row[:BOUNDARY]), sum(row[BOUNDARY:])) for row in scores.counts)
-    (kept, raised), (lowered, found) = confusion
-    sizes, bins = (kept + raised, lowered + found), len(first)
-    largest = int(sizes[1] > sizes[0])
-    # Against always predicting the largest class, the model wins the other class's rows that it finds.
-    won, lost = (found, raised) if largest == 0 else (kept, lowered)
-    apart = (sides[1], sides[1], 2 * sides[0]) if largest == 0 else (sides[0], sides[0], 2 * sides[1])
-    recall = (proportion(kept, raised, sides, variance), proportion(found, lowered, sides[::-1], variance))
+    counts, classes, bins = scores.counts, range(len(scores.counts)), len(scores.counts[0])
+    # Counts of a class that a cell of the confusion is the sum of, by predicted class.
+    widths = (BOUNDARY, bins - BOUNDARY) if len(classes) == 2 else (1,) * bins
+    starts = [sum(widths[:place]) for place in classes]
+    confusion = tuple(
+        tuple(sum(row[start : start + width]) for start, width in zip(starts, widths, strict=True)) for row in counts
+    )
+    sizes, found = [sum(row) for row in confusion], [confusion[place][place] for place in classes]
+    predicted = [sum(column) for column in zip(*confusion, strict=True)]
+    rows, hits, others = sum(sizes), sum(found), (len(classes) - 1) * bins
+    largest = sizes.index(max(sizes))
+    # Against always predicting the largest class, the model wins the rows of other classes that it finds.
+    won, lost, apart = hits - found[largest], sizes[largest] - found[largest], bins - widths[largest]
+    recall, unlimited = (
+        [
+            proportion(
+                found[place], sizes[place] - found[place], (widths[place], bins - widths[place]), variance, limits
+            )
+            for place in classes
+        ]
+        for limits in ((0.0, 1.0), UNLIMITED)
+    )
     return ScoreFigures(
         level=LEVEL,
         noise=variance**0.5,
-        rows=sum(sizes),
-        rows_interval=counted_within(sum(sizes), 2 * bins, variance),
-        accuracy=proportion(kept + found, lowered + raised, (bins, bins), variance),
+        rows=rows,
+        rows_interval=counted_within(rows, len(classes) * bins, variance),
+        accuracy=proportion(hits, rows - hits, (bins, others), variance),
         majority_class=scores.domain.classes[largest],
-        majority=proportion(sizes[largest], sizes[1 - largest], (bins, bins), variance),
-        gain=difference(won, lost, sum(sizes) - won - lost, apart, variance),
-        balanced_accuracy=mean(recall),
-        auc=area(first, second, variance),
-        confusion=(confusion[0], confusion[1]),
-        recall=recall,
-        precision=(
-            proportion(kept, lowered, (sides[0], sides[0]), variance),
-            proportion(found, raised, (sides[1], sides[1]), variance),
+        majority=proportion(sizes[largest], rows - sizes[largest], (bins, others), variance),
+        gain=difference(won, lost, rows - won - lost, (apart, apart, bins + others - 2 * apart), variance),
+        balanced_accuracy=mean(unlimited),
+        auc=area(counts[0], counts[1], variance) if len(classes) == 2 else None,
+        confusion=confusion,
+        recall=tuple(recall),
+        precision=tuple(
+            proportion(
+                found[place],
+                predicted[place] - found[place],
+                (widths[place], (len(classes) - 1) * widths[place]),
+                variance,
+            )
+            for place in classes
         ),
-        calibration=bands(first, second, variance),
-        roc=roc_points(scores.counts, variance, BANDS),
+        calibration=bands(counts[0], counts[1], variance) if len(classes) == 2 else (),
+        roc=roc_points(counts, variance, BANDS) if len(classes) == 2 else (),
     )
 
 

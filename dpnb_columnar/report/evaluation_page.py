@@ -17,6 +17,7 @@ from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.intervals import Interval
 from dpnb_columnar.model.noisy_intervals import Estimate
 from dpnb_columnar.model.released_scores import ReleasedScores
+from dpnb_columnar.model.score_figures import UNRANKED
 from dpnb_columnar.report.page import write_single_page
 from dpnb_columnar.report.plots import (
     FRAME,
@@ -53,7 +54,7 @@ def write_evaluation_page(
     Raises:
         OutputError: if the page cannot be written.
     """
-    shown = shown_classes(evaluation, every=False)
+    shown = shown_classes([each.rows for each in evaluation.classes], every=False)
     drawn = _drawn(evaluation, domain)
     long, short = class_texts(domain), class_texts(domain, SHORT)
     others = len(long) - len(shown)
@@ -96,7 +97,11 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
         OutputError: if the page cannot be written.
     """
     figures, domain, private = scores.figures, scores.domain, scores.guarantee.private
+    shown = shown_classes([sum(row) for row in figures.confusion], every=False)
     long, short = class_texts(domain), class_texts(domain, SHORT)
+    others = len(long) - len(shown)
+    rest = [f"{others} others"] if others else []
+    matrix = zip([*(long[code] for code in shown), *rest], folded(figures.confusion, shown), strict=True)
     low, high = figures.rows_interval
     header, rows = composition_table(scores.guarantee.composition)
     largest = worded(figures.majority_class, domain.class_labels)
@@ -105,34 +110,30 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
         f"accuracy of always predicting {largest}": figures.majority,
         "difference": figures.gain,
         "balanced accuracy": figures.balanced_accuracy,
-        "AUC": figures.auc,
+        **({} if figures.auc is None else {"AUC": figures.auc}),
     }
-    drawn = {domain.classes[1]: scores.counts}
     content = {
         "lead": f"The model {name} {predicts(domain)}.",
         "about": f"About {figures.rows:,} rows were scored ({low:,.0f} to {high:,.0f}). Every number on this page "
         "follows from counts of rows to which noise was added.",
         "confidential": "" if private else UNGUARANTEED,
         "intervals": "The intervals are for the population that the rows were drawn from, as independent draws; they "
-        "include the noise as well.",
+        "include the noise as well." + (f" {UNRANKED}" if figures.auc is None else ""),
         "figures": [[each, number_text(found.value), _ends(found.interval)] for each, found in named.items()],
         "confusion": (
-            ["true \\ predicted", *short],
-            [[each, *(f"{count:,}" for count in row)] for each, row in zip(long, figures.confusion, strict=True)],
+            ["true \\ predicted", *(short[code] for code in shown), *rest],
+            [[each, *(f"{count:,}" for count in row)] for each, row in matrix],
         ),
         "classes": (
             ["class", "recall", "precision"],
-            [
-                [each, str(recall), str(precision)]
-                for each, recall, precision in zip(long, figures.recall, figures.precision, strict=True)
-            ],
+            [[long[code], str(figures.recall[code]), str(figures.precision[code])] for code in shown],
         ),
-        "omitted": 0,
+        "omitted": others,
         "undrawn": 0,
         "statement": statement(scores.guarantee),
         "noise": f"{figures.noise:.3g}",
         "composition": (header, rows),
-        **_plots(drawn, [number_text(figures.auc.value)], domain, figures.noise**2),
+        **_released_plots(scores),
     }
     _write(output, domain, content, confidential=not private, overwrite=overwrite)
 
@@ -145,7 +146,7 @@ def _write(output: Path, domain: Domain, content: Mapping[str, object], *, confi
         "frame": FRAME,
         "styles": ORDERED,
         "level": "95 %",
-        "parts": [*PARTS, *guarantee],
+        "parts": [*(PARTS if content["roc"] else PARTS[:2]), *guarantee],
         "composition": None,
     }
     write_single_page(
@@ -172,6 +173,16 @@ def _plots(
         "calibration": calibration_plot(classes, variance),
         "histograms": [histogram_plot(each) for each in classes],
     }
+
+
+def _released_plots(scores: ReleasedScores) -> dict[str, object]:
+    """Draw the scores of the second of two classes; of more nothing is known of scores."""
+    figures, domain = scores.figures, scores.domain
+    if figures.auc is None:
+        return {"roc": None}
+    first, second = scores.counts
+    drawn = {domain.classes[1]: (first, second)}
+    return _plots(drawn, [number_text(figures.auc.value)], domain, figures.noise**2)
 
 
 def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:

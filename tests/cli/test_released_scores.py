@@ -9,10 +9,11 @@ from fractions import Fraction
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import polars as pl
 import pytest
 from support.ledger_cases import spent_epsilon
-from support.people import people, spoil_rows, write_people
+from support.people import PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
@@ -207,6 +208,65 @@ def test_an_output_that_is_there_is_not_replaced(rest: Path, model_file: Path, r
         "is an input"
         in run("evaluate", model_file, rest, "--epsilon", "1", "--output", model_file, "--overwrite", expected=73).err
     )
+
+
+def test_more_classes_are_counted_by_predicted_class(folder: Path, run: Run) -> None:
+    """Of a file, of the database table of its rows, and of few rows: the same text before the figures, no AUC."""
+    document = {**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}}
+    old = (pl.col("age") > 60) & (pl.col("income") == "high")
+    frame = people(2000).with_columns(income=pl.when(old).then(pl.lit("none")).otherwise("income"))
+    write_people(REST, frame, document)
+    run("train", REST, "--epsilon", "100", "--seed", "1", "--output", "m.json")
+    run("evaluate", "m.json", REST, "--epsilon", "1", expected=64)
+    exact = json.loads(run("evaluate", "m.json", REST, "--json").out)
+    seeded = ("--epsilon", "1000", "--seed", "1")
+    ended = run("evaluate", "m.json", REST, *seeded, "--html", "page.html")
+    assert "score counts in 9 cells" in ended.out
+    assert "Of more than two classes rows are counted by predicted class alone: no AUC" in ended.out
+    assert "AUC  " not in ended.out
+    written = json.loads(SCORES.read_text())
+    assert written["predicted"] == ["low", "high", "none"]
+    moved = sum(
+        abs(count - other)
+        for released, row in zip(written["released"], exact["confusion"], strict=True)
+        for count, other in zip(released, row, strict=True)
+    )
+    assert moved <= 4  # rows between two equally likely classes
+    assert written["figures"]["accuracy"]["value"] == pytest.approx(exact["accuracy"], abs=0.002)
+    assert written["figures"]["balanced_accuracy"]["value"] == pytest.approx(exact["balanced_accuracy"], abs=0.004)
+    assert (written["figures"]["auc"], written["figures"]["roc"], written["figures"]["calibration"]) == (None, [], [])
+    page = Path("page.html").read_text()
+    assert "no ROC curve" in page
+    assert 'id="roc"' not in page
+    assert "#calibration" not in page
+    assert ended.out.endswith(run("show", SCORES).out)
+    run("show", SCORES, "--html", "again.html")
+    assert "no ROC curve" in Path("again.html").read_text()
+    with duckdb.connect("rest.duckdb") as connection:
+        connection.execute(f"CREATE TABLE held_out AS FROM '{REST}'")
+    run("evaluate", "m.json", "rest.duckdb", "--table", "held_out", *seeded, "--output", "table.json")
+    assert Path("table.json").read_bytes() == SCORES.read_bytes()
+    write_people(REST, frame[:1], document)
+    few = run("evaluate", "m.json", REST, *seeded, "--overwrite", "--html", "page.html")
+    assert few.out.partition("\nrows ")[0] == ended.out.partition("\nrows ")[0]
+    assert "balanced accuracy" in repr(dpnb.load_scores(SCORES))
+    assert "AUC" not in repr(dpnb.load_scores(SCORES))
+
+
+def test_released_confusions_of_many_classes_are_folded(folder: Path, run: Run) -> None:
+    """The eight largest classes, and all others together; the file has every one."""
+    names = [f"c{number:02}" for number in range(20)]
+    document = {"label": {"column": "c", "classes": names}, "attributes": {"x": {"lower": 0, "upper": 19, "step": 1}}}
+    rows = [(number, name) for number, name in enumerate(names) for _ in range(5 + number)]
+    write_people(REST, pl.DataFrame(rows, schema=["x", "c"], orient="row"), document)
+    run("train", REST, "--epsilon", "1000", "--seed", "1", "--output", "m.json")
+    text = run("evaluate", "m.json", REST, "--epsilon", "1000", "--seed", "1", "--html", "page.html").out
+    header = next(line for line in text.splitlines() if "true \\ predicted" in line)
+    assert header.split()[3:] == [*names[12:], "12", "others"]
+    assert "and 12 classes of fewer rows; all of them in the file" in text
+    assert "12 classes of fewer rows are taken together" in Path("page.html").read_text()
+    assert np.shape(load_scores(SCORES).counts) == (20, 20)
+    assert int(np.sum(load_scores(SCORES).counts)) == len(rows)
 
 
 def test_confusions_of_many_classes_are_folded(folder: Path, run: Run) -> None:

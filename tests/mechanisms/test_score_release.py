@@ -11,13 +11,13 @@ from itertools import product
 import numpy as np
 import polars as pl
 import pytest
-from support.people import TYPES, people, people_domain
+from support.people import PEOPLE, TYPES, people, people_domain
 from support.recorded_draws import Forced, total_loss
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Neighbours, Pure
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import ScoreCounts
+from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Missing, read_domain
 from dpnb_columnar.domain.units import with_unit
 from dpnb_columnar.errors import UsageError
@@ -36,6 +36,7 @@ DECLARED = {
         "sex": {"values": ["f", "m"]},
     },
 }
+THREE = {**DECLARED, "label": {"column": "income", "classes": ["low", "high", "none"]}}
 ONE = Fraction(1)
 
 
@@ -64,6 +65,23 @@ def small() -> Model:
     )
 
 
+@pytest.fixture(scope="module")
+def three() -> Model:
+    """The same of three classes."""
+    rows = [
+        (age % 5, hours % 4, "fm"[age % 2], ("low", "high", "none")[(hours % 4 > 1) + (hours % 4 > 1 and age % 5 > 2)])
+        for age, hours in product(range(30), repeat=2)
+    ]
+    frame = pl.DataFrame(rows, TYPES, orient="row")
+    return dpnb.train(frame, epsilon=5, domain=read_domain("people", THREE, "test"), mechanism="histogram")
+
+
+def three_classes(rows: int, seed: int = 2) -> pl.DataFrame:
+    """Rows with a third class, of those who are old and work much."""
+    old = (pl.col("age") > 60) & (pl.col("income") == "high")
+    return people(rows, seed).with_columns(income=pl.when(old).then(pl.lit("none")).otherwise("income"))
+
+
 # What is counted.
 
 
@@ -84,21 +102,54 @@ def test_a_bin_is_that_of_the_predicted_probability(mechanism: str, weights: str
     np.testing.assert_array_equal(counts_of(frame, model).counts.T, expected)
 
 
+@pytest.mark.parametrize("mechanism", ["histogram", "smooth", "global", "adaptive-histogram"])
+@pytest.mark.parametrize("weights", ["none", "calibrated"])
+def test_of_more_classes_a_bin_is_the_predicted_class(mechanism: str, weights: str) -> None:
+    """Rounding to whole units may change it where two classes are equally likely, and nowhere else."""
+    document = {**PEOPLE, "label": THREE["label"]}
+    frame = three_classes(3000)
+    model = dpnb.train(
+        frame, epsilon=100, domain=people_domain(document), mechanism=mechanism, attribute_weights=weights
+    )
+    scored = model.predict(frame)
+    chances = np.sort(scored.select(pl.col("^probability_.*$")).to_numpy(), axis=1)
+    apart = chances[:, -1] > 1.01 * chances[:, -2]
+    assert apart.sum() > 2500
+    classes = list(model.domain.classes)
+    expected = np.zeros((3, 3), dtype=np.int64)
+    for predicted, own in zip(scored["predicted"].to_numpy()[apart], frame["income"].to_numpy()[apart], strict=True):
+        expected[classes.index(predicted), classes.index(own)] += 1
+    counted = counts_of(frame.filter(apart), model)
+    np.testing.assert_array_equal(counted.counts, expected)
+    assert (expected.sum(axis=1) > 0).sum() > 1
+
+
+def test_of_equal_probabilities_the_first_class_is_predicted() -> None:
+    tables = tuple(ScoreTable("sex", (0, 1), (place == 2, 0)) for place in range(3))
+    scores = Scores(people_domain({**PEOPLE, "label": THREE["label"]}), tables, (), (-3, -3, -3))
+    frame = three_classes(300)
+    counted = FrameInput(frame).check(scores.domain).count_scores(scores).counts.sum(axis=1).tolist()
+    women = int((frame["sex"] == "f").sum())
+    assert counted == [300 - women, 0, women]
+
+
 def test_rows_without_a_label_are_in_no_bin(small: Model) -> None:
     rows = people(50).with_columns(income=pl.lit(None, pl.String))
     assert counts_of(rows, small).counts.sum() == 0
 
 
 @pytest.mark.slow
-def test_one_row_more_is_one_count_more_or_none(small: Model) -> None:
+@pytest.mark.parametrize("classes", [2, 3])
+def test_one_row_more_is_one_count_more_or_none(small: Model, three: Model, classes: int) -> None:
     """All rows of the domain, missing and undeclared values included, added to each of two data sets."""
+    model = small if classes == 2 else three
     values = [[0, 1, 4, 9, None], [0, 3, -2, None], ["f", "m", "x", None], ["low", "high", "none", None]]
-    before = [counts_of(frame, small).counts for frame in (people(0), people(200))]
+    before = [counts_of(frame, model).counts for frame in (people(0), three_classes(200))]
     for row in product(*values):
         added = pl.DataFrame([row], schema=TYPES, orient="row")
-        more = [counts_of(pl.concat([frame, added]), small).counts for frame in (people(0), people(200))]
+        more = [counts_of(pl.concat([frame, added]), model).counts for frame in (people(0), three_classes(200))]
         changes = [after - exact for after, exact in zip(more, before, strict=True)]
-        counts = row[0] is not None and row[3] in ("low", "high")
+        counts = row[0] is not None and row[3] in model.domain.classes
         for change in changes:
             assert (change.min(), change.sum(), np.abs(change).sum()) == (0, counts, counts), row
         # The cell does not depend on the other rows.
@@ -115,51 +166,63 @@ def drawn(plan: ScorePlan, counts: ScoreCounts, answer: int = 7) -> Forced:
 
 
 @pytest.mark.parametrize(("neighbours", "steps"), [(Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE_ONE, 2)])
-def test_neighbours_lose_epsilon_over_all_draws_and_no_more(small: Model, neighbours: Neighbours, steps: int) -> None:
-    plan = plan_scores(small, Budget(Fraction(1, 2), neighbours), seeded=True)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_neighbours_lose_epsilon_over_all_draws_and_no_more(
+    small: Model, three: Model, classes: int, neighbours: Neighbours, steps: int
+) -> None:
+    model, frame = (small, people(100)) if classes == 2 else (three, three_classes(100))
+    plan = plan_scores(model, Budget(Fraction(1, 2), neighbours), seeded=True)
     assert plan.total == Pure(Fraction(1, 2))
-    frame = people(100)
-    whole = counts_of(frame, small)
-    assert len(drawn(plan, whole).calls) == plan.shares[0].values == 2 * (len(EDGES) + 1)
+    whole = counts_of(frame, model)
+    assert len(drawn(plan, whole).calls) == plan.shares[0].values == (2 * (len(EDGES) + 1) if classes == 2 else 9)
     losses = []
     for row in range(20):
         other = frame.filter(pl.int_range(pl.len()) != row)
         if neighbours is Neighbours.REPLACE_ONE:
             flipped = pl.when(pl.col("income") == "low").then(pl.lit("high")).otherwise(pl.lit("low"))
             other = pl.concat([other, frame[row].with_columns(flipped.alias("income"))])
-        losses.append(total_loss(drawn(plan, whole).calls, drawn(plan, counts_of(other, small)).calls))
+        losses.append(total_loss(drawn(plan, whole).calls, drawn(plan, counts_of(other, model)).calls))
     assert max(losses) <= 0.5 + 1e-9
     assert max(losses) == pytest.approx(0.5)
     assert {float(call.noise.cost.epsilon) for call in drawn(plan, whole).calls} == {0.5 / steps}
 
 
 @pytest.mark.parametrize("most", [1, 2])
-def test_a_unit_moves_as_many_counts_as_rows_of_it_count(most: int) -> None:
+@pytest.mark.parametrize("label", [PEOPLE["label"], THREE["label"]], ids=["two classes", "three"])
+def test_a_unit_moves_as_many_counts_as_rows_of_it_count(most: int, label: object) -> None:
     """Its share is divided by these: all rows of a household added or removed cost epsilon together."""
-    domain = with_unit(people_domain(), "SERIAL", most)
-    frame = people(120).with_columns(SERIAL=pl.int_range(pl.len()) // 4)
+    domain = with_unit(people_domain({**PEOPLE, "label": label}), "SERIAL", most)
+    frame = (
+        three_classes(120)
+        .filter(pl.col("income").is_in(domain.classes))[:100]
+        .with_columns(SERIAL=pl.int_range(pl.len()) // 4)
+    )
     model = dpnb.train(frame, epsilon=5, domain=domain, mechanism="histogram")
     plan = plan_scores(model, Budget(ONE))
     assert plan.shares[0].row_cost == Pure(Fraction(1, most))
     whole, moved = counts_of(frame, model).counts, []
-    for serial in range(30):
+    for serial in range(25):
         other = counts_of(frame.filter(pl.col("SERIAL") != serial), model).counts
         moved.append(int(np.abs(whole - other).sum()))
     assert set(moved) == {most}
 
 
-def test_released_counts_are_functions_of_the_draws(small: Model) -> None:
+@pytest.mark.parametrize("classes", [2, 3])
+def test_released_counts_are_functions_of_the_draws(small: Model, three: Model, classes: int) -> None:
     """Under the same answers of the sampler no rows and many rows give the same scores."""
-    plan = plan_scores(small, Budget(ONE), seeded=True)
-    released = [release_scores(plan, counts_of(people(rows), small), Forced(3)) for rows in (0, 1, 400)]
+    model, bins = (small, len(EDGES) + 1) if classes == 2 else (three, 3)
+    plan = plan_scores(model, Budget(ONE), seeded=True)
+    released = [release_scores(plan, counts_of(people(rows), model), Forced(3)) for rows in (0, 1, 400)]
     assert released[0] == released[1] == released[2]
-    assert released[0].counts == ((3,) * (len(EDGES) + 1),) * 2
+    assert released[0].counts == ((3,) * bins,) * classes
 
 
 @pytest.mark.parametrize("answer", [-(10**30), -1, 0, 1, 10**30])
-def test_no_draw_makes_a_run_fail(small: Model, answer: int) -> None:
+@pytest.mark.parametrize("classes", [2, 3])
+def test_no_draw_makes_a_run_fail(small: Model, three: Model, classes: int, answer: int) -> None:
     """The release is charged by then, and a run that is begun again draws anew."""
-    scores = release_scores(plan_scores(small, Budget(ONE), seeded=True), counts_of(people(9), small), Forced(answer))
+    model = small if classes == 2 else three
+    scores = release_scores(plan_scores(model, Budget(ONE), seeded=True), counts_of(people(9), model), Forced(answer))
     document = json.loads(to_json(scores_document(scores)))
     assert read_scores(document, "test") == scores
     assert 0 <= scores.figures.accuracy.interval[0] <= scores.figures.accuracy.interval[1] <= 1
@@ -170,16 +233,31 @@ def absent(counts: Sequence[int], share: object, draw: Forced) -> list[int]:
     return [int(draw(Fraction(int(count)), ONE, share)) if count else 0 for count in counts]  # type: ignore[arg-type]
 
 
-def test_a_fault_in_the_draws_is_found(small: Model, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_fault_in_the_draws_is_found(
+    small: Model, three: Model, classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(score_release, "noisy_counts", absent)
     with pytest.raises(AssertionError):
-        test_released_counts_are_functions_of_the_draws(small)
+        test_released_counts_are_functions_of_the_draws(small, three, classes)
+
+
+def of_all_rows(counts: ScoreCounts) -> ScoreCounts:
+    """A fault: the bins of all rows follow from how many there are."""
+    return replace(counts, counts=np.roll(counts.counts, int(counts.counts.sum()) % 3, axis=0))
+
+
+def test_a_bin_that_depends_on_other_rows_is_found(three: Model) -> None:
+    frame = three_classes(50)
+    whole, other = (of_all_rows(counts_of(rows, three)) for rows in (frame, frame[1:]))
+    plan = plan_scores(three, Budget(ONE), seeded=True)
+    assert total_loss(drawn(plan, whole).calls, drawn(plan, other).calls) > 1
 
 
 # What is refused.
 
 
-def test_only_models_of_two_classes_with_attributes_and_a_guarantee() -> None:
+def test_only_models_of_few_classes_with_attributes_and_a_guarantee(three: Model) -> None:
     budget = Budget(ONE)
     model = model_of(people(200))
     seeded = replace(model, guarantee=replace(model.guarantee, seeded=True))
@@ -189,9 +267,10 @@ def test_only_models_of_two_classes_with_attributes_and_a_guarantee() -> None:
         plan_scores(model_of(people(200), "none"), budget)
     with pytest.raises(UsageError, match="carries no guarantee"):
         plan_scores(seeded, budget)
-    three = read_domain("people", {**DECLARED, "label": {"column": "income", "classes": ["low", "high", "x"]}}, "test")
-    with pytest.raises(UsageError, match="this one has 3 classes"):
-        plan_scores(dpnb.train(people(200), epsilon=1, domain=three), budget)
+    label = {"column": "income", "classes": [str(place) for place in range(1025)]}
+    many = replace(three, domain=read_domain("people", {**DECLARED, "label": label}, "test"))
+    with pytest.raises(UsageError, match="rows of 1025 classes, by predicted class, would be 1050625 counts; at most"):
+        plan_scores(many, budget)
 
 
 def test_counts_of_another_model_are_refused(small: Model) -> None:

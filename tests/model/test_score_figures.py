@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.people import people_domain
+from support.people import PEOPLE, people_domain
 
 from dpnb_columnar.budget import Neighbours, Pure, Share
 from dpnb_columnar.errors import DataError, MissingInputError
@@ -29,10 +29,12 @@ BINS = len(EDGES) + 1
 
 
 def scores_of(counts: Any, epsilon: Fraction) -> ReleasedScores:
-    share = Share("score counts", None, 2 * BINS, "why", "laplace", Pure(epsilon), Pure(epsilon))
+    released = tuple(tuple(int(count) for count in row) for row in counts)
+    share = Share("score counts", None, sum(map(len, released)), "why", "laplace", Pure(epsilon), Pure(epsilon))
     guarantee = Guarantee("score counts", None, epsilon, Fraction(0), Neighbours.ADD_REMOVE, (share,), seeded=False)
-    first, second = (tuple(int(count) for count in row) for row in counts)
-    return ReleasedScores(people_domain(), "0" * 64, guarantee, (first, second), {"numpy": "2"})
+    classes = ["low", "high"] if len(released) == 2 else [f"c{place}" for place, _ in enumerate(released)]
+    domain = people_domain({**PEOPLE, "label": {"column": "income", "classes": classes}})
+    return ReleasedScores(domain, "0" * 64, guarantee, released, {"numpy": "2"})
 
 
 def made_up(rows: int, part: float, bits: Random) -> np.ndarray:
@@ -121,27 +123,51 @@ def test_figures_of_counts_add_up() -> None:
     assert swapped.accuracy == figures.accuracy
     assert swapped.gain.value == pytest.approx(figures.gain.value)
     assert swapped.gain.interval == pytest.approx(figures.gain.interval)
+    assert swapped.auc is not None
+    assert figures.auc is not None
     assert swapped.auc.interval == pytest.approx(figures.auc.interval)
+
+
+CONFUSION = np.array([[500, 60, 40], [30, 200, 20], [10, 40, 100]])
+
+
+def test_figures_of_three_classes_are_those_of_their_confusion() -> None:
+    figures = score_figures(scores_of(CONFUSION, Fraction(1000)))
+    assert (figures.rows, figures.confusion) == (1000, tuple(map(tuple, CONFUSION.tolist())))
+    assert figures.accuracy == Estimate(0.8, figures.accuracy.interval)
+    assert figures.accuracy.interval == pytest.approx(intervals.wilson(800, 1000))
+    assert (figures.majority_class, figures.majority.value) == ("c0", 0.6)
+    assert figures.gain.value == pytest.approx(0.2)
+    assert figures.gain.interval == pytest.approx(intervals.paired_difference(300, 100, 1000), abs=0.003)
+    assert [recall.value for recall in figures.recall] == pytest.approx([500 / 600, 200 / 250, 100 / 150])
+    assert [part.value for part in figures.precision] == pytest.approx([500 / 540, 200 / 300, 100 / 160])
+    assert figures.recall[2].interval == pytest.approx(intervals.wilson(100, 150))
+    assert figures.precision[1].interval == pytest.approx(intervals.wilson(200, 300))
+    assert figures.balanced_accuracy.value == pytest.approx((500 / 600 + 200 / 250 + 100 / 150) / 3)
+    assert (figures.auc, figures.calibration, figures.roc) == (None, (), ())
 
 
 # With noise.
 
 
 def test_counts_that_say_nothing_exclude_nothing() -> None:
-    for counts in (np.zeros((2, BINS)), np.full((2, BINS), -3), made_up(3, 0.5, Random(1))):
+    for counts in (np.zeros((2, BINS)), np.full((2, BINS), -3), made_up(3, 0.5, Random(1)), np.ones((3, 3))):
         figures = score_figures(scores_of(counts, Fraction(1, 100)))
-        assert figures.accuracy.interval == figures.auc.interval == (0.0, 1.0)
+        assert figures.accuracy.interval == (0.0, 1.0)
+        assert figures.auc is None or figures.auc.interval == (0.0, 1.0)
         assert figures.gain.interval == (-1.0, 1.0)
     assert figures.rows_interval[0] == 0
     nothing = score_figures(scores_of(np.zeros((2, BINS)), Fraction(1)))
+    assert nothing.auc is not None
     assert nothing.accuracy.value is nothing.auc.value is nothing.balanced_accuracy.value is None
     assert mean([Estimate(None, (0.0, 1.0)), Estimate(0.5, (0.4, 0.6))]) == Estimate(None, (0.0, 1.0))
 
 
 def estimates(figures: ScoreFigures) -> dict[str, Estimate]:
-    named = {name: getattr(figures, name) for name in ("accuracy", "majority", "gain", "balanced_accuracy", "auc")}
-    named |= {f"recall {code}": figures.recall[code] for code in (0, 1)}
-    named |= {f"precision {code}": figures.precision[code] for code in (0, 1)}
+    named = {name: getattr(figures, name) for name in ("accuracy", "majority", "gain", "balanced_accuracy")}
+    named |= {} if figures.auc is None else {"auc": figures.auc}
+    named |= {f"recall {code}": recall for code, recall in enumerate(figures.recall)}
+    named |= {f"precision {code}": precision for code, precision in enumerate(figures.precision)}
     named |= {f"band {place}": band.share for place, band in enumerate(figures.calibration)}
     return named | {f"roc {place}": point.true_positives for place, point in enumerate(figures.roc)}
 
@@ -149,21 +175,41 @@ def estimates(figures: ScoreFigures) -> dict[str, Estimate]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("rows", "epsilon", "part"), [(1000, 1.0, 0.3), (1000, 0.1, 0.3), (5000, 0.2, 0.05)])
 def test_intervals_hold_the_truth_as_often_as_they_say(rows: int, epsilon: float, part: float) -> None:
+    """Of two classes."""
+    bits = Random(7)
+    check_coverage(made_up(200_000, part, bits), rows, epsilon, bits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rows", "epsilon"), [(1000, 1.0), (1000, 0.1), (5000, 0.5)])
+def test_intervals_of_three_classes_hold_the_truth_as_often_as_they_say(rows: int, epsilon: float) -> None:
+    check_coverage(CONFUSION * 100, rows, epsilon, Random(7))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [2.0, 0.2])
+def test_intervals_of_many_classes_hold_the_truth_as_often_as_they_say(epsilon: float) -> None:
+    """Few rows of each, whose noisy counts are often below 0: figures that are cut off there must not be averaged."""
+    population = 100 + 200 * np.eye(20, dtype=np.int64)
+    population[0] *= 3
+    check_coverage(population, 5000, epsilon, Random(7))
+
+
+def check_coverage(population: np.ndarray, rows: int, epsilon: float, bits: Random) -> None:
     """Of 500 seeded samples with noise. By chance, fewer than 0.89 of them hold it with a probability below 1e-8."""
-    bits, samples = Random(7), 500
-    population = made_up(200_000, part, bits)
+    samples = 500
     figures = estimates(score_figures(scores_of(population, Fraction(1000))))
     truth = {name: estimate.value for name, estimate in figures.items() if estimate.value is not None}
-    cells = [(own, place) for own in (0, 1) for place in range(BINS)]
+    cells = list(np.ndindex(*population.shape))
     held: Counter[str] = Counter()
     for _ in range(samples):
-        counts = np.zeros((2, BINS), dtype=np.int64)
+        counts = np.zeros(population.shape, dtype=np.int64)
         drawn = Counter(bits.choices(cells, weights=population.ravel().tolist(), k=rows))
         for cell in cells:
             counts[cell] = drawn[cell] + round(laplace(bits, epsilon))
         for name, found in estimates(score_figures(scores_of(counts, Fraction(epsilon)))).items():
             held[name] += name in truth and found.interval[0] <= truth[name] <= found.interval[1]
-    assert min(held[name] / samples for name in truth) > 0.89
+    assert {name: part for name in truth if (part := held[name] / samples) <= 0.89} == {}
     # Nor more often than they need to.
     assert held["accuracy"] / samples < 0.995
 
@@ -190,8 +236,23 @@ def test_a_file_holds_counts_and_figures(tmp_path: Path) -> None:
     scores.save(tmp_path / "s.json")
     document = json.loads((tmp_path / "s.json").read_text())
     assert document["released"] == [list(row) for row in scores.counts]
+    assert scores.figures.auc is not None
     assert document["figures"]["auc"]["value"] == scores.figures.auc.value
     assert load_scores(tmp_path / "s.json") == scores
+
+
+def test_a_file_of_three_classes_names_the_predicted_ones(tmp_path: Path) -> None:
+    scores = scores_of(CONFUSION, Fraction(1))
+    scores.save(tmp_path / "s.json")
+    document = json.loads((tmp_path / "s.json").read_text())
+    assert (document["predicted"], document["released"]) == (["c0", "c1", "c2"], CONFUSION.tolist())
+    assert document["figures"]["auc"] is None
+    assert "log_odds" not in document
+    assert load_scores(tmp_path / "s.json") == scores
+    for key, value in (("predicted", ["c0", "c2", "c1"]), ("released", [[1, 2, 3]] * 2), ("released", [[1, 2]] * 3)):
+        (tmp_path / "s.json").write_text(json.dumps({**document, key: value}))
+        with pytest.raises(DataError, match=f"not valid scores: {key}"):
+            load_scores(tmp_path / "s.json")
 
 
 @pytest.mark.parametrize(

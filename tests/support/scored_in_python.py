@@ -21,9 +21,10 @@ WIDE = st.integers(-1500, 1500)
 
 @st.composite
 def scores_of(draw: st.DrawFn, domain: Domain) -> Scores:
-    """Any steps of any attributes, few or as many as there are codes, and any edges."""
+    """Any steps of any attributes, few or as many as there are codes, and any edges; or as many for each class."""
     tables = []
-    for attribute in domain.attributes:
+    scored = len(domain.classes) if draw(st.booleans()) else 1
+    for attribute in [attribute for attribute in domain.attributes for _ in range(scored)]:
         codes = number_of_codes(attribute)
         inner = draw(st.sets(st.integers(1, codes), max_size=5))
         starts = [0, *sorted(inner)]
@@ -36,6 +37,8 @@ def scores_of(draw: st.DrawFn, domain: Domain) -> Scores:
             factor = draw(st.integers(1, 10**6))
             steps = [start * factor % 601 - 300 for start in starts]
         tables.append(ScoreTable(attribute.name, tuple(starts), tuple(steps), draw(NUMBERS)))
+    if scored > 1:
+        return Scores(domain, tuple(tables), (), tuple(draw(NUMBERS) for _ in range(scored)))
     return Scores(domain, tuple(tables), tuple(sorted(draw(st.sets(NUMBERS, min_size=1, max_size=7)))))
 
 
@@ -69,13 +72,24 @@ def expected_score_counts(rows: Sequence[Row], scores: Scores, unit: Fraction = 
         codes = {attribute.name: code_of(row, attribute) for attribute in domain.attributes}
         if klass is None or any(codes[each.name] is None for each in domain.attributes if each.missing is Missing.ROW):
             continue
-        score = Fraction(0)
-        for table in scores.tables:
-            code = codes[table.attribute]
-            step = table.missing if code is None else table.scores[bisect_right(table.starts, code) - 1]
-            score += step * unit
-        counts[sum(score >= edge * unit for edge in scores.edges), klass] += 1
+        if scores.offsets:
+            found = [
+                offset + _score(tables, codes) for offset, tables in zip(scores.offsets, scores.by_class, strict=True)
+            ]
+            counts[found.index(max(found)), klass] += 1
+        else:
+            score = _score(scores.tables, codes) * unit
+            counts[sum(score >= edge * unit for edge in scores.edges), klass] += 1
     return counts
+
+
+def _score(tables: Sequence[ScoreTable], codes: Mapping[str, int | None]) -> int:
+    """The sum of the steps that a row's codes are in."""
+    score = 0
+    for table in tables:
+        code = codes[table.attribute]
+        score += table.missing if code is None else table.scores[bisect_right(table.starts, code) - 1]
+    return score
 
 
 def expected_gradients(rows: Sequence[Row], query: GradientQuery) -> tuple[list[int], list[int], list[int]]:

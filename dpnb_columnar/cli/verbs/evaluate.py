@@ -101,11 +101,12 @@ def command(
     that they have. Rows that trained the model score too well: with --ledger, files
     that its run counted are named.
 
-    With --epsilon no exact figure is printed or written. For a model of two classes
-    the rows of each class are counted by the model's log-odds, noise is added to
-    every count, and the counts are written with accuracy, AUC, ROC curve and
-    calibration, in intervals that include the noise: a release like a model, for
-    publication. It spends budget each time.
+    With --epsilon no exact figure is printed or written. The rows of each class are
+    counted by the model's log-odds, or, of more than two classes, by the predicted
+    class; noise is added to every count, and the counts are written with accuracy,
+    recall and precision, of two classes also AUC, ROC curve and calibration, in
+    intervals that include the noise: a release like a model, for publication. It
+    spends budget each time.
 
     \b
     Of more than two classes each is ranked against the rest: the AUC is the mean of

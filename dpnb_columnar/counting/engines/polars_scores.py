@@ -67,13 +67,17 @@ def count_scores(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], scores: S
     Raises:
         polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
     """
-    score = pl.col("score")
+    classes = len(scores.domain.classes)
     # Whole numbers: their sum does not depend on the order of summation.
-    total = pl.sum_horizontal(attribute_scores(types, scores.domain, scores.tables))
-    bin_ = pl.sum_horizontal([(score >= edge).cast(pl.UInt32) for edge in scores.edges])
+    if scores.offsets:
+        total = _largest_key(types, scores)
+        # Twice, since the remainder of a negative number may be negative.
+        bin_ = (classes - 1 - (pl.col("score") % classes + classes) % classes).cast(pl.UInt32)
+    else:
+        total = pl.sum_horizontal(attribute_scores(types, scores.domain, scores.tables))
+        bin_ = pl.sum_horizontal([(pl.col("score") >= edge).cast(pl.UInt32) for edge in scores.edges])
     # The place is null where the row has no class.
     place = pl.col("class").cast(pl.UInt32) * pl.lit(scores.bins, pl.UInt32) + bin_
-    classes = len(scores.domain.classes)
     counter = DenseCounter(classes * scores.bins)
 
     def query(rows: pl.LazyFrame) -> pl.LazyFrame:
@@ -87,6 +91,19 @@ def count_scores(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], scores: S
 
     sink_counted(rows, types, scores.domain, query, ["place"], count, reset)
     return ScoreCounts(scores, counter.counts.reshape(classes, scores.bins).T.copy())
+
+
+def _largest_key(types: Mapping[str, pl.DataType], scores: Scores) -> pl.Expr:
+    """Find the largest key of all classes: the score times their number, plus the number of classes after this one.
+
+    So the keys of equal scores fall from class to class, and the remainder of a key tells its class.
+    """
+    classes = len(scores.offsets)
+    return pl.max_horizontal(
+        classes * pl.sum_horizontal(pl.lit(offset, pl.Int64), *attribute_scores(types, scores.domain, tables))
+        + (classes - 1 - place)
+        for place, (offset, tables) in enumerate(zip(scores.offsets, scores.by_class, strict=True))
+    )
 
 
 @confined()
