@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 
@@ -74,7 +75,12 @@ def counted_within(count: int, cells: int, variance: float) -> Interval:
 
 
 def proportion(
-    hits: int, misses: int, cells: tuple[int, int], variance: float, limits: Interval = (0.0, 1.0)
+    hits: int,
+    misses: int,
+    cells: tuple[int, int],
+    variance: float,
+    limits: Interval = (0.0, 1.0),
+    quantile: float = QUANTILE,
 ) -> Estimate:
     """Estimate the part of rows that are hits.
 
@@ -86,16 +92,26 @@ def proportion(
         cells: How many counts each is the sum of.
         variance: Of the noise in a count.
         limits: Between which figure and interval are cut off; ``UNLIMITED`` for parts of a mean.
+        quantile: That of the normal distribution; larger where the proportion was chosen among several.
     """
     rows, (own, other) = hits + misses, cells
     noise = TAILS * variance
-    zero = hits**2 - QUANTILE**2 * noise * own
-    one = -2 * hits * rows - QUANTILE**2 * (rows - 2 * noise * own)
-    two = rows**2 - QUANTILE**2 * (-rows + noise * (own + other))
-    return _estimate(hits, rows, (zero, one, two), limits)
+    zero = hits**2 - quantile**2 * noise * own
+    one = -2 * hits * rows - quantile**2 * (rows - 2 * noise * own)
+    two = rows**2 - quantile**2 * (-rows + noise * (own + other))
+    found = _estimate(hits, rows, (zero, one, two), limits)
+    if limits != UNLIMITED:
+        return found
+    # Beyond 0 and 1 V is 0, not below it.
+    noisy = _estimate(hits, rows, (zero, one + quantile**2 * rows, two - quantile**2 * rows), limits)
+    lower = noisy.interval[0] if found.interval[0] < 0 else found.interval[0]
+    upper = noisy.interval[1] if found.interval[1] > 1 else found.interval[1]
+    return Estimate(found.value, (lower, upper))
 
 
-def difference(won: int, lost: int, others: int, cells: tuple[int, int, int], variance: float) -> Estimate:
+def difference(
+    won: int, lost: int, others: int, cells: tuple[int, int, int], variance: float, quantile: float = QUANTILE
+) -> Estimate:
     """Estimate how much more rows one prediction has right than another one, as a part of all rows.
 
     T(a) = won - lost - a rows. V is the number of rows that one of both has right, and one more (``intervals``), at
@@ -107,12 +123,41 @@ def difference(won: int, lost: int, others: int, cells: tuple[int, int, int], va
         others: Noisy number of all other rows.
         cells: How many counts each is the sum of.
         variance: Of the noise in a count.
+        quantile: As of ``proportion``.
     """
     rows, gained, noise = won + lost + others, won - lost, TAILS * variance
-    zero = gained**2 - QUANTILE**2 * (max(won + lost + 1, 1) + noise * (cells[0] + cells[1]))
-    one = -2 * gained * rows + QUANTILE**2 * 2 * noise * (cells[0] - cells[1])
-    two = rows**2 - QUANTILE**2 * noise * sum(cells)
+    zero = gained**2 - quantile**2 * (max(won + lost + 1, 1) + noise * (cells[0] + cells[1]))
+    one = -2 * gained * rows + quantile**2 * 2 * noise * (cells[0] - cells[1])
+    two = rows**2 - quantile**2 * noise * sum(cells)
     return _estimate(gained, rows, (zero, one, two), (-1.0, 1.0))
+
+
+def largest_quantile(sizes: Sequence[int], cells: int, variance: float) -> float:
+    """Return the normal quantile for figures of the largest class, which was chosen by its noisy size.
+
+    Among k classes that may be the largest, the one that is overestimated most is chosen: so each of k intervals has
+    the level 1 - (1 - LEVEL)/k. Of two classes one proportion is one less the other, and both intervals hold the truth
+    or neither does.
+
+    Args:
+        sizes: Noisy number of rows of each class.
+        cells: How many counts each is the sum of.
+        variance: Of the noise in a count.
+    """
+    if len(sizes) == 2:
+        return QUANTILE
+    largest = max(sizes)
+    reach = _quantile(len(sizes))
+    possible = sum(
+        largest - size <= reach * math.sqrt(2 * TAILS * cells * variance + max(largest, 0) + max(size, 0))
+        for size in sizes
+    )
+    return _quantile(possible)
+
+
+def _quantile(intervals: int) -> float:
+    """Return the normal quantile of this many intervals that hold the truth together."""
+    return NormalDist().inv_cdf(1 - (1 - LEVEL) / (2 * intervals))
 
 
 def area(negative: Sequence[int], positive: Sequence[int], variance: float) -> Estimate:
@@ -156,7 +201,7 @@ def mean(parts: Sequence[Estimate]) -> Estimate:
     for part in parts:
         if part.value is None:
             return Estimate(None, (0.0, 1.0))
-        if math.isinf(part.interval[0]):
+        if any(map(math.isinf, part.interval)):
             value = min(max(part.value, 0.0), 1.0)
             open_lower, open_upper = open_lower + value, open_upper + 1 - value
         else:

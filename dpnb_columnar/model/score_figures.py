@@ -17,6 +17,7 @@ from dpnb_columnar.model.noisy_intervals import (
     count_variance,
     counted_within,
     difference,
+    largest_quantile,
     mean,
     proportion,
 )
@@ -119,7 +120,7 @@ def score_figures(scores: ReleasedScores) -> ScoreFigures:
     sizes, found = [sum(row) for row in confusion], [confusion[place][place] for place in classes]
     predicted = [sum(column) for column in zip(*confusion, strict=True)]
     rows, hits, others = sum(sizes), sum(found), (len(classes) - 1) * bins
-    largest = sizes.index(max(sizes))
+    largest, quantile = sizes.index(max(sizes)), largest_quantile(sizes, bins, variance)
     # Against always predicting the largest class, the model wins the rows of other classes that it finds.
     won, lost, apart = hits - found[largest], sizes[largest] - found[largest], bins - widths[largest]
     recall, unlimited = (
@@ -138,8 +139,8 @@ def score_figures(scores: ReleasedScores) -> ScoreFigures:
         rows_interval=counted_within(rows, len(classes) * bins, variance),
         accuracy=proportion(hits, rows - hits, (bins, others), variance),
         majority_class=scores.domain.classes[largest],
-        majority=proportion(sizes[largest], rows - sizes[largest], (bins, others), variance),
-        gain=difference(won, lost, rows - won - lost, (apart, apart, bins + others - 2 * apart), variance),
+        majority=proportion(sizes[largest], rows - sizes[largest], (bins, others), variance, quantile=quantile),
+        gain=difference(won, lost, rows - won - lost, (apart, apart, bins + others - 2 * apart), variance, quantile),
         balanced_accuracy=mean(unlimited),
         auc=area(counts[0], counts[1], variance) if len(classes) == 2 else None,
         confusion=confusion,
