@@ -221,12 +221,20 @@ def _categories(domain: Domain, place: int) -> Categorical:
 
 
 def _row_groups(source: Source) -> tuple[int, ...]:
-    """List the rows of every row group; rows that are not of Parquet files have none."""
+    """List the rows of every row group; rows that are not of Parquet files have none.
+
+    Raises:
+        DataError: if Arrow cannot read a footer, though Polars can.
+    """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if not isinstance(source, ParquetSource):
         return ()
-    footers = [pq.read_metadata(file) for file in source.files]
+    try:
+        footers = [pq.read_metadata(file) for file in source.files]
+    except (pa.ArrowException, OSError):
+        raise source.unreadable() from None
     return tuple(footer.row_group(index).num_rows for footer in footers for index in range(footer.num_row_groups))
 
 

@@ -48,11 +48,12 @@ def begin_pass(files: Sequence[Path]) -> tuple[Advance, int] | None:
     watcher = _watcher.get()
     if watcher is None or not files:
         return None
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
         total = sum(pq.read_metadata(file).num_rows for file in files)
-    except (OSError, ValueError):  # the pass itself tells what is wrong
+    except (OSError, pa.ArrowException):  # the pass itself tells what is wrong
         return None
     return watcher.begin(total, "rows"), total
 

@@ -43,7 +43,9 @@ def shortage(error: BaseException) -> ResourceError | None:
         if isinstance(failure, MemoryError) or type(failure).__name__ in OUT_OF_MEMORY:
             return MEMORY
         number = failure.errno if isinstance(failure, OSError) else None
-        if number is None and (told := NUMBER_OF_POLARS.match(str(failure))) is not None:
+        # Not str(failure): that of an error of Spark asks its Java process, which may have ended.
+        text = failure.args[0] if failure.args and isinstance(failure.args[0], str) else ""
+        if number is None and (told := NUMBER_OF_POLARS.match(text)) is not None:
             number = int(told[1])
         if number in NUMBERS:
             return NUMBERS[number]

@@ -44,16 +44,19 @@ def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None) -> N
     assert set(document["software"]) == {"dpnb-columnar", "numpy", "python-flint"}
     assert document["findings"] == []
     fields = ("mechanism", "attribute_weights", "neighbours")
-    names = [tuple(found[field] for field in fields) for found in document["configurations"]]
+    of_rows = [found for found in document["configurations"] if found["unit_rows"] is None]
+    names = [tuple(found[field] for field in fields) for found in of_rows]
     relations = ("add-remove", "replace-one")
     audited = (("majority", "none"), ("histogram", "none"), ("histogram", "calibrated"), ("histogram", "learned"))
     assert names == [(*pair, relation) for pair in audited for relation in relations]
+    of_units = {(*(found[field] for field in fields), found["unit_rows"]) for found in document["configurations"]}
+    assert {("histogram", weights, "replace-one", 2) for weights in ("none", "calibrated", "learned")} < of_units
     for found in document["configurations"]:
         assert (found["epsilon"], found["delta"], found["noise"]) == ("4", "0", None)
         assert 0 < found["exhaustive_loss"] <= 4.0001
         assert 0 <= found["number_bound"] <= 4
         assert 0 <= found["model_bound"] <= 4
-        assert found["bit_patterns"] is True
+        assert found["bit_patterns"] is (True if found["unit_rows"] is None else None)
         assert found["pairs"] > 100
         assert found["releases"] == 2 * REDUCED.releases
         assert found["findings"] == []
