@@ -25,8 +25,8 @@ from dpnb_columnar.budget import Budget, parse_epsilon
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.plan import plan
-from dpnb_columnar.study import plan as studies
+from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.study import experiments as studies
 from dpnb_columnar.study.cross_validation import accuracies
 
 RIGHT = 0.005

@@ -16,7 +16,7 @@ import polars as pl
 
 from dpnb_columnar.report.styles import BASELINES, MAJORITY
 from dpnb_columnar.study.averages import accuracies, weighted
-from dpnb_columnar.study.plan import WEIGHTED
+from dpnb_columnar.study.experiments import WEIGHTED
 from dpnb_columnar.study.results import Results, read_results
 
 EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0)

@@ -34,7 +34,7 @@ from dpnb_columnar.mechanisms import (
     tuning,
 )
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE
-from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.study.coded_rows import code_rows
 from dpnb_columnar.study.cross_validation import Fold, models, split

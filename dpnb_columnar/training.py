@@ -1,7 +1,7 @@
 """From confidential rows to a release: plan, pay, count, release, keep.
 
 The one story of a release. The Python interface, the scikit-learn estimator and the command line plan a release: of
-tables or of the weights of a model (``mechanisms.plan``), or of the scores that it gives
+tables or of the weights of a model (``mechanisms.release_plan``), or of the scores that it gives
 (``mechanisms.score_release``). ``carry_out`` carries it out; they differ in where the result is kept, which an
 ``Output`` says.
 """
@@ -16,7 +16,7 @@ from dpnb_columnar.counting.further_passes import count_given
 from dpnb_columnar.counting.statistics import Integers, Statistics
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.further_releases import query_given
-from dpnb_columnar.mechanisms.release import first_round, release, release_given, release_round, release_weights
+from dpnb_columnar.mechanisms.model_release import first_round, release, release_given, release_round, release_weights
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.mechanisms.score_release import ScorePlan, release_scores
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.counting.further_passes import FurtherStatistics
     from dpnb_columnar.counting.scores import ScoreCounts
     from dpnb_columnar.ledger.payment import Payment
-    from dpnb_columnar.mechanisms.plan import ReleasePlan
+    from dpnb_columnar.mechanisms.release_plan import ReleasePlan
     from dpnb_columnar.model.model import Model
     from dpnb_columnar.model.released_scores import ReleasedScores
     from dpnb_columnar.noise import Sampler

@@ -88,8 +88,8 @@ def time_release(statistics_file: str) -> None:
 def released(counted: Statistics, epsilon: Fraction) -> str:
     """Release the text of a model."""
     from dpnb_columnar.budget import Budget
-    from dpnb_columnar.mechanisms.plan import plan
-    from dpnb_columnar.mechanisms.release import release
+    from dpnb_columnar.mechanisms.model_release import release
+    from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.model.model_document import to_document, to_json
 
     return to_json(to_document(release(counted, plan(counted.domain, Budget(epsilon)))))

@@ -16,7 +16,7 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
-from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.sensitivity.column import LARGEST_SIZE
 
 WIDE = 10

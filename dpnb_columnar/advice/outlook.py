@@ -14,7 +14,7 @@ from dpnb_columnar.advice.recommendation import Advice, advise
 from dpnb_columnar.budget.amounts import DeclaredRowCount
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.expected_error import expected_error
-from dpnb_columnar.mechanisms.plan import ReleasePlan
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.wide_ranges import WideRange, wide_ranges
 
 

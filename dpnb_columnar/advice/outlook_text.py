@@ -24,7 +24,7 @@ from dpnb_columnar.domain.description import table_lines
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.expected_error import expected_error
-from dpnb_columnar.mechanisms.plan import ReleasePlan
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 
 FIGURES = ("mean error", "variance error", "ratio error", "accuracy")
 ALSO_NAMED = 2

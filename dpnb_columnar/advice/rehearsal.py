@@ -19,8 +19,8 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.mechanisms.attribute_weights import attribute_weights
-from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
-from dpnb_columnar.mechanisms.release import release, release_weights
+from dpnb_columnar.mechanisms.model_release import release, release_weights
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.likelihood import cell_terms, class_terms, normal_terms
 from dpnb_columnar.model.model import Model

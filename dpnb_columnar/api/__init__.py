@@ -30,8 +30,8 @@ from dpnb_columnar.domain import Declaration
 from dpnb_columnar.domain.catalogue import entry_declaring
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.further_releases import without_further_passes
-from dpnb_columnar.mechanisms.plan import plan as plan_release
 from dpnb_columnar.mechanisms.public_sample import weights_chosen
+from dpnb_columnar.mechanisms.release_plan import plan as plan_release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.wording import speaking_python
 

@@ -18,7 +18,7 @@ from dpnb_columnar.domain.catalogue import Entry
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.ledger.payment import Payment, payment_for, payment_for_scores
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
-from dpnb_columnar.mechanisms.plan import ReleasePlan
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.score_release import ScorePlan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.released_scores import ReleasedScores

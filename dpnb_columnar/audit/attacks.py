@@ -11,14 +11,14 @@ from typing import Any
 
 from dpnb_columnar.audit import bit_patterns, exhaustive
 from dpnb_columnar.audit.epsilon_bounds import count_outcomes, promising
-from dpnb_columnar.audit.findings import Audit, Configuration, Finding, Outcome
 from dpnb_columnar.audit.neighbours import Group, adversarial_pairs, forced_sizes, groups, small_pairs
+from dpnb_columnar.audit.outcomes import Audit, Configuration, Finding, Outcome
 from dpnb_columnar.audit.recording import Record, Witness, record, remembered_searches
-from dpnb_columnar.audit.units import build_units, unit_pairs
+from dpnb_columnar.audit.unit_universe import build_units, unit_pairs
 from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.mechanisms.release import software
+from dpnb_columnar.mechanisms.model_release import software
 from dpnb_columnar.runtime.workers import run_in_processes
 
 ERROR = 0.001

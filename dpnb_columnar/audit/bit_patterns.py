@@ -15,8 +15,8 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from dpnb_columnar.audit.distinguishers import band
-from dpnb_columnar.audit.findings import Configuration, Finding
 from dpnb_columnar.audit.neighbours import AdversarialPair
+from dpnb_columnar.audit.outcomes import Configuration, Finding
 from dpnb_columnar.audit.recording import Answers, Drawn, Record, numbers, record
 from dpnb_columnar.audit.universe import Universe
 from dpnb_columnar.domain import Domain, Numeric

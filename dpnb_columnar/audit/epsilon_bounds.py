@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpnb_columnar.audit.distinguishers import Sample, best_of_models, best_of_numbers
-from dpnb_columnar.audit.findings import Claim, Configuration, Finding
 from dpnb_columnar.audit.neighbours import AdversarialPair
+from dpnb_columnar.audit.outcomes import Claim, Configuration, Finding
 from dpnb_columnar.audit.recording import Record, Witness, is_drawn, numbers, record
-from dpnb_columnar.audit.units import AnyUniverse
+from dpnb_columnar.audit.unit_universe import AnyUniverse
 from dpnb_columnar.audit.universe import Database
 
 NUMBER, MODEL = "bound of a number", "bound of whole models"

@@ -13,11 +13,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpnb_columnar.audit.findings import Claim, Configuration, Finding
 from dpnb_columnar.audit.neighbours import Group, Pair
+from dpnb_columnar.audit.outcomes import Claim, Configuration, Finding
 from dpnb_columnar.audit.privacy_loss import TOLERANCE, Measured, claimed, composed, measured, worst_admissible
 from dpnb_columnar.audit.recording import Answers, Drawn, Record, numbers, record
-from dpnb_columnar.audit.units import AnyUniverse
+from dpnb_columnar.audit.unit_universe import AnyUniverse
 from dpnb_columnar.audit.universe import Database
 from dpnb_columnar.noise import NoiseFamily
 

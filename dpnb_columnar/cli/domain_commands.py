@@ -7,7 +7,7 @@ from shlex import join
 
 from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, read_catalogue
 from dpnb_columnar.domain.declaration import Declaration
-from dpnb_columnar.domain.domain import Domain
+from dpnb_columnar.domain.declared_domain import Domain
 
 
 def training_command(domain: Declaration, source: Path | None, catalogue: Path) -> str:

@@ -24,7 +24,7 @@ from dpnb_columnar.training import Output, PlanT, ReleasedT, Task
 
 if TYPE_CHECKING:
     from dpnb_columnar.ledger.payment import Payment
-    from dpnb_columnar.mechanisms.plan import ReleasePlan
+    from dpnb_columnar.mechanisms.release_plan import ReleasePlan
     from dpnb_columnar.mechanisms.score_release import ScorePlan
     from dpnb_columnar.model.model import Model
     from dpnb_columnar.model.released_scores import ReleasedScores

@@ -14,7 +14,7 @@ from dpnb_columnar.errors import UsageError
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.counting.further_passes import FurtherQuery
-    from dpnb_columnar.mechanisms.plan import ReleasePlan
+    from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 
 
 def plan_of(given: Path) -> ReleasePlan:

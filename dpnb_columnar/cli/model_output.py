@@ -13,7 +13,7 @@ from dpnb_columnar.cli.tables import awaits
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.attribute_weights import NONE, UNCALIBRATED
-from dpnb_columnar.mechanisms.plan import ReleasePlan
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_files import save_model
 

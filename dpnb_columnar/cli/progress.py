@@ -1,6 +1,6 @@
 """How far a verb has come: a bar on a terminal's standard error, or an event now and then in a log of events.
 
-Shares, rates and times left come from public sizes alone (``runtime.progress``).
+Shares, rates and times left come from public sizes alone (``runtime.row_progress``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.cli.console import is_json, log_event
 from dpnb_columnar.errors import OutputError
-from dpnb_columnar.runtime.progress import Advance, Watcher, watched
+from dpnb_columnar.runtime.row_progress import Advance, Watcher, watched
 
 if TYPE_CHECKING:
     from rich.progress import Progress, Task, TaskID

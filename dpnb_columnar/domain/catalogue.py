@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.domain.declaration import Declaration, read_declaration
+from dpnb_columnar.domain.declared_domain import Domain
 from dpnb_columnar.domain.documents import parse_toml
-from dpnb_columnar.domain.domain import Domain
 from dpnb_columnar.domain.labelling import no_label
 from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, named, quoted
 from dpnb_columnar.domain.numbers import exact_number

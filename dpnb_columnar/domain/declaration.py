@@ -13,7 +13,14 @@ from typing import Any
 from dpnb_columnar.domain.attribute_reader import AttributeReader
 from dpnb_columnar.domain.attributes import Attribute, Numeric, Transform, default_step, missing_texts
 from dpnb_columnar.domain.condition import Condition, parse_condition
-from dpnb_columnar.domain.domain import MOST_UNIT_COLUMNS, MOST_UNIT_ROWS, Domain, Label, Unit, UnlabelledDomain
+from dpnb_columnar.domain.declared_domain import (
+    MOST_UNIT_COLUMNS,
+    MOST_UNIT_ROWS,
+    Domain,
+    Label,
+    Unit,
+    UnlabelledDomain,
+)
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, reported
 from dpnb_columnar.domain.groups import compressed
 from dpnb_columnar.domain.names import quoted

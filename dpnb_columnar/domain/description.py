@@ -8,7 +8,7 @@ from itertools import accumulate, takewhile
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Transform
 from dpnb_columnar.domain.condition import comparisons
 from dpnb_columnar.domain.declaration import Declaration
-from dpnb_columnar.domain.domain import Domain, Unit
+from dpnb_columnar.domain.declared_domain import Domain, Unit
 from dpnb_columnar.domain.groups import RANGE
 from dpnb_columnar.domain.names import listed, named, printable
 from dpnb_columnar.domain.numbers import exact_number, number_text

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dpnb_columnar.domain.declaration import Declaration, attribute_document, document_of, read_declaration
-from dpnb_columnar.domain.domain import Domain
+from dpnb_columnar.domain.declared_domain import Domain
 from dpnb_columnar.domain.groups import merge_codes
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.value_labels import columns_of, fitting

@@ -14,7 +14,7 @@ from decimal import Decimal
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Numeric, missing_texts
 from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, parse_condition
 from dpnb_columnar.domain.declaration import Declaration, document_of, read_domain
-from dpnb_columnar.domain.domain import Domain, Label, UnlabelledDomain
+from dpnb_columnar.domain.declared_domain import Domain, Label, UnlabelledDomain
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
 from dpnb_columnar.domain.value_labels import fitting

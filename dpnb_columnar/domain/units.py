@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from dpnb_columnar.domain.declaration import document_of, read_domain
-from dpnb_columnar.domain.domain import MOST_UNIT_COLUMNS, Domain, Unit
+from dpnb_columnar.domain.declared_domain import MOST_UNIT_COLUMNS, Domain, Unit
 from dpnb_columnar.errors import UsageError, excerpt
 
 DEFAULT_ROWS = 1

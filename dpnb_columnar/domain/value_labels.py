@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dpnb_columnar.domain.attributes import Attribute, Numeric
+from dpnb_columnar.domain.declared_domain import Domain, UnlabelledDomain, ValueLabels
 from dpnb_columnar.domain.documents import csv_pairs
-from dpnb_columnar.domain.domain import Domain, UnlabelledDomain, ValueLabels
 from dpnb_columnar.domain.field_reader import FieldReader
 from dpnb_columnar.domain.names import printable, quoted
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.declaration import Declaration
-from dpnb_columnar.domain.domain import UnlabelledDomain
+from dpnb_columnar.domain.declared_domain import UnlabelledDomain
 from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt

@@ -1,7 +1,7 @@
 """The ledger: which release spent how much of whose budget, durable before the noise is drawn."""
 
 from dpnb_columnar.domain.names import check_dataset
-from dpnb_columnar.ledger.ledger import Ledger
+from dpnb_columnar.ledger.accounts import Ledger
 from dpnb_columnar.ledger.records import Account, Charge, Entry, Kind, Run, check_run, fresh_run
 from dpnb_columnar.ledger.verification import Verified
 

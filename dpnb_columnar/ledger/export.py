@@ -16,7 +16,7 @@ from typing import Any
 from dpnb_columnar.budget import PrivacyCost, Remaining, Spent
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.ledger.ledger import Ledger
+from dpnb_columnar.ledger.accounts import Ledger
 from dpnb_columnar.ledger.records import Account, Entry, written_relation
 from dpnb_columnar.ledger.refusals import amount_shown
 from dpnb_columnar.runtime.outputs import atomic_output

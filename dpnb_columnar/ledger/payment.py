@@ -26,7 +26,7 @@ from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.runtime.locks import output_lock
 
 if TYPE_CHECKING:
-    from dpnb_columnar.mechanisms.plan import ReleasePlan
+    from dpnb_columnar.mechanisms.release_plan import ReleasePlan
     from dpnb_columnar.mechanisms.score_release import ScorePlan
     from dpnb_columnar.model.model import Model
     from dpnb_columnar.model.released_scores import ReleasedScores

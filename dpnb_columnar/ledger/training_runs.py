@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dpnb_columnar.domain.names import named
+from dpnb_columnar.ledger.accounts import Ledger
 from dpnb_columnar.ledger.codec import charge_of
-from dpnb_columnar.ledger.ledger import Ledger
 
 
 def training_rows_warning(

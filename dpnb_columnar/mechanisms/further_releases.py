@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.budget import Budget, Concentrated, Pure, Share, total
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
-from dpnb_columnar.mechanisms.plan import ReleasePlan, mechanism_named
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan, mechanism_named
 from dpnb_columnar.mechanisms.round_starts import resume_rounds
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, scores_given
 from dpnb_columnar.mechanisms.weight_rounds import GRADIENT, WeightRounds

@@ -23,9 +23,9 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.attribute_weights import bounded
 from dpnb_columnar.mechanisms.log_ratios import UNITS, model_log_ratios
-from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.mechanisms.public_weights import LEAST_WEIGHT, PublicWeights
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import PublicSource
 from dpnb_columnar.noise import NoiseFamily

@@ -15,7 +15,7 @@ from dpnb_columnar.budget import Share
 from dpnb_columnar.domain import Numeric, Transform
 from dpnb_columnar.mechanisms.expected_error import moment_error
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
-from dpnb_columnar.mechanisms.plan import ReleasePlan
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 
 DIFFERENCE = 50_000

@@ -31,7 +31,7 @@ class Model(NaiveBayes):
     @speaking_python()
     @confined()
     def predict(self, rows: FrameT, keep: Sequence[str] = (), *, labels: bool = False) -> FrameT:
-        """Predict the class and the class probabilities of every row; see ``dpnb_columnar.model.predict.score``.
+        """Predict the class and the class probabilities of every row; see ``dpnb_columnar.model.scoring.score``.
 
         Args:
             rows: A frame with a column for each attribute: of Polars, lazy or not, an Arrow table, or a frame of a
@@ -46,7 +46,7 @@ class Model(NaiveBayes):
         Raises:
             dpnb_columnar.errors.DataError: if the columns do not fit, as ``score`` says.
         """
-        from dpnb_columnar.model.predict import score
+        from dpnb_columnar.model.scoring import score
         from dpnb_columnar.rows.frames import in_form_of, to_polars
 
         names = {*self.domain.columns, *keep}
@@ -64,7 +64,7 @@ class Model(NaiveBayes):
         Raises:
             dpnb_columnar.errors.Error: if the data is missing, does not fit the domain, or no row of it does.
         """
-        from dpnb_columnar.model.evaluate import evaluate
+        from dpnb_columnar.model.exact_evaluation import evaluate
         from dpnb_columnar.rows.frames import is_frame
         from dpnb_columnar.rows.parquet import resolve_files
 

@@ -9,13 +9,13 @@ import polars as pl
 
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.predict import SKIPPED, score
+from dpnb_columnar.model.scoring import SKIPPED, score
 from dpnb_columnar.rows.batches import NamedRows
 from dpnb_columnar.rows.column_kinds import type_name
 from dpnb_columnar.rows.parquet import damaged
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
-from dpnb_columnar.runtime.progress import begin_pass, reported
+from dpnb_columnar.runtime.row_progress import begin_pass, reported
 
 COMPRESSION = 1
 """Level of zstd. Probabilities hardly repeat: the default level takes twice the time, for 7 % fewer bytes."""

@@ -1,4 +1,4 @@
-"""A model's scores as one query: what ``dpnb_columnar.model.predict.score`` computes, in a database's own SQL."""
+"""A model's scores as one query: what ``dpnb_columnar.model.scoring.score`` computes, in a database's own SQL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.joined_query import is_complete, joined_steps, model_terms
 from dpnb_columnar.model.likelihood import class_terms, missing_terms
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.predict import PREDICTED, SKIPPED, probability_column
+from dpnb_columnar.model.scoring import PREDICTED, SKIPPED, probability_column
 from dpnb_columnar.model.sql_terms import STEP_PREFIX, added, code_of_integer, numbered, placed, step_column, terms
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.database_address import Dialect

@@ -16,7 +16,7 @@ from dpnb_columnar.domain.value_labels import class_texts
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.expected_error import expected_error
-from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.report.remedies import advice, faults
 from dpnb_columnar.rows.frames import Frame
 from dpnb_columnar.rows.streaming import Source

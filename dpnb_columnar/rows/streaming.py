@@ -17,7 +17,7 @@ from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.folder_columns import folder_values, scan_file
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import column
-from dpnb_columnar.runtime.progress import begin_pass, reported
+from dpnb_columnar.runtime.row_progress import begin_pass, reported
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,7 +14,7 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.mechanisms.attribute_weights import NONE
-from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
@@ -23,7 +23,7 @@ from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
 from dpnb_columnar.study.coded_rows import CodedRows, code_rows
 from dpnb_columnar.study.cross_validation import Folds, TrainingRows, split
 from dpnb_columnar.study.data_sets import widened
-from dpnb_columnar.study.plan import Unit, split_seed
+from dpnb_columnar.study.experiments import Unit, split_seed
 from dpnb_columnar.training import train
 
 Moments = tuple[float, float]

@@ -16,7 +16,7 @@ from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.attribute_weights import NONE as UNWEIGHTED
 from dpnb_columnar.report.figures import Axis, Point, Reference, Series, logarithmic
 from dpnb_columnar.report.styles import BASELINES, legend_order, style
-from dpnb_columnar.study.plan import NO_DELTA
+from dpnb_columnar.study.experiments import NO_DELTA
 
 METHOD = ("mechanism", "noise", "delta", "attribute_weights")
 """Columns that name a method."""

@@ -18,7 +18,7 @@ from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.mechanisms.plan import ReleasePlan
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.study.coded_rows import CodedRows, code_rows

@@ -26,7 +26,7 @@ from dpnb_columnar.study.averages import (
     references,
     weighted,
 )
-from dpnb_columnar.study.plan import NO_DELTA, WEIGHTED
+from dpnb_columnar.study.experiments import NO_DELTA, WEIGHTED
 
 TELLING = 0.1
 """Epsilon that captions on accuracy state; the one nearest to it where it was not run."""

@@ -1,7 +1,7 @@
 """CONFIDENTIAL. Rows that are held out of a training, in dictionary form, to score models on and to count again.
 
 Many models are scored on the same rows: the terms of a model are evaluated once per distinct value of a column, not
-once per row. The mathematics is that of ``dpnb_columnar.model.predict``: its terms, by the same expressions. Only the
+once per row. The mathematics is that of ``dpnb_columnar.model.scoring``: its terms, by the same expressions. Only the
 order of a sum may differ, so the predicted classes are the same, but for ties that rounding decides.
 """
 

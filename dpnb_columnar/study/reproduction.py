@@ -14,7 +14,7 @@ from dpnb_columnar.errors import MissingInputError
 from dpnb_columnar.runtime.workers import run_in_processes
 from dpnb_columnar.study.accuracy import Located, Row, run_unit
 from dpnb_columnar.study.data_sets import DataSet, complete_rows
-from dpnb_columnar.study.plan import Plan, Unit
+from dpnb_columnar.study.experiments import Plan, Unit
 from dpnb_columnar.study.results import ResultsFile, results_file, runtime_file
 from dpnb_columnar.study.timing import measure, timings
 

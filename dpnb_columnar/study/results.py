@@ -13,11 +13,11 @@ import polars as pl
 
 from dpnb_columnar.domain import digest
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError
-from dpnb_columnar.mechanisms.release import software
+from dpnb_columnar.mechanisms.model_release import software
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.study.accuracy import Located, Row
 from dpnb_columnar.study.data_sets import splits
-from dpnb_columnar.study.plan import Plan
+from dpnb_columnar.study.experiments import Plan
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "study": pl.String,

@@ -20,8 +20,8 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines.local import aggregate
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.model_release import release
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE, trim
@@ -30,7 +30,7 @@ from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size, searched_beta
 from dpnb_columnar.simulation import simulate_census
 from dpnb_columnar.study.accuracy import Row
-from dpnb_columnar.study.plan import Runtime
+from dpnb_columnar.study.experiments import Runtime
 
 Floats = NDArray[np.float64]
 

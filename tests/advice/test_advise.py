@@ -16,7 +16,7 @@ from dpnb_columnar.advice.rehearsal import Errors, Outcome
 from dpnb_columnar.budget import Budget, Neighbours, parse_division
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.release_plan import plan
 
 DOMAIN = people_domain()
 

@@ -17,8 +17,8 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.plan import plan
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.model_release import release
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.noise import Laplace
 from dpnb_columnar.training import train

@@ -19,10 +19,10 @@ from dpnb_columnar.advice.rehearsal import log_likelihoods
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Domain, Numeric, read_domain
 from dpnb_columnar.domain.catalogue import entries
-from dpnb_columnar.mechanisms.plan import MECHANISMS
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights
-from dpnb_columnar.model.predict import score
+from dpnb_columnar.model.scoring import score
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
 

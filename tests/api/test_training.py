@@ -19,9 +19,9 @@ from dpnb_columnar.counting.countable import Counted
 from dpnb_columnar.counting.inputs import LocalFiles
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.ledger.payment import ChargedRun, Payment, payment_for
-from dpnb_columnar.mechanisms import plan as planning
-from dpnb_columnar.mechanisms.plan import plan
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms import release_plan as planning
+from dpnb_columnar.mechanisms.model_release import release
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.training import Output, train
 
 LEDGER = Path("people.ledger")

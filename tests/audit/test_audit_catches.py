@@ -12,7 +12,7 @@ from support import planted_noise_faults as noise_faults
 
 from dpnb_columnar.audit import bit_patterns, epsilon_bounds, exhaustive
 from dpnb_columnar.audit.attacks import Effort, attack_one
-from dpnb_columnar.audit.findings import Configuration, Finding, configurations
+from dpnb_columnar.audit.outcomes import Configuration, Finding, configurations
 from dpnb_columnar.audit.universe import HOURS, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.domain import Domain

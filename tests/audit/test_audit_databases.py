@@ -7,12 +7,12 @@ from math import comb
 import numpy as np
 import pytest
 
-from dpnb_columnar.audit.findings import configurations
 from dpnb_columnar.audit.neighbours import adversarial_pairs, crowds, groups, neighbours, small_databases, small_pairs
+from dpnb_columnar.audit.outcomes import configurations
 from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.plan import MECHANISMS
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 
 

@@ -15,8 +15,8 @@ from support.mechanisms import PRIVATE
 
 from dpnb_columnar.audit import exhaustive
 from dpnb_columnar.audit.exhaustive import Compared
-from dpnb_columnar.audit.findings import Configuration
 from dpnb_columnar.audit.neighbours import groups
+from dpnb_columnar.audit.outcomes import Configuration
 from dpnb_columnar.audit.recording import remembered_searches
 from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours

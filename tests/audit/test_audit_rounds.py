@@ -11,8 +11,8 @@ from support import planted_round_faults as faults
 from dpnb_columnar.audit import exhaustive
 from dpnb_columnar.audit.attacks import Effort, attack_one
 from dpnb_columnar.audit.exhaustive import Compared
-from dpnb_columnar.audit.findings import Configuration
 from dpnb_columnar.audit.neighbours import groups, small_pairs
+from dpnb_columnar.audit.outcomes import Configuration
 from dpnb_columnar.audit.recording import Answers, record, remembered_searches
 from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours

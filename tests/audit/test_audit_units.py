@@ -11,12 +11,12 @@ from support import planted_unit_faults as faults
 
 from dpnb_columnar.audit import exhaustive
 from dpnb_columnar.audit.attacks import UNITS_TOGETHER, Effort, attack_units
-from dpnb_columnar.audit.findings import Configuration, configurations
 from dpnb_columnar.audit.neighbours import Group, forced_sizes, small_pairs
-from dpnb_columnar.audit.units import MEMBERS, build_units
+from dpnb_columnar.audit.outcomes import Configuration, configurations
+from dpnb_columnar.audit.unit_universe import MEMBERS, build_units
 from dpnb_columnar.audit.universe import YEARS
 from dpnb_columnar.budget import Budget, Neighbours
-from dpnb_columnar.mechanisms.plan import MECHANISMS
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 
 REDUCED = Effort(
     rows=1, duplicates=(), scenarios=1, domains=(YEARS,), scouted=0, pairs=1, releases=40, processes=1, members=2

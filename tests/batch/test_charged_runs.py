@@ -244,7 +244,7 @@ def test_attempts_of_one_run_draw_one_after_the_other(
     ledger: Path, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An attempt that begins while another draws waits for it, and takes what that one has released."""
-    from dpnb_columnar.mechanisms.release import release
+    from dpnb_columnar.mechanisms.model_release import release
 
     draws = 0
     attempts: list[threading.Thread] = []

@@ -12,7 +12,7 @@ from support import planted_noise_faults as noise_faults
 from support.running import Run
 
 from dpnb_columnar.audit import attacks as running
-from dpnb_columnar.audit import findings
+from dpnb_columnar.audit import outcomes
 from dpnb_columnar.audit.attacks import Effort
 from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS
 from dpnb_columnar.budget import Neighbours
@@ -39,7 +39,7 @@ def test_quick_audit_side_by_side(folder: Path, run: Run) -> None:
 
 @pytest.mark.slow
 def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings, "UNIT_ROWS", {("histogram", "none", Neighbours.REPLACE_ONE): (2,)})
+    monkeypatch.setattr(outcomes, "UNIT_ROWS", {("histogram", "none", Neighbours.REPLACE_ONE): (2,)})
     run("audit", "--mechanism", "majority", "--mechanism", "histogram", "--output", "audit.json")
     document = json.loads(Path("audit.json").read_text())
     assert (document["format"], document["version"], document["holds"]) == ("dpnb_columnar audit", 1, True)

@@ -16,7 +16,7 @@ from support.running import Run, parser_of
 
 import dpnb_columnar
 from dpnb_columnar.cli import main
-from dpnb_columnar.mechanisms.plan import MECHANISMS
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.model import load_model
 

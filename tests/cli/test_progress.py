@@ -18,7 +18,7 @@ from support.running import Run
 from dpnb_columnar.cli import progress
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.runtime.progress import Advance, watched
+from dpnb_columnar.runtime.row_progress import Advance, watched
 
 FILE = Path("people.parquet")
 ROWS = 3000

@@ -31,7 +31,7 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.further_releases import plan_given, query_given, without_further_passes
-from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.model_document import to_document

@@ -24,8 +24,8 @@ from support.servers import PostgresServer
 from dpnb_columnar.counting.engines.local import aggregate_frame
 from dpnb_columnar.counting.inputs import local_input
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.mechanisms.plan import plan
-from dpnb_columnar.model.predict import score
+from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.model.scoring import score
 from dpnb_columnar.rows.parquet import scan_files
 
 Frame = tuple[list[pa.Table], Document]
@@ -63,7 +63,7 @@ def check(frame: Frame, folder: Path, load: Callable[[pa.Table, Path], str]) -> 
 
 def released(domain: Domain, counted: Any) -> Any:
     from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon
-    from dpnb_columnar.mechanisms.release import release
+    from dpnb_columnar.mechanisms.model_release import release
 
     planned = plan(domain, Budget(parse_epsilon("1"), Neighbours.ADD_REMOVE), "histogram", None, "none")
     return release(counted, planned, None)

@@ -16,7 +16,7 @@ from support.real_data import FOLDER
 
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.catalogue import packaged_entries
-from dpnb_columnar.domain.domain import ValueLabels
+from dpnb_columnar.domain.declared_domain import ValueLabels
 from dpnb_columnar.domain.value_labels import fitting
 from dpnb_columnar.extracts.codebooks.facts import adult_like, amount_fact
 from dpnb_columnar.extracts.codebooks.read import read_codebook

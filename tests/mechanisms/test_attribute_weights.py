@@ -14,8 +14,8 @@ from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import bounded, tempered_weight
-from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.model_release import release
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.noise import ExactSampler, SeededBits

@@ -12,7 +12,7 @@ from support.people import PEOPLE, people_domain
 from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, Pure
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.mechanisms.expected_error import expected_error
-from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.release_plan import plan
 
 
 @pytest.mark.parametrize("mechanism", SPREAD)

@@ -22,7 +22,7 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import smooth_moments
-from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.samples import pooled, sample_size
 from dpnb_columnar.mechanisms.smooth_moments import MomentQuery, exact_answers
 from dpnb_columnar.mechanisms.tuning import trim

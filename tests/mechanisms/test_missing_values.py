@@ -14,8 +14,8 @@ from support.releases import plan_and_release
 from dpnb_columnar.budget import Budget, total
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing, read_domain
-from dpnb_columnar.mechanisms.plan import plan
 from dpnb_columnar.mechanisms.queries import PRESENCE
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.smooth_moments import exact_answers
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal

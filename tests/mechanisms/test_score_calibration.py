@@ -19,7 +19,7 @@ from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, UNITS, log_ratios
-from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_calibration import (
     BINS,
     EDGES,

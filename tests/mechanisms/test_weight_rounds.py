@@ -21,8 +21,8 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
-from dpnb_columnar.mechanisms.plan import plan
-from dpnb_columnar.mechanisms.release import first_round, release_round
+from dpnb_columnar.mechanisms.model_release import first_round, release_round
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.round_starts import CLIP, start_rounds
 from dpnb_columnar.mechanisms.weight_rounds import BOUNDED, GRADIENT
 from dpnb_columnar.model.model import Model, load_model

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Categorical, Domain, Label, Numeric, Transform
 from dpnb_columnar.domain.attribute_reader import grid_fault
-from dpnb_columnar.mechanisms.plan import ReleasePlan, plan
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.mechanisms.wide_ranges import DIFFERENCE, wide_ranges
 
 NINES = Numeric("INCTOT", Fraction(-99_999_999), Fraction(999_999_999), Fraction(1))

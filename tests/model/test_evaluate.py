@@ -17,9 +17,9 @@ from support.model_cases import declared, model_of, normal_of, table_of
 from support.scored_rows import AGE, SEX, scored
 
 from dpnb_columnar.errors import DataError, Error
-from dpnb_columnar.model.evaluate import CALIBRATION_BINS, LEAST_PROBABILITY, evaluate
+from dpnb_columnar.model.exact_evaluation import CALIBRATION_BINS, LEAST_PROBABILITY, evaluate
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.predict import PREDICTED
+from dpnb_columnar.model.scoring import PREDICTED
 
 LABELLED = pl.DataFrame(
     {

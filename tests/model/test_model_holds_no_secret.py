@@ -13,8 +13,8 @@ from support.released_models import AGE_COUNTS, CLASS_COUNTS, JOB_COUNTS, MODELS
 
 from dpnb_columnar.budget import Pure, total
 from dpnb_columnar.budget.conversion import within
-from dpnb_columnar.mechanisms.plan import MECHANISMS
-from dpnb_columnar.mechanisms.release import LIBRARIES
+from dpnb_columnar.mechanisms.model_release import LIBRARIES
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_document import to_document

@@ -15,7 +15,7 @@ import pytest
 from support.scored_rows import MIXED, ROW, scored
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError
-from dpnb_columnar.model import predict
+from dpnb_columnar.model import scoring
 from dpnb_columnar.model.polars_terms import attribute_terms
 from dpnb_columnar.model.scored_files import write_scores
 from dpnb_columnar.rows.parquet import scan_files
@@ -47,7 +47,7 @@ def test_the_tables_of_terms_are_made_once_for_all_files_and_frames(
     """Files whose types alternate keep their order, and a model that has predicted is pickled as one that has not."""
     model = replace(MIXED)
     fresh, counted = pickle.dumps(model), Mock(side_effect=attribute_terms)
-    monkeypatch.setattr(predict, "attribute_terms", counted)
+    monkeypatch.setattr(scoring, "attribute_terms", counted)
     floats = tmp_path / "floats.parquet"
     pl.read_parquet(rows_file).with_columns(pl.col("age").cast(pl.Float64), pl.col("id") + 3).write_parquet(floats)
     files = [rows_file, floats, floats, rows_file, rows_file]

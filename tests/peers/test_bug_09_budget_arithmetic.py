@@ -22,7 +22,7 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Division, Neighbours, Pure, total
-from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.noise import Laplace
 
 WEIGHTS = st.fractions(Fraction(1, 100), 100)

@@ -24,7 +24,7 @@ from support.running import Run, parser_of
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.noise import ExactSampler, SeededBits

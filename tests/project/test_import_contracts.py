@@ -55,14 +55,14 @@ def test_contracts_are_kept() -> None:
         ("model/model.py", f"from dpnb_columnar.{PRIVATE_SIDE}.statistics import Statistics"),
         ("model/parameters.py", "import dpnb_columnar.mechanisms.queries"),
         ("model/polars_terms.py", "from dpnb_columnar.noise import ExactSampler"),
-        ("model/predict.py", "import dpnb_columnar.sensitivity"),
+        ("model/scoring.py", "import dpnb_columnar.sensitivity"),
         ("domain/numbers.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("domain/attributes.py", "import dpnb_columnar.rows.parquet"),
         ("mechanisms/queries.py", "import polars"),
         ("advice/population.py", "import polars"),
         ("advice/rehearsal.py", "import dpnb_columnar.rows.parquet"),
         ("mechanisms/smooth.py", "import dpnb_columnar.rows.parquet"),
-        ("mechanisms/release.py", "from dpnb_columnar.runtime.outputs import atomic_output"),
+        ("mechanisms/model_release.py", "from dpnb_columnar.runtime.outputs import atomic_output"),
         (f"{PRIVATE_SIDE}/statistics.py", "import dpnb_columnar.noise"),
         (f"{PRIVATE_SIDE}/engines/local.py", "import dpnb_columnar.model.model"),
         ("cli/verbs/train.py", "import dpnb_columnar.counting.suggestion"),
@@ -70,10 +70,10 @@ def test_contracts_are_kept() -> None:
         ("dialects/nodes.py", "import dpnb_columnar.noise"),
         ("extracts/codebooks/ddi.py", "import dpnb_columnar.mechanisms.queries"),
         ("extracts/lines.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
-        ("ledger/ledger.py", "import dpnb_columnar.model.model"),
+        ("ledger/accounts.py", "import dpnb_columnar.model.model"),
         ("rows/database_query.py", "import dpnb_columnar.model.model"),
         ("sensitivity/column.py", "import dpnb_columnar.domain"),
-        ("noise/sampler.py", "import dpnb_columnar.mechanisms.release"),
+        ("noise/sampler.py", "import dpnb_columnar.mechanisms.model_release"),
         ("errors.py", "import dpnb_columnar.domain"),
     ],
 )
@@ -98,8 +98,8 @@ def test_release_loads_no_engine() -> None:
     program = f"""
 import numpy as np
 from dpnb_columnar.{PRIVATE_SIDE}.statistics import Cells, assemble
-from dpnb_columnar.mechanisms.plan import MECHANISMS, plan
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
+from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.budget import Budget, parse_epsilon
 from dpnb_columnar.domain import read_domain
 

@@ -21,7 +21,7 @@ from support.releases import plan_and_release
 from dpnb_columnar.budget import Budget, Division, Pure
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import read_domain
-from dpnb_columnar.mechanisms.plan import MECHANISMS
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.model.model import Model, load_model

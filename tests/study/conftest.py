@@ -10,7 +10,7 @@ from support import mini_plan
 from support.mini_plan import QUICK
 from support.running import Run
 
-from dpnb_columnar.study import plan as plans
+from dpnb_columnar.study import experiments as plans
 
 
 @pytest.fixture

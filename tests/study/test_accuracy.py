@@ -13,7 +13,7 @@ from support.real_data import prepared
 from dpnb_columnar.budget import Budget, parse_epsilon
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.study.cross_validation import Fold, accuracies, read_folds
 
 SEEDS = range(5)

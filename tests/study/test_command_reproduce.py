@@ -20,7 +20,7 @@ from dpnb_columnar import __version__
 from dpnb_columnar.study import reproduction as running
 from dpnb_columnar.study import reproduction_page
 from dpnb_columnar.study.accuracy import Located, Row, run_unit
-from dpnb_columnar.study.plan import Unit
+from dpnb_columnar.study.experiments import Unit
 from dpnb_columnar.study.results import CELL, RUNTIME_SCHEMA, SCHEMA
 
 MEASURED = ("rows", "correct", "accuracy", "log_loss", "mean_error", "variance_error", "flattened", "released_means")

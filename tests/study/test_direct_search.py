@@ -15,7 +15,7 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines.local import aggregate
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.mechanisms import smooth
-from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound

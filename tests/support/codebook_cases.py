@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpnb_columnar.domain import Attribute, Domain, Label, document_of, read_domain
 from dpnb_columnar.domain.condition import parse_condition
-from dpnb_columnar.domain.domain import UnlabelledDomain
+from dpnb_columnar.domain.declared_domain import UnlabelledDomain
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 
 DDI = "ddi:codebook:2_5"

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.study.data_sets import DataSet, Published, Synthetic
-from dpnb_columnar.study.plan import Plan, Runtime, Study
+from dpnb_columnar.study.experiments import Plan, Runtime, Study
 
 CATALOGUE = """
 [tiny]

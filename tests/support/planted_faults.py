@@ -29,8 +29,8 @@ from dpnb_columnar.mechanisms import (
 from dpnb_columnar.mechanisms.baselines import Majority
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS, ConstantMoment
 from dpnb_columnar.mechanisms.mechanism import QueryContext
-from dpnb_columnar.mechanisms.plan import MECHANISMS
 from dpnb_columnar.mechanisms.queries import PrivateCounts, categorical_requests, class_counts_request, noisy_table
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS, MOMENTS, Moment
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
 from dpnb_columnar.noise import (

@@ -14,7 +14,7 @@ from dpnb_columnar.counting.engines import local, polars
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.dialects import cells_query, statistics_query
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
-from dpnb_columnar.mechanisms import global_moments, postprocessing, queries, release, smooth
+from dpnb_columnar.mechanisms import global_moments, model_release, postprocessing, queries, smooth
 from dpnb_columnar.mechanisms.mechanism import QueryContext
 from dpnb_columnar.model.parameters import Presence, Table
 from dpnb_columnar.noise import Sampler
@@ -95,7 +95,7 @@ def presence_without_noise(patch: Patch) -> None:
     def exact(statistics: Statistics, shares: object, draw: Sampler) -> dict[str, Sequence[Sequence[int]]]:
         return {each.name: queries.presence_counts(statistics, each) for each in statistics.domain.numeric}
 
-    patch.setattr(release, "noisy_presence", exact)
+    patch.setattr(model_release, "noisy_presence", exact)
 
 
 def present_rows_counted_twice(patch: Patch) -> None:

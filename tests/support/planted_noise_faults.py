@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpnb_columnar.budget import Approximate
-from dpnb_columnar.mechanisms import release as boundary
+from dpnb_columnar.mechanisms import model_release as boundary
 from dpnb_columnar.mechanisms import smooth_noise
 from dpnb_columnar.noise import ClassicalGaussian, ExactSampler, NoiseFamily, SeededBits, sampler
 from support.planted_faults import DOUBLE, Patch

@@ -16,7 +16,7 @@ from dpnb_columnar.counting.engines import polars_gradients, polars_scores
 from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.mechanisms import plan as planning
+from dpnb_columnar.mechanisms import release_plan as planning
 from dpnb_columnar.mechanisms import score_calibration
 from dpnb_columnar.mechanisms.queries import noisy_counts
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from dpnb_columnar.audit import units
+from dpnb_columnar.audit import unit_universe
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.inputs import FrameInput
@@ -61,7 +61,7 @@ def straddling_parts(patch: Patch) -> None:
             return replace(one, whole_units=True) + replace(two, whole_units=True)
         return assemble(domain, [*one.cells(), *two.cells()])
 
-    patch.setattr(units, "count_in_two_files", count)
+    patch.setattr(unit_universe, "count_in_two_files", count)
 
 
 def shares_not_divided(patch: Patch) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.mechanisms.plan import plan
+from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
-from dpnb_columnar.mechanisms.release import release
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import Sampler
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from dpnb_columnar.domain import Categorical
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.predict import probability_column
+from dpnb_columnar.model.scoring import probability_column
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 
 AGE = {"lower": 0, "upper": 100, "step": 1}

@@ -13,7 +13,7 @@ from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
-    from dpnb_columnar.audit.findings import Audit, Claim, Outcome
+    from dpnb_columnar.audit.outcomes import Audit, Claim, Outcome
 
 BROKEN = 1
 """Exit code where a check does not hold."""
@@ -52,7 +52,7 @@ def command(
       dpnb-columnar audit --mechanism smooth --output audit.json
     """
     from dpnb_columnar.audit import attacks
-    from dpnb_columnar.audit.findings import configurations
+    from dpnb_columnar.audit.outcomes import configurations
     from dpnb_columnar.model.model_document import to_json
     from dpnb_columnar.runtime.outputs import atomic_output, check_output
 

@@ -216,7 +216,7 @@ def _evaluate(
 ) -> None:
     """Print exact figures, and write their page."""
     from dpnb_columnar.cli.evaluation_tables import print_compared, print_evaluation
-    from dpnb_columnar.model.evaluate import evaluate
+    from dpnb_columnar.model.exact_evaluation import evaluate
 
     if public is not None:
         from dpnb_columnar.mechanisms.public_sample import model_beside

@@ -123,7 +123,7 @@ def command(
 
 def _print_result(conversion: Conversion, output: Path) -> None:
     """Print what was written and the next command: public facts alone."""
-    from dpnb_columnar.domain.domain import Domain
+    from dpnb_columnar.domain.declared_domain import Domain
     from dpnb_columnar.extracts.convert import result_lines
 
     first, *others = result_lines(conversion, output)
@@ -153,7 +153,7 @@ def _print_plan(domain: Declaration, output: Path) -> None:
     from dpnb_columnar.domain.labelling import provisional
     from dpnb_columnar.mechanisms.attribute_weights import AUTO
     from dpnb_columnar.mechanisms.expected_error import USUAL_SIZE
-    from dpnb_columnar.mechanisms.plan import plan
+    from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.mechanisms.wide_ranges import wide_ranges
 
     labelled = domain if isinstance(domain, Domain) else provisional(domain)

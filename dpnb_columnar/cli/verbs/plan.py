@@ -92,8 +92,8 @@ def command(
     from dpnb_columnar.advice.outlook_text import outlook_document, outlook_lines
     from dpnb_columnar.counting.find_domain import find_domain_to_plan
     from dpnb_columnar.mechanisms.expected_error import USUAL_SIZES
-    from dpnb_columnar.mechanisms.plan import plan
     from dpnb_columnar.mechanisms.public_sample import weights_chosen
+    from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.rows.parquet import open_parquet, resolve_files
 
     files = resolve_files(data)

@@ -77,7 +77,7 @@ def command(
     from dpnb_columnar.errors import MissingInputError
     from dpnb_columnar.report.page import check_page
     from dpnb_columnar.runtime.outputs import check_output
-    from dpnb_columnar.study import plan as plans
+    from dpnb_columnar.study import experiments as plans
     from dpnb_columnar.study.reproduction import locate, resume, run_cells, run_timings
     from dpnb_columnar.study.reproduction_page import write_report
     from dpnb_columnar.study.summary import printed_table

@@ -263,7 +263,7 @@ def _kinds_like(model: Model, file: Path, keys: Sequence[str]) -> Mapping[str, K
     """Return the kinds of the columns of a file, and refuse one that the model cannot score."""
     import polars as pl
 
-    from dpnb_columnar.model.predict import score
+    from dpnb_columnar.model.scoring import score
     from dpnb_columnar.rows.column_kinds import kind_of
     from dpnb_columnar.rows.parquet import read_schema
 

@@ -13,8 +13,8 @@ import polars as pl
 from dpnb_columnar.counting.statistics import Cells
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.rows.parquet import ParquetSource
-from dpnb_columnar.runtime.progress import begin_pass
 from dpnb_columnar.runtime.resources import literal_pattern
+from dpnb_columnar.runtime.row_progress import begin_pass
 
 if TYPE_CHECKING:
     import duckdb

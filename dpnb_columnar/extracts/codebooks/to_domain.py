@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Missing, Numeric
-from dpnb_columnar.domain.domain import UnlabelledDomain
+from dpnb_columnar.domain.declared_domain import UnlabelledDomain
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.value_labels import LONGEST_VALUE_LABEL, fitting, within_bounds

@@ -15,9 +15,9 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.predict import PREDICTED, probability_column, score
 from dpnb_columnar.model.ranking import Ranking, binned, ranking, score_counts
 from dpnb_columnar.model.released_scores import EDGES
+from dpnb_columnar.model.scoring import PREDICTED, probability_column, score
 from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.frames import Frame, OpenedFrame, is_frame, open_frame
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet

@@ -23,8 +23,8 @@ from dpnb_columnar.domain import digest
 from dpnb_columnar.mechanisms.attribute_weights import TEMPERED, attribute_weights, bounded
 from dpnb_columnar.mechanisms.further_releases import rounds_given
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
-from dpnb_columnar.mechanisms.plan import ReleasePlan
 from dpnb_columnar.mechanisms.queries import COUNTS, noisy_presence
+from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.round_starts import start_rounds
 from dpnb_columnar.mechanisms.score_calibration import calibrated_weights
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds

@@ -13,8 +13,8 @@ from itertools import chain, combinations_with_replacement
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.audit.findings import Finding
 from dpnb_columnar.audit.neighbours import AdversarialPair
+from dpnb_columnar.audit.outcomes import Finding
 from dpnb_columnar.audit.universe import Database, Row, Universe, frame_of
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.counting.gradients import GradientQuery, GradientSums

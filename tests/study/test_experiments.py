@@ -14,11 +14,11 @@ from support import mini_plan
 
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.plan import plan as composition
+from dpnb_columnar.mechanisms.release_plan import plan as composition
 from dpnb_columnar.simulation import synthetic
-from dpnb_columnar.study import plan as plans
+from dpnb_columnar.study import experiments as plans
 from dpnb_columnar.study.data_sets import widened
-from dpnb_columnar.study.plan import FULL, QUICK, Method, Plan, Unit, split_seed
+from dpnb_columnar.study.experiments import FULL, QUICK, Method, Plan, Unit, split_seed
 
 UNIT = Unit("evaluation", "adult", Method("smooth", "polyplace"), "own", 1, 0, 10, (("0.1", 0),))
 
