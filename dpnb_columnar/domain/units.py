@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from dpnb_columnar.domain.declaration import document_of, read_domain
-from dpnb_columnar.domain.declared_domain import MOST_UNIT_COLUMNS, Domain, Unit
+from dpnb_columnar.domain.declaration import document_of, read_declaration
+from dpnb_columnar.domain.declared_domain import MOST_UNIT_COLUMNS, Domain, Unit, UnlabelledDomain
 from dpnb_columnar.errors import UsageError, excerpt
+
+DomainT = TypeVar("DomainT", bound=Domain | UnlabelledDomain)
 
 DEFAULT_ROWS = 1
 """Rows of a unit that count, unless more are wanted: one has the most accurate models per unit."""
@@ -27,11 +30,11 @@ def unit_columns(text: str) -> tuple[str, ...]:
     return columns
 
 
-def with_unit(domain: Domain, unit: str | Sequence[str] | None, rows: int | None) -> Domain:
+def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | None) -> DomainT:
     """Return a domain that is counted by the unit chosen; as it is declared where none is.
 
     Args:
-        domain: The domain.
+        domain: The domain, with a label or without.
         unit: Columns of the unit, set apart by commas or in a sequence. None for those that the domain declares, and
             those of its available unit where ``rows`` alone is given.
         rows: The most rows of a unit that count; None for as many as the domain declares, else 1.
@@ -53,5 +56,16 @@ def with_unit(domain: Domain, unit: str | Sequence[str] | None, rows: int | None
     declared = domain.unit is not None and domain.unit.columns == columns
     most = rows if rows is not None else domain.unit.rows if declared and domain.unit is not None else DEFAULT_ROWS
     chosen = replace(domain, unit=Unit(columns, most))
-    read_domain(domain.name, document_of(chosen), "the unit chosen")  # refuses what cannot be
+    read_declaration(domain.name, document_of(chosen), "the unit chosen")  # refuses what cannot be
     return chosen
+
+
+def without_unit(domain: DomainT) -> DomainT:
+    """Return a domain that is counted row by row; the columns of its unit stay those of an available one.
+
+    Args:
+        domain: The domain, with a label or without.
+    """
+    if domain.unit is None:
+        return domain
+    return replace(domain, unit=None, available_unit=domain.available_unit or domain.unit.columns)

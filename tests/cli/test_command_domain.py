@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 import tomllib
 from decimal import Decimal
@@ -18,6 +19,7 @@ from support.running import Run
 
 from dpnb_columnar.domain import Declaration, digest, document_of, read_declaration
 from dpnb_columnar.domain.catalogue import read_catalogue
+from dpnb_columnar.domain.declared_domain import Unit
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
 from dpnb_columnar.rows import parquet
 from dpnb_columnar.rows.parquet import read_metadata
@@ -254,3 +256,34 @@ def test_a_row_group_too_large_to_copy_is_refused(people_file: Path, run: Run, m
     assert "holds more than 100 bytes, too many to copy at once" in told
     assert not Path("copy.parquet").exists()
     run(*edit, "copy.toml")
+
+
+def test_the_unit_is_declared_and_taken_back(people_file: Path, run: Run) -> None:
+    """A unit is set, changed in its rows alone, and left; an attribute that names it is dropped in the same edit."""
+    run("domain", "edit", FILE, "--output", "one.parquet", "--drop", "age", "--unit", "age")
+    run("domain", "edit", "one.parquet", "--output", "two.parquet", "--unit-rows", "2", "--name", "households")
+    run("domain", "edit", "two.parquet", "--output", "rows.parquet", "--per-row")
+    run("domain", "edit", "rows.parquet", "--output", "three.toml", "--unit-rows", "3")
+    one, two, rows = (carried(file) for file in ("one.parquet", "two.parquet", "rows.parquet"))
+    assert (one.unit, two.unit) == (Unit(("age",), 1), Unit(("age",), 2))
+    assert (rows.unit, rows.available_unit) == (None, ("age",))
+    assert tomllib.loads(Path("three.toml").read_text())["households"]["unit"] == {"column": "age", "rows": 3}
+    assert "counts by unit: age, of which at most 2 rows count" in run("domain", "show", "two.parquet").out
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--per-row", "--unit", "town"], 64, "--per-row declares no unit"),
+        (["--unit-rows", "2"], 64, "rows of which unit"),
+        (["--unit", "age"], 78, "'age' is an attribute or the label's"),
+        (["--unit", "town"], 65, "people.parquet: has no column 'town'.*--unit or --per-row"),
+        (["--unit", "town", "--unit-rows", "0"], 78, "a whole number from 1 to 1000"),
+    ],
+)
+def test_a_unit_that_cannot_be_is_refused(
+    people_file: Path, run: Run, options: list[str], code: int, said: str
+) -> None:
+    ended = run("domain", "edit", FILE, "--output", "edited.parquet", *options, expected=code)
+    assert re.search(said, ended.err)
+    assert not Path("edited.parquet").exists()

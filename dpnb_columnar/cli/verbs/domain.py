@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_warning
+from dpnb_columnar.cli.edit_options import comma_separated, read_edits
 from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import check_target
@@ -134,6 +134,20 @@ def edit(
         ),
     ] = None,
     drop: Annotated[list[str] | None, _repeated("Attributes to leave out.", "A,B,...")] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            "--unit",
+            help="Column that names the unit which the guarantee is for in place of one row; several with commas.",
+            metavar="COLUMN",
+            show_default="as declared",
+        ),
+    ] = None,
+    unit_rows: options.UnitRows = None,
+    per_row: Annotated[
+        bool,
+        typer.Option("--per-row", help="Declare no unit: the guarantee is for one row. Its column stays available."),
+    ] = False,
     name: Annotated[
         str | None,
         typer.Option(
@@ -159,43 +173,46 @@ def edit(
           --merge OCC=occupations.csv --rest Other --drop SERIAL,PERNUM
       dpnb-columnar domain edit census.parquet --output wages.toml \\
           --label "INCWAGE > 1500" --attributes adult-like
+      dpnb-columnar domain edit census.parquet --output households.toml \\
+          --unit SERIAL --unit-rows 1
     """
     from dpnb_columnar.cli.domain_commands import training_command
     from dpnb_columnar.domain.catalogue_entries import check_entry_output, put_entry
-    from dpnb_columnar.domain.editing import Edits, edited
-    from dpnb_columnar.domain.groups import read_merge_map
+    from dpnb_columnar.domain.editing import edited
     from dpnb_columnar.domain.labelling import labelled
     from dpnb_columnar.domain.names import check_dataset
     from dpnb_columnar.domain.toml_entry import entry_toml
-    from dpnb_columnar.domain.value_labels import read_label_file
+    from dpnb_columnar.domain.units import with_unit, without_unit
     from dpnb_columnar.rows.parquet import copy_with_domain
 
     if output.suffix.lower() not in {".toml", ".parquet"}:
         raise UsageError(f"{output}: end its name in .toml (an entry) or .parquet (a copy of the file)")
     if rest is not None and not merge:
         raise UsageError("--rest: names the rest of a map; give --merge as well, or leave it out")
+    if per_row and (unit is not None or unit_rows is not None):
+        raise UsageError("--per-row declares no unit; give neither --unit nor --unit-rows beside it")
     if name is not None:
         check_dataset(name)
     declared = _find(source, dataset, catalogue)
     is_entry = output.suffix.lower() == ".toml"
     check_target(output, overwrite or (is_entry and output.exists()), [] if source is None else [source])
     replaced = check_entry_output(output, name or declared.declaration.name, overwrite=overwrite) if is_entry else None
-    words = {column: read_label_file(Path(text)) for column, text in _assignments("value-labels", value_labels)}
-    edits = Edits(
-        values={column: _list(text) for column, text in _assignments("values", values)},
-        bounds={column: _bounds(column, text) for column, text in _assignments("bounds", bounds)},
-        step=dict(_assignments("step", step)),
-        transform=dict(_assignments("transform", transform)),
-        missing_values={column: _list(text) for column, text in _assignments("missing-values", missing_values)},
-        missing=dict(_assignments("missing", missing)),
-        merge={column: read_merge_map(Path(text)) for column, text in _assignments("merge", merge)},
+    edits = read_edits(
+        bounds=bounds,
+        step=step,
+        transform=transform,
+        values=values,
+        missing_values=missing_values,
+        missing=missing,
+        merge=merge,
         rest=rest,
-        value_labels=words,
+        value_labels=value_labels,
     )
     domain = edited(declared.declaration, edits, str(source or declared.origin), name)
     if label is not None:
         domain = labelled(domain, label)
-    domain = _restricted(domain, attributes, [column for text in drop or () for column in _list(text)])
+    domain = _restricted(domain, attributes, [column for text in drop or () for column in comma_separated(text)])
+    domain = without_unit(domain) if per_row else with_unit(domain, unit, unit_rows)  # last: --drop frees its column
     if is_entry:
         entry = entry_toml(domain, _other_keys(domain.name, source, declared.entry, replaced))
         put_entry(output, domain.name, entry, overwrite=overwrite)
@@ -225,7 +242,7 @@ def _find(source: Path | None, dataset: str | None, catalogue: Path | None) -> R
 def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) -> Declaration:
     from dpnb_columnar.domain.editing import restricted
 
-    named = [] if attributes is None else _list(attributes)
+    named = [] if attributes is None else comma_separated(attributes)
     if ADULT_LIKE not in named:
         return restricted(domain, None if attributes is None else named, drop)
     from dpnb_columnar.extracts.codebooks.facts import adult_like
@@ -263,37 +280,3 @@ def _other_keys(name: str, source: Path | None, *entries: Entry | None) -> dict[
     if not any(fnmatchcase(source.name, pattern) for pattern in patterns):
         patterns.append(escape(source.name))
     return {**table, "files": patterns}
-
-
-def _assignments(option: str, texts: Sequence[str] | None) -> Iterator[tuple[str, str]]:
-    """Yield column and value of each occurrence of an option of the form ``COLUMN=VALUE``.
-
-    Raises:
-        UsageError: if an occurrence is not of that form, or if a column is given twice.
-    """
-    seen: set[str] = set()
-    for text in texts or ():
-        column, equals, value = text.partition("=")
-        if not column or not equals:
-            raise UsageError(f"--{option} {text}: expected COLUMN=..., such as --{option} AGE=...")
-        if column in seen:
-            raise UsageError(f"--{option} {text}: {column} is given twice; leave one out")
-        seen.add(column)
-        yield column, value
-
-
-def _list(text: str) -> list[str]:
-    """Split a text at its commas, and strip its parts; an empty text has none."""
-    return [part.strip() for part in text.split(",")] if text.strip() else []
-
-
-def _bounds(column: str, text: str) -> tuple[str, str]:
-    """Split ``LOWER:UPPER``.
-
-    Raises:
-        UsageError: if the text is not of that form.
-    """
-    lower, colon, upper = text.partition(":")
-    if not colon:
-        raise UsageError(f"--bounds {column}={text}: expected COLUMN=LOWER:UPPER, such as --bounds AGE=0:90")
-    return lower, upper
