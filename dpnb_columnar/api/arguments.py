@@ -16,7 +16,8 @@ from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, opened_inpu
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_declaration, read_domain
 from dpnb_columnar.domain.catalogue import Entry
 from dpnb_columnar.errors import ConfigurationError, UsageError
-from dpnb_columnar.ledger.payment import Payment, payment_for, payment_for_scores
+from dpnb_columnar.ledger.charges import payment_for, payment_for_scores
+from dpnb_columnar.ledger.payment import Payment
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.score_release import ScorePlan

@@ -177,7 +177,7 @@ def payment(
     """
     if not _pays(seed, ledger, account, run) or ledger is None:
         return None
-    from dpnb_columnar.ledger.payment import payment_for
+    from dpnb_columnar.ledger.charges import payment_for
 
     made = payment_for(plan, ledger, data, account, run)
     add_log_fields(run=made.charge.run)
@@ -194,7 +194,7 @@ def score_payment(
     """
     if not _pays(seed, ledger, account, run) or ledger is None:
         return None
-    from dpnb_columnar.ledger.payment import payment_for_scores
+    from dpnb_columnar.ledger.charges import payment_for_scores
 
     made = payment_for_scores(plan, ledger, data, account, run)
     add_log_fields(run=made.charge.run)

@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from dpnb_columnar.counting.undeclared_values import UndeclaredValues, undeclared_values
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.rows.column_kinds import Kind, kinds_of
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
@@ -19,7 +20,6 @@ from dpnb_columnar.rows.row_rules import (
     category_code,
     category_key,
     class_code,
-    column,
     grid_code,
     label_missing,
     number,
@@ -27,38 +27,11 @@ from dpnb_columnar.rows.row_rules import (
 from dpnb_columnar.rows.streaming import Source, stream
 from dpnb_columnar.runtime.confinement import confined
 
-MOST_SHOWN = 20
-"""Undeclared values of a column that a diagnosis lists."""
-
-LONGEST_SHOWN = 1000
-"""Characters of an undeclared value that a diagnosis holds: a text may be as large as the file."""
-
-MOST_VALUES = 10_000
-"""Undeclared values of a column that are counted at a time: a column of free text may have as many as rows."""
-
-PART_ROWS = 2**17
-"""Rows whose undeclared values are counted at a time."""
+MOST_ROWS = 2**22
+"""Rows that are compared by 64-bit hashes in memory, some 200 MiB; of more rows, a fixed share of all hashes is."""
 
 LABEL = "(label)"
 """Name of the label among the columns of a diagnosis; in parentheses, since a column may be called label."""
-
-
-@dataclass(frozen=True, slots=True)
-class UndeclaredValues:
-    """The most frequent undeclared values of one column. Confidential.
-
-    Attributes:
-        column: The column.
-        values: At most ``MOST_SHOWN`` values as text, cut to ``LONGEST_SHOWN`` characters, and the number of rows of
-            each, most frequent first.
-        more: Whether there are other values.
-        exact: Whether the numbers of rows are exact; with very many values they are lower bounds.
-    """
-
-    column: str
-    values: tuple[tuple[str, int], ...]
-    more: bool
-    exact: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +84,19 @@ class Diagnosis:
     undeclared: tuple[UndeclaredValues, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """How many rows repeat others. Confidential.
+
+    Attributes:
+        rows: Rows less different rows: how many would go if each were kept once.
+        exact: Whether the number is exact; of more than ``MOST_ROWS`` rows it is an estimate.
+    """
+
+    rows: int
+    exact: bool
+
+
 @confined()
 def diagnose(source: Source | Frame, domain: Domain) -> Diagnosis:
     """Compare every row with the domain; the rows are streamed.
@@ -137,7 +123,7 @@ def _diagnose(
     totals = per_row.select(**_totals(domain)).collect(engine="streaming").row(0, named=True)
     columns = tuple(_column(name, place, totals) for place, name in enumerate(names))
     outside = [_categories(domain, place) for place, column in enumerate(columns) if column.outside]
-    undeclared = tuple(_undeclared_values(each, kinds[each.name], rows) for each in outside)
+    undeclared = tuple(undeclared_values(each, kinds[each.name], rows) for each in outside)
     return Diagnosis(
         rows=totals["rows"],
         fitting=totals["fitting"],
@@ -238,27 +224,30 @@ def _row_groups(source: Source) -> tuple[int, ...]:
     return tuple(footer.row_group(index).num_rows for footer in footers for index in range(footer.num_row_groups))
 
 
-def _undeclared_values(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -> UndeclaredValues:
-    """Count the undeclared values of a categorical attribute, or of a label that is a column (``Label.categories``).
+@confined()
+def count_repeats(source: Source | Frame, domain: Domain, rows: int) -> Repeats:
+    """Count the rows that are equal to another row in all columns of the domain; they are streamed once.
 
-    Rows are read in parts, and at most ``MOST_VALUES`` values are held between them.
+    Equal rows have equal hashes. Two of 2^22 different rows share a hash with a probability below one in a million.
+
+    Args:
+        source: Checked rows, or a frame.
+        domain: The domain.
+        rows: Number of all rows.
+
+    Raises:
+        DataError: if a file is damaged, or a frame does not fit the domain.
     """
-    counts, exact = pl.DataFrame(schema={"value": pl.String, "rows": pl.Int64}), True
-
-    def count(part: pl.DataFrame) -> None:
-        nonlocal counts, exact
-        both = pl.concat([counts, part.group_by("value").agg(pl.len().cast(pl.Int64).alias("rows"))])
-        both = both.group_by("value").agg(pl.col("rows").sum())
-        exact &= len(both) <= MOST_VALUES
-        counts = both.sort(["rows", "value"], descending=[True, False]).head(MOST_VALUES)
-
-    # Not collect_batches: it ends as if all were well where a thread of the query panics, and rows would be missing.
-    _undeclared(attribute, kind, rows).sink_batches(count, chunk_size=PART_ROWS, engine="streaming")
-    return UndeclaredValues(attribute.name, tuple(counts.head(MOST_SHOWN).iter_rows()), len(counts) > MOST_SHOWN, exact)
+    share = -(-rows // MOST_ROWS)
+    opened = open_frame(source, domain) if is_frame(source) else source
+    some, different = stream(opened, partial(_rows_and_hashes, share=share))
+    return Repeats(rows * (some - different) // max(some, 1), share <= 1)
 
 
-def _undeclared(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -> pl.LazyFrame:
-    undeclared = category_key(attribute, kind).is_not_null() & ~attribute_fits(attribute, kind)
-    return rows.filter(undeclared).select(
-        column(attribute.name).cast(pl.String).str.slice(0, LONGEST_SHOWN).alias("value")
-    )
+def _rows_and_hashes(rows: pl.LazyFrame, share: int) -> tuple[int, int]:
+    """Count the rows that are compared, and their different hashes."""
+    hashes = rows.select(hash=pl.struct(pl.all()).hash())
+    compared = hashes if share <= 1 else hashes.filter(pl.col("hash") % share == 0)
+    counted = compared.select(rows=pl.len(), different=pl.col("hash").n_unique()).collect(engine="streaming")
+    some, different = counted.row(0)
+    return some, different

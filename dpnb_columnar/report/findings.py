@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Budget, parse_epsilon
-from dpnb_columnar.counting.diagnostics import Diagnosis, diagnose
-from dpnb_columnar.counting.repeated_rows import Repeats, count_repeats
+from dpnb_columnar.counting.diagnostics import Diagnosis, Repeats, count_repeats, diagnose
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.description import table_lines
 from dpnb_columnar.domain.value_labels import class_texts

@@ -10,7 +10,7 @@ import pytest
 from support.people import PEOPLE, people, write_people
 from support.running import Run
 
-from dpnb_columnar.counting import diagnostics, repeated_rows
+from dpnb_columnar.counting import diagnostics, undeclared_values
 
 
 def rows_of(text: str) -> dict[str, list[str]]:
@@ -98,8 +98,8 @@ def test_what_is_undeclared_is_told_with_its_counts(folder: Path, run: Run) -> N
 def test_very_many_undeclared_values_take_bounded_memory(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(diagnostics, "MOST_VALUES", 30)
-    monkeypatch.setattr(diagnostics, "PART_ROWS", 40)
+    monkeypatch.setattr(undeclared_values, "MOST_VALUES", 30)
+    monkeypatch.setattr(undeclared_values, "PART_ROWS", 40)
     frame = people(1000).with_row_index("row")
     other = pl.when(pl.col("row") % 2 == 0).then(pl.lit("usual")).otherwise(pl.col("row").cast(pl.String))
     write_people(folder / "people.parquet", frame.with_columns(sex=other).drop("row"))
@@ -189,7 +189,7 @@ def test_rows_that_repeat_are_counted_within_bounded_memory(
     most: int, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the files' types are, and where a value is missing as well; of very many rows the share is right."""
-    monkeypatch.setattr(repeated_rows, "MOST_ROWS", most)
+    monkeypatch.setattr(diagnostics, "MOST_ROWS", most)
     sex, income = ["f", None] * 50 + ["m"], ["low"] * 51 + ["high"] * 50
     rows = pl.DataFrame({"age": [None, *range(100)], "hours": 40, "sex": sex, "income": income})
     write_people(folder / "people.parquet", rows.with_columns(pl.col("age").cast(pl.Int16)))

@@ -13,6 +13,7 @@ from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon
 from dpnb_columnar.cli import batch, options
 from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_warning
 from dpnb_columnar.cli.progress import stage
+from dpnb_columnar.cli.training_rows import warn_of_training_rows
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import check_target, default_name
 
@@ -138,7 +139,7 @@ def command(
     page = None if html is None else Page(html, model.name, overwrite)
     if epsilon is None:
         if ledger is not None:
-            _warn_of_training_rows(ledger, loaded, rows)
+            warn_of_training_rows(ledger, loaded, rows)
         _evaluate(loaded, rows, public, page, as_json=as_json, every=every)
         return
     from dpnb_columnar.cli.file_output import rehearse, sampler, score_payment
@@ -152,7 +153,7 @@ def command(
     scores_output = ScoreOutput(target, overwrite, inputs, as_json)
     task = ScoringTask(planned)
     if ledger is not None:
-        _warn_of_training_rows(ledger, loaded, rows, public=True)
+        warn_of_training_rows(ledger, loaded, rows, public=True)
     if dry_run:
         settled = {"--output": (target, "the data's name"), "--account": (loaded.domain.name, "the model")}
         batch.print_settings(context, settled)
@@ -186,29 +187,6 @@ def _refuse_typed(context: typer.Context, *, pages: bool) -> None:
             raise UsageError(f"{option} goes with --epsilon, which releases scores; add that or leave it out")
     if context.params["overwrite"] and not pages:
         raise UsageError("--overwrite goes with --epsilon or --html, which write a file; add one or leave it out")
-
-
-def _warn_of_training_rows(ledger: Path, model: Model, rows: LocalInput, *, public: bool = False) -> None:
-    """Say if the rows are files that were counted for the model.
-
-    Args:
-        ledger: The ledger that paid for the model.
-        model: The model.
-        rows: The rows.
-        public: Whether names alone are compared, since what is printed is public.
-    """
-    from dpnb_columnar.counting.file_parts import file_parts
-    from dpnb_columnar.counting.inputs import LocalFiles
-    from dpnb_columnar.ledger.training_runs import training_rows_warning
-    from dpnb_columnar.model.model_document import document_digest
-
-    if not isinstance(rows, LocalFiles):  # a table has no digest, and is another one tomorrow
-        return
-    parts = [None if public else next(iter(file_parts([file])), None) for file in rows.files]
-    files = dict(zip(rows.names, parts, strict=True))
-    warning = training_rows_warning(ledger, document_digest(model), files, names_alone=public)
-    if warning is not None:
-        print_warning(warning, "training rows")
 
 
 def _evaluate(

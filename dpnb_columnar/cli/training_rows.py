@@ -8,15 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from dpnb_columnar.cli.console import print_warning
 from dpnb_columnar.domain.names import named
-from dpnb_columnar.ledger.accounts import Ledger
-from dpnb_columnar.ledger.codec import charge_of
+
+if TYPE_CHECKING:
+    from dpnb_columnar.counting.inputs import LocalInput
+    from dpnb_columnar.model.model import Model
 
 
-def training_rows_warning(
-    path: Path, model: str, files: Mapping[str, str | None], *, names_alone: bool = False
-) -> str | None:
+def warn_of_training_rows(ledger: Path, model: Model, rows: LocalInput, *, public: bool = False) -> None:
+    """Say if the rows are files that were counted for the model.
+
+    Args:
+        ledger: The ledger that paid for the model.
+        model: The model.
+        rows: The rows.
+        public: Whether names alone are compared, since what is printed is public.
+    """
+    from dpnb_columnar.counting.file_parts import file_parts
+    from dpnb_columnar.counting.inputs import LocalFiles
+    from dpnb_columnar.model.model_document import document_digest
+
+    if not isinstance(rows, LocalFiles):  # a table has no digest, and is another one tomorrow
+        return
+    parts = [None if public else next(iter(file_parts([file])), None) for file in rows.files]
+    files = dict(zip(rows.names, parts, strict=True))
+    warning = _warning(ledger, document_digest(model), files, names_alone=public)
+    if warning is not None:
+        print_warning(warning, "training rows")
+
+
+def _warning(path: Path, model: str, files: Mapping[str, str | None], *, names_alone: bool = False) -> str | None:
     """Say that files were counted for a model, or that the ledger cannot know.
 
     Args:
@@ -32,6 +56,9 @@ def training_rows_warning(
     Raises:
         dpnb_columnar.errors.Error: if the ledger cannot be read.
     """
+    from dpnb_columnar.ledger.accounts import Ledger
+    from dpnb_columnar.ledger.codec import charge_of
+
     with Ledger(path) as ledger:
         spends = [spend for spend, released in ledger.releases() if released == model]
         for charge in map(charge_of, spends):
