@@ -6,6 +6,10 @@ Parquet file's own digest, that of its beginning, since small files may have equ
 last written, since neither changes with a value that is changed in place further on. Its parts are the Parquet file's
 digest and the digest of the checkpoint's own counts; so a checkpoint that is damaged, or was renamed, is detected, and
 its file counted anew.
+
+Of a domain with a unit the sum over files is that of all rows together only if no unit has rows in two files: every
+file's count then chooses the rows of its units by all their rows (docs/privacy.md, Lemma 2.10). That is shown by the
+files before any is counted, or declared.
 """
 
 from __future__ import annotations
@@ -13,9 +17,12 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,17 +39,23 @@ from dpnb_columnar.counting.scores import ScoreCounts, Scores, counts_part
 from dpnb_columnar.counting.statistics import Statistics, assemble, cells_part
 from dpnb_columnar.counting.statistics_files import VERSION, load_statistics, save_statistics
 from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, Error, OutputError
 from dpnb_columnar.rows.folder_columns import folder_values
 from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.rows.streaming import stream
+from dpnb_columnar.rows.unit_order import unit_names, unit_values
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import remove_abandoned
+
+if TYPE_CHECKING:
+    import polars as pl
 
 PRIVATE_FOLDER = 0o700
 
 
 @confined()
-def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path) -> Statistics:
+def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path, *, whole_units: bool = False) -> Statistics:
     """Count every cell of the domain over the rows of Parquet files, with the same result as ``local.aggregate``.
 
     Files that have a checkpoint in the folder are not counted again. Several runs may share a folder. Memory holds the
@@ -52,12 +65,15 @@ def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path) -> St
         source: Checked Parquet files.
         domain: The domain to count in.
         folder: Folder of the checkpoints; created if it does not exist. CONFIDENTIAL.
+        whole_units: Whether no unit is declared to have rows in two files.
 
     Raises:
-        DataError: if a file is damaged, or changes while it is read.
+        DataError: if a file is damaged, or changes while it is read, or if a unit may have rows in two files.
         OutputError: if the folder is not private, or cannot be written to.
     """
     _prepare(folder)
+    if not whole_units:
+        _check_units_apart(source, domain)
     total = assemble(domain, ())
     for file in source.files:
         counted = _counted(ParquetSource((file,), source.types), domain, folder)
@@ -70,7 +86,9 @@ def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path) -> St
 
 
 @confined()
-def differentiate_by_file(source: ParquetSource, query: GradientQuery, folder: Path) -> GradientSums:
+def differentiate_by_file(
+    source: ParquetSource, query: GradientQuery, folder: Path, *, whole_units: bool = False
+) -> GradientSums:
     """Sum up a round's gradient over the rows of Parquet files, as ``polars_gradients.differentiate_files`` does.
 
     Checkpoints are kept as by ``score_by_file``.
@@ -79,11 +97,14 @@ def differentiate_by_file(source: ParquetSource, query: GradientQuery, folder: P
         source: Checked Parquet files.
         query: What to sum up.
         folder: Folder of the checkpoints; created if it does not exist. CONFIDENTIAL.
+        whole_units: As for ``aggregate_by_file``.
 
     Raises:
         DataError, OutputError: as ``aggregate_by_file``.
     """
     _prepare(folder)
+    if not whole_units:
+        _check_units_apart(source, query.domain)
     weights, log_odds, rows = (np.zeros(len(names), dtype=np.int64) for names in sum_columns(query))
     parts = frozenset[str]()
     for file in source.files:
@@ -113,7 +134,7 @@ def _summed(source: ParquetSource, query: GradientQuery, folder: Path) -> Gradie
 
 
 @confined()
-def score_by_file(source: ParquetSource, scores: Scores, folder: Path) -> ScoreCounts:
+def score_by_file(source: ParquetSource, scores: Scores, folder: Path, *, whole_units: bool = False) -> ScoreCounts:
     """Count bins of scores over the rows of Parquet files, with the same result as ``polars_scores.score_files``.
 
     Checkpoints are kept as by ``aggregate_by_file``, under names of their own for every model.
@@ -122,11 +143,14 @@ def score_by_file(source: ParquetSource, scores: Scores, folder: Path) -> ScoreC
         source: Checked Parquet files.
         scores: What to count.
         folder: Folder of the checkpoints; created if it does not exist. CONFIDENTIAL.
+        whole_units: As for ``aggregate_by_file``.
 
     Raises:
         DataError, OutputError: as ``aggregate_by_file``.
     """
     _prepare(folder)
+    if not whole_units:
+        _check_units_apart(source, scores.domain)
     counts, parts = np.zeros((scores.bins, len(scores.domain.classes)), dtype=np.int64), frozenset[str]()
     for file in source.files:
         # Not by +, which refuses equal parts, as above.
@@ -166,6 +190,36 @@ def _counted(source: ParquetSource, domain: Domain, folder: Path) -> Statistics:
     _check_unchanged(source, counted.parts, (part, written))
     save_statistics(replace(counted, parts=part | cells_part(counted.cells())), checkpoint, overwrite=True)
     return counted
+
+
+def _check_units_apart(source: ParquetSource, domain: Domain) -> None:
+    """Refuse files if a unit may have rows in two of them: if their values overlap in every column of the unit.
+
+    Raises:
+        DataError: if those of two files do, from the smallest to the largest, or if a file is damaged.
+    """
+    if domain.unit is None or len(source.files) < 2:
+        return
+    find = partial(_ranges, domain=domain, types=source.types)
+    ranges = [stream(ParquetSource((file,), source.types), find, shown=False) for file in source.files]
+    for some, others in combinations(filter(None, ranges), 2):
+        if all(least <= largest and low <= high for (least, high), (low, largest) in zip(some, others, strict=True)):
+            raise DataError(
+                f"{source.names}: --checkpoint counts file by file, and the files' values of "
+                f"{named(domain.unit.columns)} overlap, so that a unit may have rows in two of them; leave "
+                "--checkpoint out, or, if no unit has, declare that with --whole-units"
+            )
+
+
+def _ranges(rows: pl.LazyFrame, domain: Domain, types: Mapping[str, pl.DataType]) -> list[tuple[Any, Any]]:
+    """Find the smallest and the largest value of each column of the unit; empty where no row has a unit."""
+    import polars as pl
+
+    units = rows.select(**dict(zip(unit_names(domain), unit_values(domain, types), strict=True))).drop_nulls()
+    bounds = units.select(pl.all().min().name.prefix("least "), pl.all().max().name.prefix("largest "))
+    found = bounds.collect(engine="streaming").row(0)
+    pairs = zip(found[: len(found) // 2], found[len(found) // 2 :], strict=True)
+    return [pair for pair in pairs if pair[0] is not None]
 
 
 def _identity(source: ParquetSource) -> tuple[frozenset[str], str]:

@@ -7,10 +7,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
     from dpnb_columnar.counting.scores import ScoreCounts, Scores
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFolder:
+    """Where each file's counts are kept, so that a run that was cut short goes on from there.
+
+    Attributes:
+        folder: The folder. CONFIDENTIAL.
+        whole_units: Whether no unit of the domain's is declared to have rows in two files.
+    """
+
+    folder: Path
+    whole_units: bool = False
 
 
 class CheckedRows(Protocol):

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from dpnb_columnar.counting.countable import OpenedRows, Rows
+from dpnb_columnar.counting.countable import CheckpointFolder, OpenedRows, Rows
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.database_address import parse_database
 
@@ -97,7 +97,11 @@ class FrameInput:
 
 @contextmanager
 def opened_input(
-    engine: Engine, data: Sequence[str] | None, table: str | None, master: str | None, checkpoint: Path | None = None
+    engine: Engine,
+    data: Sequence[str] | None,
+    table: str | None,
+    master: str | None,
+    checkpoint: CheckpointFolder | None = None,
 ) -> Iterator[Input]:
     """Open the rows that options name. What an engine starts is ended with the block.
 
@@ -136,7 +140,10 @@ def opened_input(
 
 
 def local_input(
-    data: Sequence[str] | None, table: str | None = None, query: Path | None = None, checkpoint: Path | None = None
+    data: Sequence[str] | None,
+    table: str | None = None,
+    query: Path | None = None,
+    checkpoint: CheckpointFolder | None = None,
 ) -> LocalInput:
     """Return the rows that a user names, to be read here: the one door of every verb that reads rows.
 
@@ -202,7 +209,7 @@ class LocalFiles:
 
     can_score = True
 
-    def __init__(self, data: Sequence[str], checkpoint: Path | None = None) -> None:
+    def __init__(self, data: Sequence[str], checkpoint: CheckpointFolder | None = None) -> None:
         """Resolve paths and patterns.
 
         Raises:
@@ -274,12 +281,7 @@ class LocalFiles:
 
         Raises:
             DataError: as ``open_once``.
-            UsageError: if checkpoints are wanted of a domain with a unit.
         """
-        if self.checkpoint is not None and domain.unit is not None:
-            raise UsageError(
-                "--checkpoint counts file by file, but a unit may stand in several files; leave --checkpoint out"
-            )
         source = self.open_once(domain)
         from dpnb_columnar.counting.engines.polars_gradients import differentiate_files
         from dpnb_columnar.counting.engines.polars_scores import score_files
@@ -290,7 +292,8 @@ class LocalFiles:
             return OpenedRows(source, domain, aggregate, score_files, differentiate_files)
         from dpnb_columnar.counting.checkpoints import aggregate_by_file, differentiate_by_file, score_by_file
 
-        count = partial(aggregate_by_file, folder=self.checkpoint)
-        score = partial(score_by_file, folder=self.checkpoint)
-        differentiate = partial(differentiate_by_file, folder=self.checkpoint)
+        folder, whole_units = self.checkpoint.folder, self.checkpoint.whole_units
+        count = partial(aggregate_by_file, folder=folder, whole_units=whole_units)
+        score = partial(score_by_file, folder=folder, whole_units=whole_units)
+        differentiate = partial(differentiate_by_file, folder=folder, whole_units=whole_units)
         return OpenedRows(source, domain, count, score, differentiate)

@@ -19,9 +19,9 @@ from support.rows_in_python import Document, counts_of, expected_counts
 from support.running import Run
 
 from dpnb_columnar.counting.engines import local, polars_units
-from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
+from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
-from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.unit_order import PRIME
 
@@ -112,12 +112,6 @@ def test_floats_name_no_unit() -> None:
     frame = pl.DataFrame(TWO).with_columns(pl.col("u").cast(pl.Float64))
     with pytest.raises(DataError, match="'u' has type Float64, but names a unit: cast it"):
         FrameInput(frame).check(declared(by_unit(BOTH, 1, "u")))
-
-
-def test_checkpoints_are_of_files_and_units_are_not(tmp_path: Path) -> None:
-    files = written(tmp_path, [TWO])
-    with pytest.raises(UsageError, match="leave --checkpoint out"):
-        LocalFiles([str(files[0])], tmp_path / "kept").check(declared(by_unit(BOTH, 1, "u")))
 
 
 @pytest.mark.slow

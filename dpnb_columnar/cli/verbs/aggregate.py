@@ -12,7 +12,9 @@ from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning
 from dpnb_columnar.cli.given import domain_of, query_of, refuse_fixed
 from dpnb_columnar.cli.progress import stage
+from dpnb_columnar.counting.countable import CheckpointFolder
 from dpnb_columnar.counting.inputs import Engine, Input, opened_input
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target, default_name
 
@@ -41,6 +43,14 @@ def command(
             show_default="none: all files in one pass",
         ),
     ] = None,
+    whole_units: Annotated[
+        bool,
+        typer.Option(
+            "--whole-units",
+            help="With --checkpoint, which counts file by file: declare that no unit has rows in two files, where the "
+            "files do not show it.",
+        ),
+    ] = False,
     engine: options.EngineName = Engine.LOCAL,
     master: options.Master = None,
     table: options.SparkOrDatabaseTable = None,
@@ -75,12 +85,15 @@ def command(
     """
     from dpnb_columnar.counting.statistics_files import save_statistics
 
+    if whole_units and checkpoint is None:
+        raise UsageError("--whole-units goes with --checkpoint; without it all files are looked at together")
+    kept = None if checkpoint is None else CheckpointFolder(checkpoint, whole_units)
     if given is not None:
         refuse_fixed(context, ("--dataset", "--catalogue", "--label", "--unit", "--unit-rows", "--report"))
-        with opened_input(engine, data, table, master, checkpoint) as rows:
+        with opened_input(engine, data, table, master, kept) as rows:
             _count_given(rows, given, output or default_name(data or (), "data", FURTHER), overwrite, config)
         return
-    with opened_input(engine, data, table, master, checkpoint) as rows:
+    with opened_input(engine, data, table, master, kept) as rows:
         resolved = rows.find_domain(dataset, label, catalogue).by_unit(unit, unit_rows)
         target = output or default_name(data or (), resolved.domain.name, ".statistics.parquet")
         check_parquet(target)
