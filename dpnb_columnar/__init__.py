@@ -16,24 +16,7 @@ from typing import TYPE_CHECKING, Any
 from dpnb_columnar.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from dpnb_columnar.api import (
-        aggregate,
-        calibrate,
-        check,
-        count_given,
-        evaluate,
-        ingest,
-        load_model,
-        load_scores,
-        plan,
-        read_domain,
-        release,
-        release_scores,
-        save,
-        simulate,
-        split,
-        train,
-    )
+    from dpnb_columnar.api import *
 
 __all__ = [
     "aggregate",

@@ -18,10 +18,19 @@ from dpnb_columnar.api.arguments import (
     opened_data,
     payment_of,
 )
-from dpnb_columnar.api.models import evaluate, load_model, load_scores, release_scores, save
-from dpnb_columnar.api.planning import plan
-from dpnb_columnar.api.preparation import check, ingest, read_domain, simulate, split
-from dpnb_columnar.api.second_release import calibrate, count_given
+from dpnb_columnar.api.models import evaluate as evaluate
+from dpnb_columnar.api.models import load_model as load_model
+from dpnb_columnar.api.models import load_scores as load_scores
+from dpnb_columnar.api.models import release_scores as release_scores
+from dpnb_columnar.api.models import save as save
+from dpnb_columnar.api.planning import plan as plan
+from dpnb_columnar.api.preparation import check as check
+from dpnb_columnar.api.preparation import ingest as ingest
+from dpnb_columnar.api.preparation import read_domain as read_domain
+from dpnb_columnar.api.preparation import simulate as simulate
+from dpnb_columnar.api.preparation import split as split
+from dpnb_columnar.api.second_release import calibrate as calibrate
+from dpnb_columnar.api.second_release import count_given as count_given
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.counting.countable import Counted
 from dpnb_columnar.counting.inputs import Engine
@@ -34,25 +43,6 @@ from dpnb_columnar.mechanisms.public_sample import weights_chosen
 from dpnb_columnar.mechanisms.release_plan import plan as plan_release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.wording import speaking_python
-
-__all__ = [
-    "aggregate",
-    "calibrate",
-    "check",
-    "count_given",
-    "evaluate",
-    "ingest",
-    "load_model",
-    "load_scores",
-    "plan",
-    "read_domain",
-    "release",
-    "release_scores",
-    "save",
-    "simulate",
-    "split",
-    "train",
-]
 
 
 @speaking_python()
