@@ -17,7 +17,6 @@ import pytest
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import PEOPLE, people_domain, repeated_document, repeated_people, spoil_rows, write_people
 from support.running import Run
-from support.servers import PostgresServer
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure
@@ -305,53 +304,6 @@ def test_a_query_counts_what_aggregate_counts(data: Path, tables: Path, second: 
     doubled.write_csv("counts.csv")
     told = run("release", "counts.csv", "--given", tables, "--output", "m.json", expected=65).err
     assert "a cell stands in more than one row" in told
-
-
-THREE = {**REPEATED, "label": {"column": "income", "classes": ["low", "high", "none"]}}
-
-
-@pytest.mark.parametrize(("weights", "document"), [("learned", REPEATED), ("calibrated", THREE)])
-def test_a_database_sums_up_every_round(weights: str, document: dict[str, Any], folder: Path, run: Run) -> None:
-    rows = repeated(1500)
-    data = write_people(folder / "people.parquet", rows.with_columns(income=_of_three()), document)
-    with duckdb.connect("people.duckdb") as connection:
-        connection.execute("CREATE TABLE people AS FROM read_parquet($1)", [str(data)])
-    chosen = ("--attribute-weights", weights, "--seed", 3)
-    run("train", data, *chosen, "--output", "trained.json")
-    run("release", "people.duckdb", "--table", "people", "--domain", data, *chosen, "--output", "asked.json")
-    assert Path("asked.json").read_bytes() == Path("trained.json").read_bytes()
-
-
-def _of_three() -> pl.Expr:
-    """The class, or a third one for every fifth row."""
-    return pl.when(pl.int_range(pl.len()) % 5 == 0).then(pl.lit("none")).otherwise(pl.col("income"))
-
-
-def test_a_database_is_asked_twice_and_gives_the_bytes_of_train(data: Path, run: Run) -> None:
-    with duckdb.connect("people.duckdb") as connection:
-        connection.execute("CREATE TABLE people AS FROM read_parquet($1)", [str(data)])
-    chosen = ("--attribute-weights", "calibrated", "--seed", 3)
-    run("train", data, *chosen, "--output", "trained.json")
-    run("release", "people.duckdb", "--table", "people", "--domain", data, *chosen, "--output", "asked.json")
-    assert Path("asked.json").read_bytes() == Path("trained.json").read_bytes()
-    run("sql", "statistics", data, "--dialect", "duckdb", "--table", "people", "--output", "q.sql")
-    run("release", "people.duckdb", "--query", "q.sql", "--domain", data, *chosen, "--output", "counted.json")
-    assert load_model(Path("counted.json")).guarantee.reserved
-
-
-@pytest.mark.xdist_group("postgres")
-def test_postgres_gives_the_bytes_of_train(data: Path, run: Run, postgres: PostgresServer) -> None:
-    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi", reason="adbc-driver-postgresql is not installed")
-    with dbapi.connect(postgres.uri) as connection, connection.cursor() as cursor:
-        cursor.execute("DROP TABLE IF EXISTS second_release")
-        cursor.adbc_ingest("second_release", pl.read_parquet(data).to_arrow(), mode="create")
-        connection.commit()
-    for weights in ("calibrated", "learned"):
-        chosen = ("--attribute-weights", weights, "--seed", 3, "--overwrite")
-        run("train", data, *chosen, "--output", "trained.json")
-        asked = ("release", postgres.uri, "--table", "second_release")
-        run(*asked, "--domain", data, *chosen, "--output", "asked.json")
-        assert Path("asked.json").read_bytes() == Path("trained.json").read_bytes()
 
 
 # Python.

@@ -13,6 +13,7 @@ from dpnb_columnar.domain import Attribute, Domain, Label, document_of, read_dom
 from dpnb_columnar.domain.condition import parse_condition
 from dpnb_columnar.domain.declared_domain import UnlabelledDomain
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
+from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
 
 DDI = "ddi:codebook:2_5"
 INTERVALS = {Measure.CONTINUOUS: "contin", Measure.DISCRETE: "discrete"}
@@ -155,3 +156,20 @@ def codebooks(draw: st.DrawFn) -> Codebook:
         record_type_variable="KIND" if hierarchical else None,
         encoding=draw(st.sampled_from(["utf-8", "iso-8859-1"])),
     )
+
+
+def made(one: Variable, collection: str = "") -> Attribute | str:
+    """The attribute that a variable makes, or why it makes none."""
+    domain, left_out = domain_of(codebook([one], collection=collection))
+    assert len(domain.attributes) + len(left_out) == 1
+    if left_out:
+        assert left_out == (LeftOut(one.name, left_out[0].reason),)
+        return left_out[0].reason
+    (attribute,) = labelled(domain).attributes  # the declaration can be read back
+    assert attribute == domain.attributes[0]
+    return attribute
+
+
+def amount(name: str, width: int | None, decimals: int = 0, *listed: Code) -> Variable:
+    """A continuous number."""
+    return variable(name, width=width, decimals=decimals, measure=Measure.CONTINUOUS, codes=listed)

@@ -1,0 +1,50 @@
+"""Models that wait for rounds of their weights, and the verbs that continue them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
+from dpnb_columnar.model.model import load_model
+from support.people import repeated_document, repeated_people
+from support.running import Run
+
+TWO = repeated_document(3)
+THREE = {**TWO, "label": {"column": "income", "classes": ["low", "high", "none"]}}
+METHODS = {"learned": TWO, "calibrated": THREE}
+repeated = partial(repeated_people, copies=3)
+FIRST = Path("first.parquet")
+STATISTICS = Path("further.parquet")
+
+
+def rows_of(document: Mapping[str, Any], rows: int) -> pl.DataFrame:
+    frame = repeated(rows)
+    if document is TWO:
+        return frame
+    some = pl.when(pl.int_range(pl.len()) % 5 == 0).then(pl.lit("none")).otherwise("income")
+    return frame.with_columns(income=some)
+
+
+def released(method: str, run: Run, output: str, *more: object) -> Path:
+    run("release", FIRST, "--mechanism", "histogram", "--attribute-weights", method, *more, "--output", output)
+    return Path(output)
+
+
+def continued(data: Path, state: Path, run: Run, output: Path, *more: object) -> str:
+    """Make the next pass, and release it."""
+    run("aggregate", data, "--given", state, "--output", STATISTICS, "--overwrite")
+    return run("release", STATISTICS, "--given", state, *more, "--output", output).out
+
+
+def at_a_round(data: Path, state: Path, run: Run) -> Path:
+    """A model whose next pass is a round, not a calibration."""
+    if load_model(state).guarantee.reserved[0].query != CALIBRATION:
+        return state
+    calibrated = state.with_suffix(".calibrated.json")
+    continued(data, state, run, calibrated)
+    return calibrated
