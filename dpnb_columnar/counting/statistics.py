@@ -24,16 +24,23 @@ from dpnb_columnar.sensitivity.column import LARGEST_SIZE
 
 Integers = NDArray[np.int64]
 
+WEIGHT_CODE = 1
+"""Code of the sums of weights, in steps, among the cells of the classes; that of the class counts is 0."""
+
+LARGEST_SUM = 2**62
+"""Most steps of all weights together."""
+
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Cells:
     """Exact counts of one attribute, or of the classes alone. Confidential.
 
     Attributes:
-        attribute: Attribute name; None for the class counts, whose codes are all 0.
+        attribute: Attribute name; None for the class counts, whose codes are all 0, and the sums of weights per class,
+            whose codes are ``WEIGHT_CODE``.
         classes: Shape (cells,), int64: class codes.
         codes: Shape (cells,), int64: grid codes or category codes.
-        counts: Shape (cells,), int64: numbers of rows.
+        counts: Shape (cells,), int64: numbers of rows; steps of weight.
     """
 
     attribute: str | None
@@ -57,6 +64,8 @@ class Statistics:
         summands: Digests of the counts of the statistics that were added up to these; empty if none were.
         whole_units: Whether no unit with rows here is declared to have rows in what these are added to. Not compared,
             and not saved: it is declared where statistics are added up.
+        weight_sums: Shape (classes,), int64: the weights of the rows of each class added up, in steps; None where the
+            domain declares no weight.
     """
 
     domain: Domain
@@ -66,6 +75,7 @@ class Statistics:
     parts: frozenset[str] = frozenset()
     summands: frozenset[str] = frozenset()
     whole_units: bool = False
+    weight_sums: Integers | None = None
 
     def __repr__(self) -> str:
         return (
@@ -130,8 +140,9 @@ class Statistics:
         return {attribute.name: rows - present[attribute.name] for attribute in self.domain.attributes}
 
     def cells(self) -> list[Cells]:
-        """Return the long form: class counts first, then the attributes in declared order, zero counts left out."""
-        cells = [_cells(None, [(0, count) for count in self.class_counts])]
+        """Return the long form: classes first, then the attributes in declared order, zero counts left out."""
+        classes = [self.class_counts] if self.weight_sums is None else [self.class_counts, self.weight_sums]
+        cells = [_cells(None, [([*range(len(classes))], counts) for counts in zip(*classes, strict=True)])]
         for attribute in self.domain.attributes:
             name = attribute.name
             if isinstance(attribute, Numeric):
@@ -169,7 +180,8 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
 
     Raises:
         ValueError: if a cell lies outside the domain, a count is below zero, or an attribute's counts add up to more
-            than the class counts, or to fewer where every row that counts has a value. The message holds no count.
+            than the class counts, or to fewer where every row that counts has a value, or if weights add up to more
+            than the cap for every row. The message holds no count.
     """
     by_attribute: dict[str | None, list[Cells]] = {None: []} | {attribute.name: [] for attribute in domain.attributes}
     for cell in cells:
@@ -177,7 +189,7 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
             raise ValueError(f"attribute {excerpt(cell.attribute)} is not in the domain {domain.name!r}")
         by_attribute[cell.attribute].append(cell)
     size = len(domain.classes)
-    class_counts = _dense(None, by_attribute[None], size, 1)[:, 0]
+    class_counts, weight_sums = _class_counts(domain, by_attribute[None])
     columns: dict[str, tuple[RunLengthColumn, ...]] = {}
     tables: dict[str, Integers] = {}
     for attribute in domain.attributes:
@@ -193,7 +205,23 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
         )
         if np.any(totals > class_counts) or (complete and np.any(totals < class_counts)):
             raise ValueError(f"counts of attribute {name!r} do not add up to the class counts")
-    return Statistics(domain, class_counts, columns, tables, parts)
+    return Statistics(domain, class_counts, columns, tables, parts, weight_sums=weight_sums)
+
+
+def _class_counts(domain: Domain, parts: list[Cells]) -> tuple[Integers, Integers | None]:
+    """Add up the class counts, and the weights of each class where the domain declares one.
+
+    Raises:
+        ValueError: as ``assemble``.
+    """
+    if domain.weight is None:
+        return _dense(None, parts, len(domain.classes), 1)[:, 0], None
+    rows, sums = _dense(None, parts, len(domain.classes), WEIGHT_CODE + 1, LARGEST_SUM).T.copy()
+    if rows.sum() > min(LARGEST_SIZE, LARGEST_SUM // domain.weight.steps):
+        raise ValueError("more rows than weights add up of")
+    if np.any(sums > rows * domain.weight.steps):
+        raise ValueError("weights add up to more than the cap for every row")
+    return rows, sums
 
 
 def cells_part(cells: Sequence[Cells]) -> frozenset[str]:
@@ -215,7 +243,9 @@ def _cells(attribute: str | None, per_class: list[tuple[object, object]]) -> Cel
     return Cells(attribute, classes[present], codes[present].astype(np.int64), counts[present].astype(np.int64))
 
 
-def _joined(name: str | None, parts: list[Cells], classes: int, last: int) -> tuple[Integers, Integers, Integers]:
+def _joined(
+    name: str | None, parts: list[Cells], classes: int, last: int, most: int = LARGEST_SIZE
+) -> tuple[Integers, Integers, Integers]:
     """Return the distinct (class, code) pairs in order with their summed counts.
 
     Args:
@@ -223,6 +253,7 @@ def _joined(name: str | None, parts: list[Cells], classes: int, last: int) -> tu
         parts: Its cells.
         classes: Number of classes.
         last: Largest code of the attribute.
+        most: Most that all counts may add up to.
 
     Raises:
         ValueError: if a cell lies outside the domain, a sum is below zero, or there are too many rows.
@@ -231,8 +262,8 @@ def _joined(name: str | None, parts: list[Cells], classes: int, last: int) -> tu
     klass, code, count = (
         np.concatenate([empty, *(getattr(part, field) for part in parts)]) for field in ("classes", "codes", "counts")
     )
-    if np.abs(count.astype(np.float64)).sum() > LARGEST_SIZE:
-        raise ValueError(f"{_named(name)}: more than {LARGEST_SIZE} rows")
+    if np.abs(count.astype(np.float64)).sum() > most:
+        raise ValueError(f"{_named(name)}: more than {most} rows")
     if np.any((klass < 0) | (klass >= classes) | (code < 0) | (code > last)):
         raise ValueError(f"a cell of {_named(name)} lies outside the domain")
     place = klass * (last + 1) + code  # one number to sort by takes half the time of two
@@ -245,8 +276,8 @@ def _joined(name: str | None, parts: list[Cells], classes: int, last: int) -> tu
     return klass[first], code[first], totals[totals > 0]
 
 
-def _dense(name: str | None, parts: list[Cells], classes: int, size: int) -> Integers:
-    klass, code, count = _joined(name, parts, classes, size - 1)
+def _dense(name: str | None, parts: list[Cells], classes: int, size: int, most: int = LARGEST_SIZE) -> Integers:
+    klass, code, count = _joined(name, parts, classes, size - 1, most)
     table = np.zeros((classes, size), dtype=np.int64)
     table[klass, code] = count
     return table

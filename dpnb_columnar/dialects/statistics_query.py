@@ -15,6 +15,7 @@ from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, grid_
 from dpnb_columnar.dialects.unit_rows import Steps, add_step, choose_rows, last_step, unit_values, with_steps
 from dpnb_columnar.domain import Domain, Missing, Numeric, digest
 from dpnb_columnar.domain.value_labels import label_remarks
+from dpnb_columnar.errors import UnavailableError
 from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.rows.unit_order import CLASS, unit_names
 
@@ -139,6 +140,11 @@ def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) ->
 
 def read_values(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Select:
     """Every row's class and unit, and its number or category code of every attribute; null where it has none."""
+    if domain.weight is not None:
+        raise UnavailableError(
+            f"weight {domain.weight.column}: databases and Spark do not add up weights yet; count Parquet files with "
+            "the local engine, or take the weight out of the domain"
+        )
     source = exp.alias_(table, SOURCE, table=True, quoted=True)
     read = (
         number(attribute.name, kinds.get(attribute.name), attribute.missing_values)

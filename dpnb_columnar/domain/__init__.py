@@ -2,7 +2,7 @@
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Numeric, Scale, Transform
 from dpnb_columnar.domain.declaration import Declaration, digest, document_of, read_declaration, read_domain
-from dpnb_columnar.domain.declared_domain import Domain, Label, Unit, UnlabelledDomain
+from dpnb_columnar.domain.declared_domain import Domain, Label, Unit, UnlabelledDomain, Weight
 from dpnb_columnar.domain.labelling import labelled
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Transform",
     "Unit",
     "UnlabelledDomain",
+    "Weight",
     "digest",
     "document_of",
     "labelled",

@@ -235,12 +235,13 @@ def entry_named(name: str, catalogue: Path | None = None) -> Entry:
 def entry_declaring(domain: Declaration, catalogue: Path | None = None) -> Entry | None:
     """Return the entry of a domain's name if it declares this domain, and epsilon or rows beside it; else None.
 
-    By whatever unit rows are counted: the facts beside a domain are of the whole data.
+    By whatever unit and weight rows are counted: the facts beside a domain are of the whole data.
     """
     entry = next((entry for entry in entries(catalogue) if entry.name == domain.name), None)
     if entry is None or (entry.epsilon is None and entry.rows is None):
         return None
-    return entry if replace(entry.declared, unit=None) == replace(domain, unit=None) else None
+    counted = replace(entry.declared, unit=None, weight=None)
+    return entry if counted == replace(domain, unit=None, weight=None) else None
 
 
 def entry_for(paths: Sequence[Path], catalogue: Path | None = None) -> Entry | None:

@@ -10,27 +10,19 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dpnb_columnar.domain.attribute_reader import AttributeReader
 from dpnb_columnar.domain.attributes import Attribute, Numeric, Transform, default_step, missing_texts
 from dpnb_columnar.domain.condition import Condition, parse_condition
-from dpnb_columnar.domain.declared_domain import (
-    MOST_UNIT_COLUMNS,
-    MOST_UNIT_ROWS,
-    Domain,
-    Label,
-    Unit,
-    UnlabelledDomain,
-)
+from dpnb_columnar.domain.declared_domain import Domain, Label, Unit, UnlabelledDomain, Weight
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, reported
 from dpnb_columnar.domain.groups import compressed
 from dpnb_columnar.domain.names import quoted
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.unit_reader import UnitReader
 from dpnb_columnar.domain.value_labels import with_value_labels
 from dpnb_columnar.errors import DomainError, excerpt
 
-DOMAIN_KEYS = ("label", "unit", "available_unit", "attributes", "value_labels")
+DOMAIN_KEYS = ("label", "unit", "weight", "available_unit", "attributes", "value_labels")
 LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values")
-UNIT_KEYS = ("column", "columns", "rows")
 
 Declaration = Domain | UnlabelledDomain
 """A declared domain, with a label or without one."""
@@ -75,14 +67,13 @@ def read_declaration(name: str, document: object, source: str, *, beside: Sequen
     return domain
 
 
-class _DeclarationReader(AttributeReader):
+class _DeclarationReader(UnitReader):
     """Reader of one declaration."""
 
     def __init__(self, name: str) -> None:
         """Start the declaration of a data set."""
-        super().__init__()
+        super().__init__(quoted(name))
         self.data_set = name
-        self.place = quoted(name)
 
     def raise_faults(self, source: str) -> None:
         """Raise the faults so far, if any.
@@ -108,70 +99,22 @@ class _DeclarationReader(AttributeReader):
                     self.fault(place, "the label is read from this column, so it cannot be an attribute as well")
         columns = [*(() if label is None else label.columns), *(each.name for each in attributes)]
         unit, available = self.units(table, columns)
+        weight = self.weight(table, columns, unit)
         if label is None or self.faults:
             return None
-        return with_value_labels(self, Domain(self.data_set, label, attributes, unit, available), table, self.place)
+        domain = Domain(self.data_set, label, attributes, unit, available, weight=weight)
+        return with_value_labels(self, domain, table, self.place)
 
     def unlabelled(self, document: Mapping[str, Any], keys: Sequence[str]) -> UnlabelledDomain:
         """Read a declaration without a label."""
         table = self.table(document, self.place, keys) or {}
         self.check_name(self.data_set, self.place)
         attributes = self.attributes(table)
-        units = self.units(table, [each.name for each in attributes])
-        return with_value_labels(self, UnlabelledDomain(self.data_set, attributes, *units), table, self.place)
-
-    def units(self, table: Mapping[str, Any], columns: Sequence[str]) -> tuple[Unit | None, tuple[str, ...]]:
-        """Read the unit that is counted by, and the columns of one that is merely there.
-
-        Args:
-            table: The declaration.
-            columns: Columns of the label and the attributes, which name no unit.
-        """
-        place = f"{self.place}.available_unit"
-        available: tuple[str, ...] = ()
-        if "available_unit" in table:
-            available = self.unit_columns(table["available_unit"], place, columns)
-        return (self.unit(table["unit"], columns) if "unit" in table else None), available
-
-    def unit(self, document: object, columns: Sequence[str]) -> Unit | None:
-        """Read the unit that the guarantee is for; None where its faults leave none."""
-        place = f"{self.place}.unit"
-        table = self.table(document, place, UNIT_KEYS)
-        if table is None:
-            return None
-        if ("column" in table) == ("columns" in table):
-            self.fault(place, 'give either column = "SERIAL" or columns = ["YEAR", "SERIAL"]')
-            return None
-        single = "column" in table
-        names = [table["column"]] if single else table["columns"]
-        named = self.unit_columns(names, f"{place}.{'column' if single else 'columns'}", columns)
-        rows = table.get("rows")
-        if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_UNIT_ROWS:
-            self.fault(
-                f"{place}.rows",
-                f"expected how many rows of one unit count at most, a whole number from 1 to {MOST_UNIT_ROWS} such as "
-                f"1, found {'nothing' if rows is None else excerpt(rows)}",
-            )
-            return None
-        return Unit(named, rows)
-
-    def unit_columns(self, names: object, place: str, columns: Sequence[str]) -> tuple[str, ...]:
-        """Read the columns that together name a unit."""
-        read = [name for name in names if isinstance(name, str) and name] if isinstance(names, list) else []
-        if not 1 <= len(read) <= MOST_UNIT_COLUMNS or read != names:
-            self.fault(place, f"expected names of 1 to {MOST_UNIT_COLUMNS} columns, found {excerpt(names)}")
-            return ()
-        for name in read:
-            self.check_name(name, place)
-            if read.count(name) > 1:
-                self.fault(place, f"names the column {excerpt(name)} twice")
-            if name in columns:
-                self.fault(
-                    place,
-                    f"the column {excerpt(name)} is an attribute or the label's, so it cannot name a unit as well; "
-                    "leave it out of one of them",
-                )
-        return tuple(read)
+        columns = [each.name for each in attributes]
+        unit, available = self.units(table, columns)
+        weight = self.weight(table, columns, unit)
+        domain = UnlabelledDomain(self.data_set, attributes, unit, available, weight=weight)
+        return with_value_labels(self, domain, table, self.place)
 
     def label(self, document: object, place: str) -> Label | None:
         """Read the label; None where its faults leave none."""
@@ -245,11 +188,13 @@ def document_of(domain: Declaration, *, defaults: bool = True) -> dict[str, Any]
     """
     label = {} if isinstance(domain, UnlabelledDomain) else {"label": _label_document(domain.label)}
     unit = {} if domain.unit is None else {"unit": {**_column_keys(domain.unit), "rows": domain.unit.rows}}
+    weight = {} if domain.weight is None else {"weight": _weight_document(domain.weight)}
     available = {"available_unit": [*domain.available_unit]} if domain.available_unit else {}
     kept = {name: dict(domain.value_labels[name]) for name in domain.columns if domain.value_labels.get(name)}
     return {
         **label,
         **unit,
+        **weight,
         **available,
         "attributes": {
             attribute.name: attribute_document(attribute, defaults=defaults) for attribute in domain.attributes
@@ -305,3 +250,12 @@ def _label_document(label: Label) -> dict[str, Any]:
 
 def _column_keys(unit: Unit) -> dict[str, Any]:
     return {"column": unit.columns[0]} if len(unit.columns) == 1 else {"columns": [*unit.columns]}
+
+
+def _weight_document(weight: Weight) -> dict[str, str]:
+    return {
+        "column": weight.column,
+        "cap": number_text(weight.cap),
+        "step": number_text(weight.step),
+        "missing": number_text(weight.missing),
+    }

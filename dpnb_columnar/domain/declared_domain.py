@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Numeric
 from dpnb_columnar.domain.condition import Condition
@@ -32,6 +34,45 @@ class Unit:
 
     columns: tuple[str, ...]
     rows: int
+
+
+MOST_WEIGHT_STEPS = 2**20
+"""Most steps of one row's weight: sums over 2^43 rows stay within 64-bit integers."""
+
+
+@dataclass(frozen=True)
+class Weight:
+    """The weight of a row, such as how many persons of the population it stands for: class counts are sums of it.
+
+    It is counted in whole steps, 0 to ``steps``, as a numeric attribute of these bounds would be: a larger weight
+    counts as the cap. A row whose weight is missing, negative, infinite or no number counts with ``missing``.
+
+    Attributes:
+        column: Column of the weight.
+        cap: The most that one row weighs, a multiple of the step.
+        step: Width of a step, in the column's unit.
+        missing: Weight of a row without one, a multiple of the step from 0 to the cap.
+    """
+
+    column: str
+    cap: Fraction
+    step: Fraction = Fraction(1)
+    missing: Fraction = Fraction(0)
+
+    @cached_property
+    def grid(self) -> Numeric:
+        """The grid of steps, as that of a numeric attribute."""
+        return Numeric(self.column, Fraction(0), self.cap, self.step)
+
+    @property
+    def steps(self) -> int:
+        """Steps of the cap: the most that one row changes a sum by."""
+        return self.grid.cells
+
+    @property
+    def missing_steps(self) -> int:
+        """Steps of the weight of a row without one."""
+        return int(self.missing / self.step)
 
 
 @dataclass(frozen=True)
@@ -79,6 +120,7 @@ class Domain:
         available_unit: Columns that name a unit which the data has, though nothing is counted by it; empty for none.
             It changes no count, so domains that differ in it alone are equal.
         value_labels: Words for values; they change no count either.
+        weight: The weight that class counts are sums of as well; None where rows have none.
     """
 
     name: str
@@ -87,6 +129,7 @@ class Domain:
     unit: Unit | None = None
     available_unit: tuple[str, ...] = field(default=(), compare=False)
     value_labels: ValueLabels = field(default_factory=dict, compare=False, repr=False)
+    weight: Weight | None = None
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -121,13 +164,13 @@ class Domain:
 
     @property
     def counted_columns(self) -> tuple[str, ...]:
-        """Every column that counting reads, each once: those of the unit last."""
-        return (*self.columns, *(() if self.unit is None else self.unit.columns))
+        """Every column that counting reads, each once: those of the unit and the weight last."""
+        return (*self.columns, *_beside(self))
 
     @property
     def per_row(self) -> Domain:
-        """The same domain without a unit: for rows that are not counted for a release."""
-        return self if self.unit is None else replace(self, unit=None)
+        """The same domain without unit and weight: for rows that are not counted for a release."""
+        return self if self.unit is None and self.weight is None else replace(self, unit=None, weight=None)
 
     def __iter__(self) -> Iterator[Attribute]:
         """Iterate over the attributes, in order."""
@@ -156,7 +199,7 @@ class UnlabelledDomain:
     Attributes:
         name: Name of the data set.
         attributes: Every column that may serve as an attribute or as the label, in order.
-        unit, available_unit, value_labels: As of a ``Domain``.
+        unit, available_unit, value_labels, weight: As of a ``Domain``.
     """
 
     name: str
@@ -164,6 +207,7 @@ class UnlabelledDomain:
     unit: Unit | None = None
     available_unit: tuple[str, ...] = field(default=(), compare=False)
     value_labels: ValueLabels = field(default_factory=dict, compare=False, repr=False)
+    weight: Weight | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -172,12 +216,18 @@ class UnlabelledDomain:
 
     @property
     def counted_columns(self) -> tuple[str, ...]:
-        """The same columns, those of the unit last."""
-        return (*self.columns, *(() if self.unit is None else self.unit.columns))
+        """The same columns, those of the unit and the weight last."""
+        return (*self.columns, *_beside(self))
 
     def __str__(self) -> str:
         """Show the domain as a table of its attributes."""
         return _table(self)
+
+
+def _beside(domain: Domain | UnlabelledDomain) -> tuple[str, ...]:
+    """List the columns of the unit and the weight."""
+    units = () if domain.unit is None else domain.unit.columns
+    return units if domain.weight is None else (*units, domain.weight.column)
 
 
 def _table(domain: Domain | UnlabelledDomain) -> str:

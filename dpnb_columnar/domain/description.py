@@ -8,7 +8,7 @@ from itertools import accumulate, takewhile
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Transform
 from dpnb_columnar.domain.condition import comparisons
 from dpnb_columnar.domain.declaration import Declaration
-from dpnb_columnar.domain.declared_domain import Domain, Unit
+from dpnb_columnar.domain.declared_domain import Domain, Unit, Weight
 from dpnb_columnar.domain.groups import RANGE
 from dpnb_columnar.domain.names import listed, named, printable
 from dpnb_columnar.domain.numbers import exact_number, number_text
@@ -44,6 +44,13 @@ def counts_by(unit: Unit) -> str:
     return (
         f"{named(unit.columns)}, of which at most {unit.rows} row{'s' * (unit.rows > 1)} count{'s' * (unit.rows == 1)}"
     )
+
+
+def weighs_by(weight: Weight) -> str:
+    """Say which weight the rows have."""
+    step, missing = map(number_text, (weight.step, weight.missing))
+    steps = "" if weight.step == 1 else f" in steps of {step}"
+    return f"{named([weight.column])}{steps}, at most {number_text(weight.cap)} each, {missing} for a row without one"
 
 
 ATTRIBUTE_HEADER = ("attribute", "kind", "values", "missing")
@@ -135,6 +142,8 @@ def domain_lines(domain: Declaration, *, every: bool = False) -> Iterator[str]:
         yield 'predicts nothing yet: name what to predict, such as --label "COLUMN > 1000"'
     if domain.unit is not None:
         yield f"counts by unit: {counts_by(domain.unit)}"
+    if domain.weight is not None:
+        yield f"class counts are weighted: {weighs_by(domain.weight)}"
     if domain.available_unit:
         yield f"unit available: {named(domain.available_unit)}"
     yield ""

@@ -74,7 +74,9 @@ def labelled(domain: Declaration, label: str) -> Domain:
         for name, column in columns.items()
         if column.attribute is not None and name not in chosen.columns
     )
-    document = document_of(Domain(domain.name, chosen, attributes, domain.unit, domain.available_unit))
+    document = document_of(
+        Domain(domain.name, chosen, attributes, domain.unit, domain.available_unit, weight=domain.weight)
+    )
     read = read_domain(domain.name, document, f"--label {excerpt(label)}")
     return replace(read, value_labels=fitting(read, domain.value_labels))
 
@@ -93,7 +95,8 @@ def provisional(domain: UnlabelledDomain) -> Domain:
     constant = Decimal(0) if isinstance(column, Numeric) else column.values[0]
     condition = Condition(NOT_CHOSEN, Comparison(column.name, "=", constant))
     label = Label(("first class", "second class"), None, condition)
-    return Domain(domain.name, label, domain.attributes, domain.unit, domain.available_unit, domain.value_labels)
+    beside = (domain.unit, domain.available_unit, domain.value_labels, domain.weight)
+    return Domain(domain.name, label, domain.attributes, *beside)
 
 
 def _columns(domain: Declaration) -> dict[str, _Column]:

@@ -11,7 +11,7 @@ from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.mechanisms import postprocessing
 from dpnb_columnar.mechanisms.mechanism import QueryContext
 from dpnb_columnar.mechanisms.postprocessing import truncated_presence, truncated_table
-from dpnb_columnar.mechanisms.queries import PrivateCounts, class_counts_request, presence_counts
+from dpnb_columnar.mechanisms.queries import PrivateCounts, class_counts_request, presence_counts, weight_sums
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
@@ -56,6 +56,10 @@ class Plain:
     def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
         """Count the classes without noise."""
         return postprocessing.class_counts([int(count) for count in statistics.class_counts])
+
+    def weighted_classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
+        """Add up the weights of the classes without noise."""
+        return postprocessing.class_counts(*weight_sums(statistics))
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         """Compute the parameters of every attribute without noise."""

@@ -9,6 +9,7 @@ import numpy as np
 from dpnb_columnar.budget import Share
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
+from dpnb_columnar.mechanisms.mechanism import WEIGHTED_COUNTS
 from dpnb_columnar.mechanisms.queries import SENSITIVITY, constant, constant_noise
 from dpnb_columnar.mechanisms.samples import sample_size
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS, moment_noise
@@ -42,12 +43,13 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
         size: Rows of a class, declared by the user. Only moments depend on it.
 
     Returns:
-        The bound, in rows for counts, in the attribute's unit for means and deviations, in its square for variances; of
-        a gradient in units of its sensitivity, which the released tables decide.
+        The bound, in rows for counts, in the weight's unit for sums of weights, in the attribute's unit for means and
+        deviations, in its square for variances; of a gradient in units of its sensitivity, which the released tables
+        decide.
     """
     attribute = None if share.attribute is None else domain[share.attribute]
     if not isinstance(attribute, Numeric) or share.query not in {*MOMENTS, *CONSTANT_MOMENTS}:
-        return float(SENSITIVITY) * _quantile(constant_noise(share))
+        return _largest_change(domain, share) * _quantile(constant_noise(share))
     cells = attribute.scale.cells
     pooled = share.values == 1  # one number for all classes together
     return moment_error(
@@ -74,6 +76,13 @@ def moment_error(attribute: Numeric, share: Share, size: int, filled: tuple[int,
         return sensitivity * _unit(attribute, share.query) * _quantile(constant_noise(share))
     column = _reference_column(size, *filled)
     return _smooth(share, column, size, cells) * _unit(attribute, share.query) * _quantile(moment_noise(share))
+
+
+def _largest_change(domain: Domain, share: Share) -> float:
+    """Return the most that one row changes a count by, or a sum of weights, in the unit of the weight."""
+    if share.query == WEIGHTED_COUNTS and domain.weight is not None:
+        return float(domain.weight.cap)
+    return float(SENSITIVITY)
 
 
 def _smooth(share: Share, sample: RunLengthColumn, size: int, cells: int) -> float:

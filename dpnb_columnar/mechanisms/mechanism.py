@@ -14,6 +14,9 @@ from dpnb_columnar.noise import Sampler
 
 CLASS_COUNTS = "class counts"
 
+WEIGHTED_COUNTS = "weighted class counts"
+"""Query for the sums of the rows' weights, per class."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class QueryContext:
@@ -37,8 +40,9 @@ class QueryContext:
 class Mechanism(Protocol):
     """A way to make a model's parameters from noisy answers to queries.
 
-    Claim of a private mechanism: ``classes`` and ``attributes`` together spend what the shares of its ``requests`` say
-    and no more, under the add-remove relation, each share's ``row_cost`` being the loss of its query.
+    Claim of a private mechanism: ``classes``, ``weighted_classes`` and ``attributes`` together spend what the shares of
+    its ``requests``, and that of the weighted counts, say and no more, under the add-remove relation, each share's
+    ``row_cost`` being the loss of its query.
     """
 
     @property
@@ -84,6 +88,15 @@ class Mechanism(Protocol):
         Args:
             statistics: Exact counts. Confidential.
             share: Share of the budget for the class counts.
+            draw: Sampler of the noise.
+        """
+
+    def weighted_classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
+        """Make noisy sums of weights per class, in steps, and priors; asked where the domain declares a weight.
+
+        Args:
+            statistics: Exact counts. Confidential.
+            share: Share of the budget for these sums.
             draw: Sampler of the noise.
         """
 

@@ -22,7 +22,7 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
 from dpnb_columnar.mechanisms.attribute_weights import TEMPERED, attribute_weights, bounded
 from dpnb_columnar.mechanisms.further_releases import rounds_given
-from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
+from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, WEIGHTED_COUNTS, QueryContext
 from dpnb_columnar.mechanisms.queries import COUNTS, noisy_presence
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.round_starts import start_rounds
@@ -58,6 +58,9 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     draw = ExactSampler(SystemBits()) if draw is None else draw
     shares = {(share.query, share.attribute): share for share in plan.shares}
     classes = plan.mechanism.classes(statistics, shares[CLASS_COUNTS, None], draw)
+    weighted = None
+    if statistics.domain.weight is not None:
+        weighted = plan.mechanism.weighted_classes(statistics, shares[WEIGHTED_COUNTS, None], draw)
     presence = noisy_presence(statistics, plan.shares, draw)
     context = QueryContext(statistics.only(plan.released), classes.released, presence, shares, draw)
     attributes = plan.mechanism.attributes(context)
@@ -71,7 +74,7 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     weights = attribute_weights(method, len(attributes), len(statistics.domain.classes))
     if plan.public is not None:
         weights = plan.public.attribute_weights
-    return Model(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights)
+    return Model(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights, weighted)
 
 
 def release_weights(model: Model, counts: ScoreCounts, plan: ReleasePlan, draw: Sampler | None = None) -> Model:

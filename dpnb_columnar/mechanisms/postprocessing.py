@@ -19,10 +19,10 @@ SMALLEST_VARIANCE = Fraction(1, 12)
 """In squared codes: the variance of rounding to the grid, below which no model's variance is."""
 
 
-def class_counts(released: Sequence[int]) -> ClassCounts:
-    """Make priors: counts below zero are truncated to zero, then one is added to each."""
+def class_counts(released: Sequence[int], row: int = 1) -> ClassCounts:
+    """Make priors: counts below zero are truncated to zero, then one row, at its largest weight, is added to each."""
     counts = tuple(map(within_largest, released))
-    return ClassCounts(counts, _normalised(counts, 1))
+    return ClassCounts(counts, _normalised(counts, row))
 
 
 def table(attribute: Categorical, released: Counts, sizes: Sequence[int], prior: Fraction) -> Table:

@@ -6,14 +6,16 @@ Released counts are exact counts with noise, rounded to whole numbers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from dpnb_columnar.budget import Division, Pure, Request, Share
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms import postprocessing
-from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, QueryContext
+from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, WEIGHTED_COUNTS, QueryContext
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise
 from dpnb_columnar.mechanisms.tuning import prior_count, rate
 from dpnb_columnar.model.parameters import ClassCounts, Presence, Table
@@ -50,22 +52,23 @@ def constant_noise(share: Share) -> NoiseFamily:
     return smooth_noise(share.noise, share.row_cost)
 
 
-def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler) -> list[int]:
-    """Add noise to counts of disjoint cells.
+def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler, sensitivity: Fraction = SENSITIVITY) -> list[int]:
+    """Add noise to counts of disjoint cells, or to sums of weights over these.
 
-    Together they cost the share's ``row_cost`` under add-remove: one row changes one count by 1.
+    Together they cost the share's ``row_cost`` under add-remove: one row changes one number by the sensitivity at most.
 
     Args:
         counts: Exact counts. Confidential.
         share: Share of the budget.
         draw: Sampler of the noise.
+        sensitivity: The most that one row changes a number by. Public.
     """
     noise = constant_noise(share)
-    return [int(draw(Fraction(int(count)), SENSITIVITY, noise)) for count in counts]
+    return [int(draw(Fraction(int(count)), sensitivity, noise)) for count in counts]
 
 
 class PrivateCounts:
-    """Base of the private mechanisms: noisy class counts."""
+    """Base of the private mechanisms: noisy class counts, weighted or not."""
 
     private = True
     binned = False
@@ -75,10 +78,30 @@ class PrivateCounts:
         """Draw the class counts, and make priors of them."""
         return postprocessing.class_counts(noisy_counts(statistics.class_counts, share, draw))
 
+    def weighted_classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
+        """Draw the sums of weights per class, and make priors of them."""
+        sums, steps = weight_sums(statistics)
+        return postprocessing.class_counts(noisy_counts(sums, share, draw, Fraction(steps)), steps)
+
+
+def weight_sums(statistics: Statistics) -> tuple[list[int], int]:
+    """Return the sums of weights per class, confidential, and the most that one row weighs, public; both in steps."""
+    weight, sums = statistics.domain.weight, statistics.weight_sums
+    assert weight is not None
+    assert sums is not None
+    return [int(each) for each in sums], weight.steps
+
 
 def class_counts_request(domain: Domain, division: Division, noise: str = LAPLACE) -> Request:
     """Make the query for the number of rows of each class, the first of every mechanism."""
     return Request(CLASS_COUNTS, None, len(domain.classes), PARALLEL_CELLS, noise, division.counts)
+
+
+def weighted_counts_request(domain: Domain, class_counts: Request) -> Request:
+    """Make the query for the sum of the weights of each class: one share, with the noise of the class counts."""
+    assert domain.weight is not None
+    composition = f"one row changes one of these sums by at most {number_text(domain.weight.cap)}"
+    return replace(class_counts, query=WEIGHTED_COUNTS, composition=composition)
 
 
 def counts_request(attribute: str, domain: Domain, cells: int, weight: Fraction) -> Request:

@@ -19,6 +19,7 @@ from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import BinCounts
 from dpnb_columnar.mechanisms.mechanism import Mechanism
 from dpnb_columnar.mechanisms.public_weights import PUBLIC, PublicWeights
+from dpnb_columnar.mechanisms.queries import weighted_counts_request
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
@@ -144,6 +145,8 @@ def plan(
     requests = chosen.requests(released, budget.division or chosen.division, family)
     if public is not None:
         requests = public.divided(requests, released)
+    if domain.weight is not None:
+        requests.insert(1, weighted_counts_request(domain, requests[0]))
     requests += further_requests(domain, weights, requests)
     needs_delta = {request.kind for request in requests} != {Pure}
     if domain.unit is not None and (needs_delta or budget.delta):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, read_domain
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, read_domain
 from dpnb_columnar.errors import DataError, excerpt
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.guarantee_reader import read_guarantee, read_software
@@ -68,13 +68,27 @@ def _model(document: Part, source: str) -> NaiveBayes:
     return NaiveBayes(
         domain=domain,
         guarantee=read_guarantee(document["guarantee"], domain.unit),
-        classes=ClassCounts(
-            document["classes"]["released"].counts(size), document["classes"]["probability"].probabilities(size)
-        ),
+        classes=_class_counts(document["classes"], size),
         attributes=tuple(_parameters(body, attributes.get(name), size) for name, body in bodies.items()),
         software=read_software(document["software"]),
         attribute_weights=_weights(document.entry("attribute_weights"), list(bodies), size),
+        weighted_classes=_weighted_classes(document, domain),
     )
+
+
+def _class_counts(part: Part, classes: int) -> ClassCounts:
+    """Released numbers of the classes, and their priors."""
+    return ClassCounts(part["released"].counts(classes), part["probability"].probabilities(classes))
+
+
+def _weighted_classes(document: Part, domain: Domain) -> ClassCounts | None:
+    """Sums of the rows' weights, where the domain declares one, and only there."""
+    if domain.weight is not None:
+        return _class_counts(document["weighted_classes"], len(domain.classes))
+    part = document.entry("weighted_classes")
+    if part.value is not None:
+        raise part.invalid("the domain declares no weight")
+    return None
 
 
 def _weights(part: Part, attributes: Sequence[str], classes: int) -> AttributeWeights | None:

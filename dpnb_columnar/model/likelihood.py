@@ -40,10 +40,7 @@ Values = TypeVar("Values", bound=Arithmetic)
 
 def class_terms(model: NaiveBayes) -> list[float]:
     """Compute the part of the score that no attribute changes: per class, log P(c) + b_c."""
-    return [
-        math.log(prior) + intercept
-        for prior, intercept in zip(model.classes.probability, model.intercepts, strict=True)
-    ]
+    return [math.log(prior) + intercept for prior, intercept in zip(model.priors, model.intercepts, strict=True)]
 
 
 def normal_terms(attribute: Numeric, parameters: Normal, value: Values, weight: float = 1.0) -> list[Values]:

@@ -24,8 +24,8 @@ FrameT = TypeVar("FrameT", bound="Frame")
 class Model(NaiveBayes):
     """A released naive Bayes classifier.
 
-    Its attributes are those of ``NaiveBayes``: ``domain``, ``guarantee``, ``classes``, ``attributes``, ``software``
-    and ``attribute_weights``.
+    Its attributes are those of ``NaiveBayes``: ``domain``, ``guarantee``, ``classes``, ``attributes``, ``software``,
+    ``attribute_weights`` and ``weighted_classes``.
     """
 
     @speaking_python()
@@ -93,7 +93,7 @@ class Model(NaiveBayes):
         rows = "".join(
             f'<tr><th scope="row">{escape(printable(klass))}</th><td>{count:,}</td><td>{probability:.4f}</td></tr>'
             for klass, count, probability in zip(
-                class_texts(self.domain), self.classes.released, self.classes.probability, strict=True
+                class_texts(self.domain), self.classes.released, self.priors, strict=True
             )
         )
         names = "".join(f'<th scope="col">{name}</th>' for name in ("class", "noisy count", "probability"))
@@ -154,6 +154,7 @@ class Model(NaiveBayes):
             values.attributes,
             values.software,
             values.attribute_weights,
+            values.weighted_classes,
         )
 
 

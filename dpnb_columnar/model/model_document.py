@@ -52,6 +52,7 @@ def to_document(model: NaiveBayes) -> dict[str, Any]:
         "guarantee": guarantee_document(model.guarantee),
         "domain": {"name": model.domain.name, **document_of(model.domain)},
         "classes": _plain(model.classes),
+        **({} if model.weighted_classes is None else {"weighted_classes": _plain(model.weighted_classes)}),
         "attributes": {parameters.attribute: _parameters_document(parameters) for parameters in model.attributes},
         **_weights_document(model),
     }
@@ -181,11 +182,12 @@ class Leaf:
         klass: Class name; None for the weight of an attribute.
         cell: Category, or bin as ``first..last`` in codes of the scale; None for a category of missing values, and for
             parameters that have no cells. Of ``presence``, ``present`` or ``missing``.
-        parameter: ``probability``, ``mean``, ``deviation``, ``presence``, ``weight`` or ``intercept``.
+        parameter: ``probability``, ``weighted probability``, ``mean``, ``deviation``, ``presence``, ``weight`` or
+            ``intercept``.
         released: What holds the number as it was drawn; None for a parameter that was made of others.
         values: What holds the parameter.
         position: Index or key in both.
-        whole: Whether the drawn number is a count.
+        whole: Whether the drawn number is a count, or a sum of weights in steps.
         statistic: Name of the statistic that was drawn; a deviation is made of a variance, say.
     """
 
@@ -214,6 +216,11 @@ def leaves(document: Mapping[str, Any]) -> Iterator[Leaf]:
     body = document["classes"]
     for position, klass in enumerate(classes):
         yield Leaf(None, klass, None, "probability", body["released"], body["probability"], position, True)
+    if "weighted_classes" in document:
+        body = document["weighted_classes"]
+        drawn, priors = body["released"], body["probability"]
+        for position, klass in enumerate(classes):
+            yield Leaf(None, klass, None, "weighted probability", drawn, priors, position, True, "sum of weights")
     for name, body in document["attributes"].items():
         cells = _cell_names(document["domain"]["attributes"][name], body)
         presence = body.get("presence", {"released": [], "probability": []})

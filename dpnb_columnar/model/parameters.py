@@ -26,10 +26,10 @@ SPREADS = {
 
 @dataclass(frozen=True, slots=True)
 class ClassCounts:
-    """The classes' released counts and the prior probabilities made of them.
+    """The classes' released counts, or sums of weights in steps, and the prior probabilities made of them.
 
     Attributes:
-        released: Per class, the noisy count as it was drawn; may be negative.
+        released: Per class, the noisy count or sum as it was drawn; may be negative.
         probability: Per class, positive, adding up to 1.
     """
 
@@ -187,6 +187,9 @@ class NaiveBayes:
         attributes: Parameters per attribute, in declared order; an attribute without a query has none.
         software: Versions of the program and of the libraries that drew the values.
         attribute_weights: Weights and intercepts of the score; None for ordinary naive Bayes.
+        weighted_classes: Sums of the rows' weights, in steps of the domain, and the priors made of them; None where the
+            domain declares no weight. They take the place of the priors of ``classes`` in the score, and nowhere else:
+            whatever is fitted is fitted to unweighted rows.
     """
 
     domain: Domain
@@ -195,6 +198,12 @@ class NaiveBayes:
     attributes: tuple[AttributeParameters, ...]
     software: Mapping[str, str]
     attribute_weights: AttributeWeights | None = None
+    weighted_classes: ClassCounts | None = None
+
+    @property
+    def priors(self) -> tuple[float, ...]:
+        """The prior of each class in the score: that of the population, where rows have weights."""
+        return (self.classes if self.weighted_classes is None else self.weighted_classes).probability
 
     @property
     def weights(self) -> tuple[float, ...]:

@@ -86,7 +86,7 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> 
 
     Args:
         domain: The domain to read.
-        types: The type of each of the domain's columns, those of its unit included.
+        types: The type of each of the domain's columns, those of its unit and its weight included.
         name: Name of the table in messages.
 
     Raises:
@@ -110,6 +110,10 @@ def check_kinds(domain: Domain, types: Mapping[str, pl.DataType], name: str) -> 
                 f"{described[attribute.name]}, which cannot hold the declared {named(impossible)}: cast it to text, or "
                 "take the values out of the domain (domain edit)"
             )
+    if domain.weight is not None:
+        kind, column = kinds[domain.weight.column], domain.weight.column
+        if kind is not None and kind not in NUMERIC_KINDS:
+            problems.append(f"{described[column]}, but is the weight of rows: cast it to a number")
     for column in () if domain.unit is None else domain.unit.columns:
         if kinds[column] is Kind.FLOAT:
             problems.append(f"{described[column]}, but names a unit: cast it to whole numbers or text")

@@ -5,6 +5,7 @@ Every rule looks at one row only. docs/privacy.md, section 1, states the rules; 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import date
 from fractions import Fraction
@@ -13,7 +14,7 @@ from operator import and_, or_
 import polars as pl
 import polars.selectors as cs
 
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
 from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER, exact_number
 from dpnb_columnar.rows.column_kinds import UNMATCHED_KEY, Key, Kind, number_keys, value_keys
@@ -64,6 +65,16 @@ def grid_code(attribute: Numeric, kind: Kind) -> pl.Expr:
     offset = value - lower
     code = (offset / (offset * 0.0 + step) + 0.5).floor().cast(pl.Int64)
     return code.clip(0, attribute.cells)
+
+
+def weight_steps(weight: Weight, kind: Kind) -> pl.Expr:
+    """Return the weight of a row in whole steps, a 64-bit integer (never null).
+
+    A weight that is missing, negative or infinite is that of a row without one.
+    """
+    value = number(weight.column, kind)
+    is_weight = (value >= 0) & (value < math.inf)
+    return pl.when(is_weight).then(grid_code(weight.grid, kind)).otherwise(pl.lit(weight.missing_steps, pl.Int64))
 
 
 def category_key(attribute: Categorical, kind: Kind) -> pl.Expr:

@@ -3,7 +3,8 @@
 Of each unit the first rows in this order count. A row's place in it is a function of its class and its codes alone, so
 that neither the file, nor the order of its rows, nor any other unit moves it; rows of equal codes are interchangeable,
 as they are counted in the same cells. Let c_0 be the class, and c_i one more than the code of attribute i, or 0 where
-the row has none. With fixed public multipliers m and the prime p = 2^31 - 1,
+the row has none; where the domain declares a weight, the last c_i is one more than its steps. With fixed public
+multipliers m and the prime p = 2^31 - 1,
 
     x = m_0 c_0 + m_1 c_1 + ... mod p,   the order is by x^5 mod p, then by c_0, c_1, ...
 
@@ -26,14 +27,14 @@ from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.domain.condition import in_halves
 from dpnb_columnar.rows.cell_codes import cell_code, number_of_codes
 from dpnb_columnar.rows.column_kinds import Kind, kind_of, kinds_of
-from dpnb_columnar.rows.row_rules import classed_rows, column
+from dpnb_columnar.rows.row_rules import classed_rows, column, weight_steps
 
 PRIME = 2**31 - 1
 
 UNSIGNED: Mapping[int, type[pl.DataType]] = {8: pl.UInt8, 16: pl.UInt16, 32: pl.UInt32}
 """Types of codes, by their bits."""
 
-CLASS, ORDER = "class", "order"
+CLASS, ORDER, WEIGHT = "class", "order", "weight"
 
 
 @cache
@@ -51,6 +52,12 @@ def unit_names(domain: Domain) -> list[str]:
 def code_name(attribute: Attribute) -> str:
     """Return the name of the column of a query that holds an attribute's code."""
     return f"code {attribute.name}"
+
+
+def code_names(domain: Domain) -> list[str]:
+    """Return the columns of a query that order rows of equal ``order``: the class, the codes, the weight if any."""
+    weights = [] if domain.weight is None else [WEIGHT]
+    return [CLASS, *map(code_name, domain.attributes), *weights]
 
 
 def code_column(attribute: Attribute, types: Mapping[str, pl.DataType]) -> pl.Expr:
@@ -76,7 +83,8 @@ def counted_rows(
     """Select columns of the rows that may count beside ``class``, and what the choice among those of a unit needs.
 
     Where the domain declares a unit, the latter is ``unit_names``, the code of every attribute by ``code_name``, and
-    the number that they are ordered by, ``order``; rows without a unit or a class are left out.
+    the number that they are ordered by, ``order``; rows without a unit or a class are left out. Where it declares a
+    weight, its steps are in ``weight``.
 
     Args:
         rows: Rows with all of the domain's columns. Confidential.
@@ -84,6 +92,10 @@ def counted_rows(
         types: The type of each column.
         columns: More columns to select, by name.
     """
+    if domain.weight is not None:
+        kind = kind_of(types[domain.weight.column])
+        assert kind is not None
+        columns = {**columns, WEIGHT: weight_steps(domain.weight, kind)}
     if domain.unit is None:
         return classed_rows(rows, domain, kinds_of(types), **columns)
     codes = {code_name(each): code_column(each, types) for each in domain.attributes}
@@ -95,6 +107,8 @@ def counted_rows(
         number = (pl.col(code_name(attribute)).cast(pl.Int64) + 1).fill_null(0)
         term = number * multiplier(place)
         terms.append(term % PRIME if is_wide(attribute, domain) else term)
+    if domain.weight is not None:
+        terms.append((pl.col(WEIGHT) + 1) * multiplier(len(domain.attributes) + 1))  # below 2^52
     x = pl.col(ORDER)
     rows = rows.with_columns((in_halves(terms, add) % PRIME).alias(ORDER))
     return rows.with_columns((x * x % PRIME * x % PRIME * x % PRIME * x % PRIME).alias(ORDER))

@@ -17,7 +17,7 @@ from operator import itemgetter, mul
 from typing import Any
 
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.domain import Categorical, Domain, Group, Label, Missing, Numeric
+from dpnb_columnar.domain import Categorical, Domain, Group, Label, Missing, Numeric, Weight
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node
 
 Row = Mapping[str, Any]
@@ -126,6 +126,15 @@ def code_of(row: Row, attribute: Numeric | Categorical) -> int | None:
     return len(attribute.values) if category is None and attribute.missing is Missing.CATEGORY else category
 
 
+def weight_of(row: Row, weight: Weight) -> int:
+    """The weight of a row in steps."""
+    number = number_of(row[weight.column], ())
+    if number is None or number < 0 or math.isinf(number):
+        return int(weight.missing / weight.step)
+    most = int(weight.cap / weight.step)
+    return min(math.floor(min(number, float(weight.cap)) / float(weight.step) + 0.5), most)
+
+
 def chosen(rows: Sequence[Row], domain: Domain) -> Sequence[Row]:
     """Of each unit its first rows among those that count; without a unit every row, whether it counts or not."""
     if domain.unit is None:
@@ -137,6 +146,7 @@ def chosen(rows: Sequence[Row], domain: Domain) -> Sequence[Row]:
         drops = [code is None and each.missing == "row" for code, each in zip(codes, domain.attributes, strict=True)]
         if klass is not None and None not in unit and not any(drops):
             numbers = [klass, *(0 if code is None else code + 1 for code in codes)]
+            numbers += [] if domain.weight is None else [weight_of(row, domain.weight) + 1]
             units.setdefault(unit, []).append(([order_of(numbers), *numbers], row))
     return [row for each in units.values() for _, row in sorted(each, key=itemgetter(0))[: domain.unit.rows]]
 
@@ -158,10 +168,12 @@ def expected_counts(rows: Sequence[Row], domain: Domain) -> Counts:
         ):
             continue
         found[None, klass, 0] += 1
+        if domain.weight is not None:
+            found[None, klass, 1] += weight_of(row, domain.weight)
         for attribute, code in codes.items():
             if code is not None:
                 found[attribute.name, klass, code] += 1
-    return dict(found)
+    return {cell: count for cell, count in found.items() if count}
 
 
 # Files and engines.

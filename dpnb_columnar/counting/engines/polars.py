@@ -15,12 +15,12 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.counting.engines.polars_units import sink_counted
-from dpnb_columnar.counting.statistics import Cells, Integers
+from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, Integers
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.rows.cell_codes import number_of_codes
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.streaming import stream
-from dpnb_columnar.rows.unit_order import code_column, code_name, counted_rows
+from dpnb_columnar.rows.unit_order import CLASS, WEIGHT, code_column, code_name, counted_rows
 
 MOST_COUNTERS = 2**24
 """Cells, of all tables together, that have a counter each, whether or not a row falls into them."""
@@ -41,7 +41,8 @@ def count_cells(
         classes: Whether to count the classes as well.
 
     Returns:
-        One ``Cells`` per attribute, in no fixed order of cells, those of the classes first. Confidential.
+        One ``Cells`` per attribute, in no fixed order of cells, those of the classes first; where the domain declares a
+        weight, its sums last. Confidential.
 
     Raises:
         DataError: if a file is damaged.
@@ -75,6 +76,7 @@ def count_rows(
         polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
     """
     counted = [None, *attributes] if classes else attributes
+    weights = None if domain.weight is None else _WeightSums(len(domain.classes))
     tables = {f"place {number}": _Table(each, len(domain.classes)) for number, each in enumerate(counted)}
     counters = _counters([*tables.values()])
     # A code is null where the row has no value, and so is the place that is computed from it.
@@ -87,12 +89,18 @@ def count_rows(
     def count(part: pl.DataFrame) -> None:
         for counter, name in zip(counters, tables, strict=True):
             counter.add(part[name].drop_nulls())
+        if weights is not None:
+            weights.add(part)
 
     def reset() -> None:
         counters[:] = _counters([*tables.values()])
+        if weights is not None:
+            weights.sums[:] = 0
 
-    sink_counted(rows, types, domain, query, [*tables], count, reset, codes=[*tables])
-    return [table.cells_of(*counter.counted()) for table, counter in zip(tables.values(), counters, strict=True)]
+    names = [*tables, *([] if weights is None else [CLASS, WEIGHT])]
+    sink_counted(rows, types, domain, query, names, count, reset, codes=names)
+    cells = [table.cells_of(*counter.counted()) for table, counter in zip(tables.values(), counters, strict=True)]
+    return cells if weights is None else [*cells, weights.cells()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +141,32 @@ class _Table:
         """Convert counts of places to counts of cells."""
         classes, codes = np.divmod(places, self.codes)
         return Cells(self.attribute.name if self.attribute else None, classes, codes, counts)
+
+
+class _WeightSums:
+    """Sums of the weights of rows, per class.
+
+    Args:
+        classes: Number of classes.
+
+    Attributes:
+        sums: Shape (classes,), int64: in steps. Confidential.
+    """
+
+    def __init__(self, classes: int) -> None:
+        self.sums: Integers = np.zeros(classes, dtype=np.int64)
+
+    def add(self, part: pl.DataFrame) -> None:
+        """Add the weights of the rows that have a class."""
+        rows = part.select(CLASS, WEIGHT).drop_nulls()
+        # Sums of floats, exact below 2^53: of steps up to 2^20, far more rows than a part has.
+        sums = np.bincount(rows[CLASS].to_numpy(), rows[WEIGHT].to_numpy(), minlength=len(self.sums))
+        self.sums += sums.astype(np.int64)
+
+    def cells(self) -> Cells:
+        """Return the sums as cells beside those of the class counts."""
+        classes = np.arange(len(self.sums))
+        return Cells(None, classes, np.full_like(classes, WEIGHT_CODE), self.sums)
 
 
 class Counter(Protocol):

@@ -1,0 +1,145 @@
+"""Weights of rows are added up in steps, by a rule that looks at one row alone, and kept with all other statistics."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from support.people import PEOPLE, people, people_domain, write_people
+from support.rows_in_python import counts_of, expected_counts
+
+from dpnb_columnar.counting.checkpoints import aggregate_by_file
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, assemble
+from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
+from dpnb_columnar.dialects.statistics_query import statistics_query
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.errors import DataError, UnavailableError
+from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.rows.parquet import open_parquet
+
+WEIGHTS = [
+    pl.Series([0, 1, 7, 399, 400, 401, 10**9, -1, -(10**9), None], dtype=pl.Int64),
+    pl.Series([0, 1, 7, 200, 255, None], dtype=pl.UInt8),
+    pl.Series([2**64 - 1, 3, 0], dtype=pl.UInt64),
+    pl.Series([0.0, -0.0, 0.4999999, 0.5, 1.5, 399.4, 399.5, 1e300, -1e-300, 5e-324], dtype=pl.Float64),
+    pl.Series([float("inf"), float("-inf"), float("nan"), None, 12.25], dtype=pl.Float64),
+    pl.Series([0.1, 0.7, 2.5], dtype=pl.Float32),
+    pl.Series(["12", " 3.5 ", "-1", "", "x", "inf", "NaN", "1e2", "0" * 70, None], dtype=pl.String),
+    pl.Series([Decimal("1.25"), Decimal("-0.01"), Decimal("3.75"), None], dtype=pl.Decimal(12, 2)),
+    pl.Series([True, False, None], dtype=pl.Boolean),
+]
+RULES: list[dict[str, Any]] = [
+    {"cap": 400},
+    {"cap": 2, "step": "0.01", "missing": "0.07"},
+    {"cap": 399, "step": 7, "missing": 14},
+]
+
+
+def weighted(rule: dict[str, Any] | None = None, **more: Any) -> Domain:
+    return people_domain({**PEOPLE, "weight": {"column": "w", **(rule or RULES[0])}, **more})
+
+
+def some_people(rows: int = 500) -> pl.DataFrame:
+    weights = np.random.default_rng(3).integers(0, 500, rows)
+    return people(rows).with_columns(w=pl.Series(weights), u=pl.Series(np.arange(rows) // 3))
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("weights", WEIGHTS, ids=lambda weights: str(weights.dtype))
+@pytest.mark.parametrize("unit", [None, {"column": "u", "rows": 1}])
+def test_any_weight_counts_as_a_reading_row_by_row(
+    tmp_path: Path, rule: dict[str, Any], weights: pl.Series, unit: dict[str, Any] | None
+) -> None:
+    rows = people(len(weights)).with_columns(weights.alias("w"), u=pl.Series(np.arange(len(weights)) // 2))
+    rows = pl.concat([rows, rows.with_columns(income=pl.lit(None, pl.String))])  # these do not count
+    domain = weighted(rule, **({} if unit is None else {"unit": unit}))
+    expected = expected_counts(rows.to_dicts(), domain)
+    assert counts_of(local.aggregate_frame(rows, domain)) == expected
+    path = write_people(tmp_path / "rows.parquet", rows, None)
+    assert counts_of(local.aggregate(open_parquet([path], domain), domain)) == expected
+
+
+def test_weights_change_no_other_count() -> None:
+    rows = some_people()
+    with_weights, without = (local.aggregate_frame(rows, domain) for domain in (weighted(), people_domain()))
+    counted = {cell: count for cell, count in counts_of(with_weights).items() if cell[::2] != (None, WEIGHT_CODE)}
+    assert counted == counts_of(without)
+    assert without.weight_sums is None
+    assert with_weights.weight_sums is not None
+    assert with_weights.weight_sums.sum() == rows["w"].clip(0, 400).sum()
+
+
+def test_rows_of_a_unit_that_differ_in_weight_alone_are_chosen_by_it() -> None:
+    """Wherever they stand, so that the choice is a function of the unit's rows."""
+    one = people(1).with_columns(u=pl.lit(1))
+    rows = pl.concat([one] * 6).with_columns(w=pl.Series([5, 900, 3, 77, None, 4]))
+    domain = weighted(unit={"column": "u", "rows": 2})
+    counted = [local.aggregate_frame(rows[order], domain) for order in ([*range(6)], [5, 2, 0, 4, 1, 3])]
+    assert counted[0] == counted[1]
+    assert counts_of(counted[0]) == expected_counts(rows.to_dicts(), domain)
+
+
+def test_files_that_duckdb_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DuckDB counts the categories, and Polars the rest: weights once."""
+    path = write_people(tmp_path / "rows.parquet", some_people(), None)
+    source = open_parquet([path], weighted())
+    alone = local.aggregate(source, weighted())
+    monkeypatch.setattr(local, "SMALL", 0)
+    assert local.aggregate(source, weighted()) == alone
+
+
+def test_checkpoints_files_and_sums_hold_the_weights(tmp_path: Path) -> None:
+    rows = some_people()
+    whole = local.aggregate_frame(rows, weighted())
+    files = [write_people(tmp_path / f"{place}.parquet", rows[place::2], None) for place in range(2)]
+    source = open_parquet(files, weighted())
+    for _ in range(2):
+        assert aggregate_by_file(source, weighted(), tmp_path / "kept") == whole
+    parts = [local.aggregate(open_parquet([file], weighted()), weighted()) for file in files]
+    for place, part in enumerate(parts):
+        save_statistics(part, tmp_path / f"part{place}")
+    first, second = (load_statistics(tmp_path / f"part{place}") for place in range(2))
+    assert first + second == whole
+    assert whole - parts[0] == parts[1]
+    assert first != second
+
+
+def test_statistics_of_another_weight_are_refused(tmp_path: Path) -> None:
+    rows = some_people()
+    for counted_in, wanted in ((people_domain(), weighted()), (weighted(), people_domain())):
+        path = tmp_path / f"{counted_in.weight is None}"
+        save_statistics(local.aggregate_frame(rows, counted_in), path)
+        with pytest.raises(DataError, match="was counted in another domain than 'people', the one asked for"):
+            load_statistics(path, wanted)
+
+
+def sums(*counts: tuple[int, int, int]) -> list[Cells]:
+    classes, codes, numbers = (np.array(column, dtype=np.int64) for column in zip(*counts, strict=True))
+    return [Cells(None, classes, codes, numbers)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (sums((0, 0, 2), (0, 1, 801)), "weights add up to more than the cap for every row"),
+        (sums((1, 0, 2), (0, 1, 1)), "weights add up to more than the cap for every row"),
+        (sums((0, 0, 2), (0, 1, -1)), "a count of the classes is below zero"),
+        (sums((0, 0, 2), (0, 2, 1)), "a cell of the classes lies outside the domain"),
+        (sums((0, 0, 2**45), (0, 1, 1)), "do not add up to|more rows than"),
+        (sums((0, 0, 2), (0, 1, 2**62), (0, 1, 2**62)), "more than"),
+    ],
+)
+def test_sums_that_no_rows_have_are_refused(cells: list[Cells], words: str) -> None:
+    domain = weighted({"cap": 400} if cells[0].counts.max() < 2**40 else {"cap": 2**20})
+    with pytest.raises(ValueError, match=words):
+        assemble(domain, cells)
+
+
+def test_databases_refuse_a_weight_until_they_add_it_up() -> None:
+    with pytest.raises(UnavailableError, match="weight w: databases and Spark do not add up weights yet"):
+        statistics_query(weighted(), {}, None, Dialect.DUCKDB)
