@@ -29,7 +29,6 @@ from dpnb_columnar.mechanisms import (
     histogram,
     postprocessing,
     score_calibration,
-    slope_fit,
     smooth_noise,
     tuning,
 )
@@ -94,8 +93,8 @@ CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
         [
             *each(score_calibration, "PART", Fraction(1, 20), Fraction(1, 5)),
             *each(score_calibration, "TELLING", 1.5, math.inf),
-            *each(slope_fit, "DEVIATION", 0.1, 1.0),
-            *each(slope_fit, "CERTAINTY", 0.0, 1e6),
+            *each(score_calibration, "DEVIATION", 0.1, 1.0),
+            *each(score_calibration, "CERTAINTY", 0.0, 1e6),
         ],
     ),
     BOUND: (["smooth", "global-variance"], each(attribute_weights, "LARGEST_LOG_RATIO", 1.5, 2.0, 6.0, math.inf)),

@@ -11,9 +11,20 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from dpnb_columnar.counting.gradients import CERTAIN, LOG_ODDS, ROWS, UNITS, WEIGHT, GradientQuery, exponentials
-from dpnb_columnar.counting.score_steps import added, attribute_score, greatest, over_steps
-from dpnb_columnar.dialects.nodes import as_double, case, equal, integer, minus, named, over, own_column, text, times
-from dpnb_columnar.dialects.number_lists import number_at
+from dpnb_columnar.counting.score_counts_query import added, attribute_score, greatest, over_steps
+from dpnb_columnar.dialects.nodes import (
+    as_double,
+    case,
+    equal,
+    integer,
+    minus,
+    named,
+    number_at,
+    over,
+    own_column,
+    text,
+    times,
+)
 from dpnb_columnar.dialects.rendering import header, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import coded_rows

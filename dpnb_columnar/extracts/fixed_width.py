@@ -16,7 +16,7 @@ from dpnb_columnar.extracts.arrow_columns import Table, arrow_array, column_type
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
 from dpnb_columnar.extracts.decode import BLANK, MalformedFieldError
 from dpnb_columnar.extracts.lines import Lines, read_lines
-from dpnb_columnar.extracts.prefetch import prefetch
+from dpnb_columnar.runtime.workers import prefetch
 
 BLOCKS_AHEAD = 4
 """Blocks of lines decompressed while one is decoded."""

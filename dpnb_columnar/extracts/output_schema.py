@@ -1,18 +1,74 @@
 """The columns of the output and their types, on which all extracts must agree.
 
-A codebook declares a type, or ``column_types`` does; without one, a column is text. No row is read for it.
+A codebook declares a type. Without one it is what a file of types or a catalogue's entry says, else text; never what
+the rows say: one row with a word would change the type of its column, and how all other rows are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pyarrow as pa
 
-from dpnb_columnar.domain.names import named
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.domain import Numeric
+from dpnb_columnar.domain.declaration import Declaration
+from dpnb_columnar.domain.documents import parse_toml
+from dpnb_columnar.domain.names import did_you_mean, named
+from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, UsageError, excerpt
 from dpnb_columnar.extracts.arrow_columns import column_type
 from dpnb_columnar.extracts.described_extract import DescribedExtract
+
+TYPES: Mapping[str, pa.DataType] = {"integer": pa.int64(), "number": pa.float64(), "text": pa.string()}
+"""Types that a file may name, as columns are written."""
+
+
+def read_types(path: Path) -> dict[str, pa.DataType]:
+    """Read a TOML file of types, such as ``AGE = "integer"``.
+
+    Raises:
+        MissingInputError: If the file cannot be read.
+        ConfigurationError: If it is no such file.
+    """
+    try:
+        document = parse_toml(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be read: {error.strerror}; check the path") from None
+    except ValueError as error:
+        raise ConfigurationError(f'{path}: not a TOML file of types such as AGE = "integer": {error}') from None
+    for name, type_ in document.items():
+        if not isinstance(type_, str) or type_ not in TYPES:
+            raise ConfigurationError(
+                f"{path}: {excerpt(name)}: expected one of {', '.join(TYPES)}, found {excerpt(type_)}; write such as "
+                'AGE = "integer"'
+            )
+    return {name: TYPES[type_] for name, type_ in document.items()}
+
+
+def types_of(domain: Declaration) -> dict[str, pa.DataType]:
+    """Choose the types of a domain's columns: numeric attributes are numbers, all other columns are text."""
+    numeric = {attribute.name for attribute in domain.attributes if isinstance(attribute, Numeric)}
+    return {name: TYPES["number" if name in numeric else "text"] for name in domain.columns}
+
+
+def check_types(types: Mapping[str, pa.DataType], names: Sequence[str], undeclared: Sequence[str], source: str) -> None:
+    """Refuse types of columns that the extracts do not have, or whose codebook declares the type.
+
+    Args:
+        types: The types.
+        names: Columns of the extracts.
+        undeclared: Those of them that no codebook declares.
+        source: The option that gave the types, for messages.
+
+    Raises:
+        UsageError: If there is such a column.
+    """
+    for name in types:
+        if name not in names:
+            hint = did_you_mean(name, names, f"it has {named(names)}")
+            raise UsageError(f"{source}: the extract has no column {excerpt(name)}; {hint}")
+        if name not in undeclared:
+            raise UsageError(f"{source}: the codebook declares the type of {excerpt(name)}; take the column out")
 
 
 def check_alike(extracts: Sequence[DescribedExtract], names: Sequence[str]) -> None:

@@ -22,11 +22,11 @@ from dpnb_columnar.dialects.nodes import (
     lookup,
     minus,
     named,
+    number_at,
     own_column,
     plus,
     source_column,
 )
-from dpnb_columnar.dialects.number_lists import number_at
 from dpnb_columnar.dialects.rules import grid_code
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform
 from dpnb_columnar.model.likelihood import bin_starts, cell_terms, negligible, normal_terms

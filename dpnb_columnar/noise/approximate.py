@@ -34,9 +34,9 @@ from flint import arb, ctx
 
 from dpnb_columnar.budget.costs import Approximate
 from dpnb_columnar.noise.calibration import PRECISION, rational, smallest, supremum, upper
+from dpnb_columnar.noise.family import Scaled
 from dpnb_columnar.noise.laplace import StandardLaplace
 from dpnb_columnar.noise.log_normal import StandardNormal
-from dpnb_columnar.noise.scaled import Scaled
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,7 @@ from flint import arb
 
 from dpnb_columnar.budget.costs import Concentrated
 from dpnb_columnar.noise.calibration import rational, upper
-from dpnb_columnar.noise.family import Floats
-from dpnb_columnar.noise.scaled import Scaled, Standard
+from dpnb_columnar.noise.family import Floats, Scaled, Standard
 
 SMALLEST_ORDER = 1e-3
 ZOOMS, ZOOMED = 2, 9

@@ -1,7 +1,10 @@
-"""What every noise family offers: one symmetrical distribution, calibrated when it is made."""
+"""What every noise family offers, and families of the form Z = c X: X of a standard shape, c the calibrated scale."""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Protocol
 
@@ -10,6 +13,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from dpnb_columnar.budget.costs import PrivacyCost
+from dpnb_columnar.noise.calibration import rational
 
 Floats = NDArray[np.float64]
 
@@ -55,3 +59,115 @@ class NoiseFamily(Protocol):
 
     def log_density(self, z: Floats) -> Floats:
         """Logarithm of the density at each z."""
+
+
+# Inverses of survival functions: in floating point, and as balls that certainly hold the inverse.
+
+# The squares of magnitudes up to here are numbers.
+LARGEST = 1e150
+
+
+def quantile(survival: Callable[[Floats], Floats], probability: float) -> float:
+    """The magnitude that is exceeded with this probability, by bisection of its logarithm; infinite above 1e150.
+
+    Raises:
+        ValueError: unless 0 < probability < 1.
+    """
+    if not 0 < probability < 1:
+        raise ValueError(f"a quantile needs 0 < probability < 1, found {probability:.6g}")
+
+    def exceeds(magnitude: float) -> bool:
+        return bool(survival(np.array([magnitude]))[0] > probability)
+
+    low = high = 1.0
+    factor = 2.0  # the steps grow, so that even the tails of few degrees of freedom are reached soon
+    while exceeds(high):
+        if high == LARGEST:
+            return math.inf
+        low, high, factor = high, min(high * factor, LARGEST), factor**1.5
+    factor = 2.0
+    while not exceeds(low):
+        low, high, factor = max(low / factor, 1 / LARGEST), low, factor**1.5
+    while high - low > 1e-14 * high:
+        middle = math.sqrt(low) * math.sqrt(high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if exceeds(middle) else (low, middle)
+    return high
+
+
+def enclosed(
+    survival: Callable[[arb], arb], density: Callable[[arb], arb], target: arb, guess: arb, accuracy: arb
+) -> arb | None:
+    """A ball that certainly holds the inverse of ``survival`` for every number in the ball ``target``.
+
+    Interval Newton method: let X be a ball and m its midpoint. If m + (survival(m) - target)/density(X) lies within X,
+    it holds the inverse of every number in the target, by the mean value theorem.
+
+    Args:
+        survival: A falling function.
+        density: Minus its derivative, evaluated over a whole ball.
+        target: The values to invert.
+        guess: An approximate inverse of the middle of the target.
+        accuracy: How far the guess may be from it.
+
+    Returns:
+        The smallest ball that the precision allows, or about the target's own width; None if the guess was not good
+        enough, or the target is too wide.
+    """
+    ball, inverse = arb(guess.mid(), (accuracy + 2 * target.rad() / density(guess.mid())).upper()), None
+    while True:
+        slope = density(ball)
+        closer = ball.mid() + (survival(ball.mid()) - target) / slope
+        if not ball.contains_interior(closer):
+            return inverse
+        if closer.rad() < 2 * target.rad() / slope:
+            return closer
+        ball = inverse = closer
+
+
+class Standard(Protocol):
+    """The distribution of X, symmetrical about 0; methods as in ``NoiseFamily``."""
+
+    @property
+    def uniforms(self) -> int: ...
+
+    def magnitude(self, *uniforms: arb) -> arb | None: ...
+
+    def survival(self, magnitude: Floats) -> Floats: ...
+
+    def log_density(self, z: Floats) -> Floats: ...
+
+
+class Scaled(ABC):
+    """What a family gets for nothing once it names its shape and its scale."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def standard(self) -> Standard:
+        """The shape X."""
+
+    @property
+    @abstractmethod
+    def scale(self) -> Fraction:
+        """The scale c, never below the one that is proven."""
+
+    @property
+    def uniforms(self) -> int:
+        return self.standard.uniforms
+
+    def magnitude(self, *uniforms: arb) -> arb | None:
+        standard = self.standard.magnitude(*uniforms)
+        return None if standard is None else rational(self.scale) * standard
+
+    def survival(self, magnitude: Floats) -> Floats:
+        return self.standard.survival(magnitude / float(self.scale))
+
+    def log_density(self, z: Floats) -> Floats:
+        scale = float(self.scale)
+        return self.standard.log_density(z / scale) - math.log(scale)
+
+    def quantile(self, probability: float) -> float:
+        return float(self.scale) * quantile(self.standard.survival, probability)

@@ -10,8 +10,7 @@ import numpy as np
 from flint import arb
 
 from dpnb_columnar.budget.costs import Pure
-from dpnb_columnar.noise.family import Floats
-from dpnb_columnar.noise.scaled import Scaled
+from dpnb_columnar.noise.family import Floats, Scaled
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ import numpy as np
 from flint import arb, ctx, fmpq
 
 from dpnb_columnar.budget.costs import Pure
-from dpnb_columnar.noise.family import Floats
-from dpnb_columnar.noise.scaled import quantile
+from dpnb_columnar.noise.family import Floats, quantile
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ from flint import arb, ctx
 from dpnb_columnar.budget.costs import Pure
 from dpnb_columnar.noise.calibration import rational, upper
 from dpnb_columnar.noise.cauchy import StandardCauchy
-from dpnb_columnar.noise.family import Floats
-from dpnb_columnar.noise.scaled import Scaled, enclosed
+from dpnb_columnar.noise.family import Floats, Scaled, enclosed
 
 START_PRECISION = 64
 # Newton's error is of the order of the square of its last step.

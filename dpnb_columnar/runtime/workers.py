@@ -1,4 +1,4 @@
-"""Worker processes. Nothing heavy is imported here, so that a worker can be set up before it loads an engine."""
+"""Worker processes, which are set up here before they load an engine, and items made ahead by a thread."""
 
 from __future__ import annotations
 
@@ -6,13 +6,41 @@ import multiprocessing
 import os
 import signal
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from itertools import islice
 from typing import TypeVar
 
+Item = TypeVar("Item")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+
+def prefetch(items: Generator[Item], depth: int) -> Generator[Item]:
+    """Make the next items in a thread while the current one is used.
+
+    An error appears in place of the item whose making raised it. The generator is closed at the end, also when the
+    consumer stops early or fails.
+
+    Args:
+        items: Source of the items, none of which is None.
+        depth: Most items that are made and held while one is used.
+    """
+    pool = ThreadPoolExecutor(max_workers=1)
+    waiting: deque[Future[Item | None]] = deque()
+    try:
+        while True:
+            while len(waiting) <= depth:
+                waiting.append(pool.submit(next, items, None))
+            item = waiting.popleft().result()
+            if item is None:
+                return
+            yield item
+    finally:
+        pool.shutdown(cancel_futures=True)
+        items.close()
+
 
 TASKS_AHEAD = 2
 """Tasks per worker that are handed out at a time."""

@@ -22,8 +22,8 @@ from dpnb_columnar.counting.column_profiles import ColumnProfile
 from dpnb_columnar.counting.suggestion import draft, outward
 from dpnb_columnar.domain import read_declaration
 from dpnb_columnar.domain.catalogue import read_catalogue
+from dpnb_columnar.domain.catalogue_entries import entry_toml
 from dpnb_columnar.domain.declared_domain import UnlabelledDomain
-from dpnb_columnar.domain.toml_entry import entry_toml
 from dpnb_columnar.rows.column_kinds import Kind
 
 ROWS = 1000

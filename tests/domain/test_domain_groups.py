@@ -33,9 +33,9 @@ from dpnb_columnar.domain import (
     read_declaration,
     read_domain,
 )
+from dpnb_columnar.domain.catalogue_entries import entry_toml
 from dpnb_columnar.domain.editing import Edits, edited
 from dpnb_columnar.domain.groups import compressed, expanded, in_order
-from dpnb_columnar.domain.toml_entry import entry_toml
 from dpnb_columnar.errors import DomainError
 from dpnb_columnar.rows.parquet import open_parquet
 

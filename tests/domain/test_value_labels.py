@@ -24,10 +24,10 @@ from dpnb_columnar.domain import (
     read_declaration,
     read_domain,
 )
+from dpnb_columnar.domain.catalogue_entries import entry_toml
 from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.editing import Edits, edited, restricted
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
-from dpnb_columnar.domain.toml_entry import entry_toml
 from dpnb_columnar.domain.value_labels import (
     LONGEST_VALUE_LABEL,
     MOST_CHARACTERS,

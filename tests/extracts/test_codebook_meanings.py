@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpnb_columnar.extracts.codebooks.codebook import Code
-from dpnb_columnar.extracts.codebooks.labels import Meaning, meaning_of
+from dpnb_columnar.extracts.codebooks.codebook import Code, Meaning, meaning_of
 
 NOT_IN_UNIVERSE = [
     *("NIU", "N.I.U. (Not in Universe).", "NIU (Not in universe)", "Not in universe", "N/A", "N/A (Group quarters)"),

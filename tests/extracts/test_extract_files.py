@@ -18,7 +18,7 @@ from dpnb_columnar.extracts import convert as conversion
 from dpnb_columnar.extracts import lines
 from dpnb_columnar.extracts.convert import convert, plan_conversion
 from dpnb_columnar.extracts.extract_files import bytes_on_disk, find_extracts, opened
-from dpnb_columnar.extracts.prefetch import prefetch
+from dpnb_columnar.runtime.workers import prefetch
 
 
 @pytest.mark.parametrize("name", ["town.dat", "town.dat.gz"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dpnb_columnar.mechanisms.slope_fit import DEVIATION, FLAT, fitted
+from dpnb_columnar.mechanisms.score_calibration import DEVIATION, FLAT, fitted
 
 MIDDLES = np.array([-20.0, -12.0, *(2.0 * (np.arange(8) - 3.5)), 12.0, 20.0])
 BINS = len(MIDDLES)

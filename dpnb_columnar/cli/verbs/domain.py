@@ -65,8 +65,8 @@ def show(
     from json import dumps
 
     from dpnb_columnar.domain import document_of
+    from dpnb_columnar.domain.catalogue_entries import entry_toml
     from dpnb_columnar.domain.description import domain_lines
-    from dpnb_columnar.domain.toml_entry import entry_toml
 
     if toml + json + every > 1:
         raise UsageError("--all, --toml and --json: give one of them")
@@ -177,11 +177,10 @@ def edit(
           --unit SERIAL --unit-rows 1
     """
     from dpnb_columnar.cli.domain_commands import training_command
-    from dpnb_columnar.domain.catalogue_entries import check_entry_output, put_entry
+    from dpnb_columnar.domain.catalogue_entries import check_entry_output, entry_toml, put_entry
     from dpnb_columnar.domain.editing import edited
     from dpnb_columnar.domain.labelling import labelled
     from dpnb_columnar.domain.names import check_dataset
-    from dpnb_columnar.domain.toml_entry import entry_toml
     from dpnb_columnar.domain.units import with_unit, without_unit
     from dpnb_columnar.rows.parquet import copy_with_domain
 

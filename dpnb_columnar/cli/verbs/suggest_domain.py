@@ -103,7 +103,7 @@ def _text(suggestion: Draft, domain: Declaration, files: Sequence[Path]) -> str:
     """Write the draft as an entry of datasets.toml, with warning and remarks."""
     from glob import escape
 
-    from dpnb_columnar.domain.toml_entry import comment, entry_toml
+    from dpnb_columnar.domain.catalogue_entries import comment, entry_toml
 
     claimed: dict[str, object] = {"files": [escape(file.name) for file in files]} if files else {}
     entry = entry_toml(domain, claimed, suggestion.remarks)

@@ -10,9 +10,8 @@ from dpnb_columnar.domain.attribute_reader import grid_fault
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS, Missing, Numeric
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.extracts.codebooks.codebook import Code, Form, Variable
+from dpnb_columnar.extracts.codebooks.codebook import Code, Form, Meaning, Variable, meaning_of
 from dpnb_columnar.extracts.codebooks.facts import AmountFact
-from dpnb_columnar.extracts.codebooks.labels import Meaning, meaning_of
 
 NUMBER = re.compile(r"[-+]?\d{1,18}(?:\.\d{1,18})?", re.ASCII)
 WHOLE = re.compile(r"[-+]?\d{1,18}", re.ASCII)

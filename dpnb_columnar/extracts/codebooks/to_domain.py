@@ -12,9 +12,8 @@ from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.value_labels import LONGEST_VALUE_LABEL, fitting, within_bounds
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
+from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Meaning, Measure, Variable, meaning_of
 from dpnb_columnar.extracts.codebooks.facts import amount_fact, technical_reason, unit_of
-from dpnb_columnar.extracts.codebooks.labels import Meaning, meaning_of
 from dpnb_columnar.extracts.codebooks.numeric_attribute import amount_labels, numeric_attribute, spells_numbers
 
 WHOLE = re.compile(r"[-+]?\d{1,18}", re.ASCII)
