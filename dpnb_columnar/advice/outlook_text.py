@@ -13,6 +13,7 @@ from dpnb_columnar.advice.plan_text import (
     hidden_ranges,
     missing_lines,
     narrower_ranges,
+    prior_line,
     public_facts,
     unit_facts,
     weights_line,
@@ -20,6 +21,7 @@ from dpnb_columnar.advice.plan_text import (
 from dpnb_columnar.advice.recommendation import Prospect
 from dpnb_columnar.budget import Pure
 from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.description import table_lines
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
@@ -52,6 +54,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
         yield "mechanism none: NOT PRIVATE, nothing is protected and nothing is spent"
         return
     yield budget_line(planned)
+    if planned.domain.weight is not None:
+        yield prior_line(planned.domain.weight)
     if planned.automatic:
         yield _automatic_line(outlook)
     yield ""
@@ -60,6 +64,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     yield from composition_lines(planned.shares, [f"error at {size} rows" for size in outlook.sizes], cells)
     yield ""
     yield "a count's error is in rows, a variance's in squared units"
+    if planned.domain.weight is not None:
+        yield f"the error of a weighted class count is in units of {planned.domain.weight.column}"
     if planned.rounds:
         yield "a weight gradient's error is in units of its bound, which the released tables decide"
     if planned.mechanism.name in {"histogram", "adaptive-histogram"}:
@@ -171,6 +177,7 @@ def outlook_document(outlook: Outlook) -> dict[str, object]:
         "delta": number_text(budget.delta),
         "neighbours": budget.neighbours.value,
         "unit": unit_facts(domain.unit),
+        "weight": None if domain.weight is None else weight_document(domain.weight),
         "mechanism": planned.mechanism.name,
         "attribute_weights": planned.attribute_weights or "none",
         "public": None if planned.public is None else public_facts(planned.public),

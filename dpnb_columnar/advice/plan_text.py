@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.budget import Share, total
 from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.budget.costs import PrivacyCost, numbers
-from dpnb_columnar.domain import Missing, Unit
-from dpnb_columnar.domain.description import table_lines
+from dpnb_columnar.domain import Missing, Unit, Weight
+from dpnb_columnar.domain.description import table_lines, weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import relation_text
@@ -142,6 +142,11 @@ def public_line(public: PublicWeights) -> str:
     """Return one line on the weights that a public file gives."""
     weights = ", ".join(f"{name} {weight:g}" for name, weight in public.weights.items())
     return f"weights and shares, free, from {source_text(public.source)}; weights: {weights}"
+
+
+def prior_line(weight: Weight) -> str:
+    """Say what the prior of a model is made of, where rows have a weight."""
+    return f"prior: noisy sums of {weighs_by(weight)}; all else is of unweighted rows"
 
 
 def unit_facts(unit: Unit | None) -> dict[str, object] | None:

@@ -5,12 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.advice.plan_text import budget_line, composition_facts, public_facts, public_line, unit_facts
+from dpnb_columnar.advice.plan_text import (
+    budget_line,
+    composition_facts,
+    prior_line,
+    public_facts,
+    public_line,
+    unit_facts,
+)
 from dpnb_columnar.cli import budget_options
 from dpnb_columnar.cli.console import print_line, print_warning
 from dpnb_columnar.cli.file_output import FileOutput
 from dpnb_columnar.cli.tables import awaits
 from dpnb_columnar.counting.find_domain import ResolvedDomain
+from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.attribute_weights import NONE, UNCALIBRATED
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
@@ -61,9 +69,13 @@ class ModelOutput(FileOutput[ReleasePlan, Model]):
             }
             if plan.domain.unit is not None:
                 facts["unit"] = unit_facts(plan.domain.unit)
+            if plan.domain.weight is not None:
+                facts["weight"] = weight_document(plan.domain.weight)
             facts["composition"] = composition_facts(plan.shares)
             noun = "query" if queries == 1 else "queries"
             print_line(f"{budget_line(plan)}, {queries} {noun}", "budget", **facts)
+            if plan.domain.weight is not None:
+                print_line(prior_line(plan.domain.weight))
             if plan.uncalibrated:
                 print_line(UNCALIBRATED, "uncalibrated")
         else:

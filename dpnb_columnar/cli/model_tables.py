@@ -22,16 +22,17 @@ LONGEST_VALUE = 32
 
 def print_classes(model: NaiveBayes) -> None:
     """Print the prior: the noisy count and the probability of each class."""
-    body, weights = model.classes, model.attribute_weights
-    rows: list[list[object]] = [
-        [name, count, f"{probability:.4f}"]
-        for name, count, probability in zip(class_texts(model.domain), body.released, body.probability, strict=True)
-    ]
-    header = ["class", "noisy count", "probability"]
+    from dpnb_columnar.advice.plan_text import prior_line
+    from dpnb_columnar.model.prior_table import prior_header, prior_rows
+
+    weights = model.attribute_weights
+    header, rows = prior_header(model), [[*row] for row in prior_rows(model)]
     if weights is not None and any(weights.intercepts):
         header.append("intercept")
         rows = [[*row, f"{intercept:.2f}"] for row, intercept in zip(rows, weights.intercepts, strict=True)]
     print_table(header, rows)
+    if model.domain.weight is not None:
+        print_line(prior_line(model.domain.weight))
 
 
 def print_attributes(model: NaiveBayes, most: int | None) -> None:

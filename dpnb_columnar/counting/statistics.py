@@ -209,11 +209,7 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
 
 
 def _class_counts(domain: Domain, parts: list[Cells]) -> tuple[Integers, Integers | None]:
-    """Add up the class counts, and the weights of each class where the domain declares one.
-
-    Raises:
-        ValueError: as ``assemble``.
-    """
+    """Add up the class counts, and where the domain declares a weight that of each class. Raises as ``assemble``."""
     if domain.weight is None:
         return _dense(None, parts, len(domain.classes), 1)[:, 0], None
     rows, sums = _dense(None, parts, len(domain.classes), WEIGHT_CODE + 1, LARGEST_SUM).T.copy()

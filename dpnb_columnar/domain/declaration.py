@@ -188,7 +188,7 @@ def document_of(domain: Declaration, *, defaults: bool = True) -> dict[str, Any]
     """
     label = {} if isinstance(domain, UnlabelledDomain) else {"label": _label_document(domain.label)}
     unit = {} if domain.unit is None else {"unit": {**_column_keys(domain.unit), "rows": domain.unit.rows}}
-    weight = {} if domain.weight is None else {"weight": _weight_document(domain.weight)}
+    weight = {} if domain.weight is None else {"weight": weight_document(domain.weight)}
     available = {"available_unit": [*domain.available_unit]} if domain.available_unit else {}
     kept = {name: dict(domain.value_labels[name]) for name in domain.columns if domain.value_labels.get(name)}
     return {
@@ -252,7 +252,8 @@ def _column_keys(unit: Unit) -> dict[str, Any]:
     return {"column": unit.columns[0]} if len(unit.columns) == 1 else {"columns": [*unit.columns]}
 
 
-def _weight_document(weight: Weight) -> dict[str, str]:
+def weight_document(weight: Weight) -> dict[str, str]:
+    """Write the declaration of a weight, as ``document_of`` does."""
     return {
         "column": weight.column,
         "cap": number_text(weight.cap),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger import Charge, check_dataset, check_run, fresh_run
@@ -107,6 +108,8 @@ def _inputs(plan: ReleasePlan, data: Sequence[str]) -> dict[str, Any]:
         weights["public"] = {"name": plan.public.source.name, "sha256": plan.public.source.digest}
     if plan.reserved:
         weights["reserved"] = ", ".join(share.query for share in plan.reserved)
+    if plan.domain.weight is not None:
+        weights["weight"] = weight_document(plan.domain.weight)
     if plan.given is not None:
         weights["given"] = document_digest(plan.given)
     return {

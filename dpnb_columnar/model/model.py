@@ -87,16 +87,17 @@ class Model(NaiveBayes):
         from dpnb_columnar.domain.description import predicts
         from dpnb_columnar.domain.names import printable
         from dpnb_columnar.model.guarantee import statement
+        from dpnb_columnar.model.prior_table import prior_header, prior_rows
 
         texts = (f"{self.domain.name}: {predicts(self.domain)}", statement(self.guarantee))
         paragraphs = "".join(f"<p>{escape(printable(text))}</p>" for text in texts)
         rows = "".join(
-            f'<tr><th scope="row">{escape(printable(klass))}</th><td>{count:,}</td><td>{probability:.4f}</td></tr>'
-            for klass, count, probability in zip(
-                class_texts(self.domain), self.classes.released, self.priors, strict=True
-            )
+            f'<tr><th scope="row">{escape(printable(str(klass)))}</th>'
+            + "".join(f"<td>{cell:,}</td>" if isinstance(cell, int) else f"<td>{cell}</td>" for cell in cells)
+            + "</tr>"
+            for klass, *cells in prior_rows(self)
         )
-        names = "".join(f'<th scope="col">{name}</th>' for name in ("class", "noisy count", "probability"))
+        names = "".join(f'<th scope="col">{escape(printable(name))}</th>' for name in prior_header(self))
         return f"<div>{paragraphs}<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table></div>"
 
     @speaking_python()

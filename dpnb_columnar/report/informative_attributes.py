@@ -43,7 +43,7 @@ class InformativeAttribute:
 def informative_attributes(model: NaiveBayes) -> list[InformativeAttribute]:
     """List the attributes of a model, those that move its score most first: by bits times size of the weight."""
     weights = [1.0] * len(model.attributes) if model.attribute_weights is None else model.attribute_weights.weights
-    prior = np.array(model.classes.probability)
+    prior = np.array(model.priors)
     ranked = [
         InformativeAttribute(
             parameters.attribute,

@@ -12,16 +12,24 @@ from dpnb_columnar.budget import Neighbours, total
 from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain.declaration import digest
-from dpnb_columnar.domain.description import ATTRIBUTE_HEADER, attribute_row, condition_text, predicts, values_text
+from dpnb_columnar.domain.description import (
+    ATTRIBUTE_HEADER,
+    attribute_row,
+    condition_text,
+    predicts,
+    values_text,
+    weighs_by,
+)
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.value_labels import class_texts
 from dpnb_columnar.ledger.export import ACCOUNT_HEADER, account_cells
 from dpnb_columnar.ledger.records import Account
-from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS
+from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, WEIGHTED_COUNTS
 from dpnb_columnar.model.guarantee import Guarantee, statement
 from dpnb_columnar.model.model_document import DECLARED_PUBLIC
 from dpnb_columnar.model.parameters import NaiveBayes, Normal
+from dpnb_columnar.model.prior_table import prior_header, prior_rows
 from dpnb_columnar.report.informative_attributes import informative_attributes
 from dpnb_columnar.report.page import write_single_page
 from dpnb_columnar.report.sheet_figures import counts_noise, drawn
@@ -72,7 +80,7 @@ def write_release_sheet(
 def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None) -> dict[str, object]:
     """The variables of the template."""
     guarantee, domain, weights = model.guarantee, model.domain, model.attribute_weights
-    sizes = sorted(range(len(domain.classes)), key=lambda code: -model.classes.probability[code])
+    sizes = sorted(range(len(domain.classes)), key=lambda code: -model.priors[code])
     codes = sorted(sizes[:MOST_CLASSES])
     ranked = informative_attributes(model)
     parts = {part.attribute: part for part in model.attributes}
@@ -80,6 +88,7 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
     texts = class_texts(domain)
     header, rows = composition_table(guarantee.composition)
     noise = counts_noise(domain, shares.get((CLASS_COUNTS, None)))
+    weight_noise = counts_noise(domain, shares.get((WEIGHTED_COUNTS, None)))
     # A name that begins with a hyphen would be an option.
     path = f"./{name}" if name.startswith("-") else name
     return {
@@ -108,13 +117,16 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
         ],
         "figures": [(each.name, drawn(model, parts[each.name], shares, codes)) for each in ranked[:MOST_ATTRIBUTES]],
         "styles": ORDERED,
-        "prior": [
-            [klass, f"{count:,}", f"{probability:.4f}", f"{intercept:.3g}"]
-            for klass, count, probability, intercept in zip(
-                texts, model.classes.released, model.classes.probability, model.intercepts, strict=True
-            )
-        ],
+        "prior": (
+            [*prior_header(model), "intercept"],
+            [
+                [*(f"{cell:,}" if isinstance(cell, int) else cell for cell in row), f"{intercept:.3g}"]
+                for row, intercept in zip(prior_rows(model), model.intercepts, strict=True)
+            ],
+        ),
         "prior_noise": None if noise is None else f"{noise:.3g}",
+        "weight": domain.weight,
+        "weight_noise": None if weight_noise is None else f"{weight_noise:.3g}",
         "weights": weights,
         "bounds": sorted({part.bound for part in model.attributes if isinstance(part, Normal) and part.bound}),
         "declared_public": DECLARED_PUBLIC,
@@ -172,5 +184,7 @@ def _population(model: NaiveBayes) -> Iterator[tuple[str, str]]:
     else:
         yield "unit of protection", f"one unit of {named(domain.unit.columns)}, whatever its rows"
         yield "rows of a unit that count", f"at most {domain.unit.rows}; rows without a unit do not count"
+    if domain.weight is not None:
+        yield "weight of a row, in the prior alone", weighs_by(domain.weight)
     if unused := [each.name for each in domain.attributes if each.name not in {p.attribute for p in model.attributes}]:
         yield "attributes not released", named(unused)

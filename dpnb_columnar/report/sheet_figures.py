@@ -129,7 +129,7 @@ def _bars(model: NaiveBayes, part: Table | Histogram, shares: Shares, classes: S
         names = [*(worded(value, labels) for value in attribute.values), "missing"][: attribute.size]
     if steps.absent.any():
         probability, names = np.column_stack([probability, steps.absent]), [*names, "missing"]
-    prior = np.array(model.classes.probability)[:, None]
+    prior = np.array(model.priors)[:, None]
     overall = (prior * probability).sum(axis=0)
     # Parts of the mutual information: what of it would be lost with this category.
     telling = (prior * probability * np.log(np.maximum(probability, TINY) / np.maximum(overall, TINY))).sum(axis=0)

@@ -19,8 +19,10 @@ from dpnb_columnar.domain import (
     Transform,
     Unit,
     UnlabelledDomain,
+    Weight,
 )
 from dpnb_columnar.domain.condition import parse_condition
+from dpnb_columnar.domain.declared_domain import MOST_WEIGHT_STEPS
 from dpnb_columnar.domain.groups import RANGE, expanded, in_order
 
 PRINTABLE = st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])
@@ -82,14 +84,18 @@ def domains(draw: st.DrawFn) -> Domain:
     columns = draw(st.lists(NAMES, min_size=2, max_size=7, unique=True))
     cut = draw(st.integers(1, len(columns) - 1))
     attributes = tuple(draw(numerics(name) | categoricals(name)) for name in columns[cut:])
-    return Domain(draw(NAMES), draw(labels(columns[:cut])), attributes, *draw(unit_pairs(columns)))
+    unit, available = draw(unit_pairs(columns))
+    weight = draw(weights([*columns, *(() if unit is None else unit.columns)]))
+    return Domain(draw(NAMES), draw(labels(columns[:cut])), attributes, unit, available, weight=weight)
 
 
 @st.composite
 def unlabelled(draw: st.DrawFn) -> UnlabelledDomain:
     columns = draw(st.lists(NAMES, min_size=1, max_size=6, unique=True))
     attributes = tuple(draw(numerics(name) | categoricals(name)) for name in columns)
-    return UnlabelledDomain(draw(NAMES), attributes, *draw(unit_pairs(columns)))
+    unit, available = draw(unit_pairs(columns))
+    weight = draw(weights([*columns, *(() if unit is None else unit.columns)]))
+    return UnlabelledDomain(draw(NAMES), attributes, unit, available, weight=weight)
 
 
 @st.composite
@@ -97,6 +103,16 @@ def unit_pairs(draw: st.DrawFn, taken: Sequence[str]) -> tuple[Unit | None, tupl
     """A unit that is counted by, or none; and the columns of one that is there, or none."""
     free = st.lists(NAMES.filter(lambda name: name not in taken), min_size=1, max_size=3, unique=True).map(tuple)
     return draw(st.none() | st.builds(Unit, free, st.integers(1, 1000))), draw(st.just(()) | free)
+
+
+@st.composite
+def weights(draw: st.DrawFn, taken: Sequence[str]) -> Weight | None:
+    """A weight, or none."""
+    if draw(st.booleans()):
+        return None
+    step, steps = abs(draw(FRACTIONS.filter(bool))), draw(st.integers(1, MOST_WEIGHT_STEPS))
+    missing = step * draw(st.integers(0, steps))
+    return Weight(draw(NAMES.filter(lambda name: name not in taken)), step * steps, step, missing)
 
 
 def declarations() -> st.SearchStrategy[Declaration]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from hypothesis import strategies as st
 
 from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, Pure, Request, compose, total
-from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, read_domain
+from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight, read_domain
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
@@ -174,7 +175,13 @@ def models(draw: st.DrawFn, largest_classes: int = 4) -> Model:
     priors = ClassCounts(released, draw(probabilities(len(classes))))
     weights = draw(st.none() | attribute_weights(len(attributes), len(classes)))
     software = {"dpnb-columnar": "0", draw(names): draw(names)}
-    return Model(domain, draw(guarantees()), priors, attributes, software, weights)
+    weighted = None
+    if draw(st.booleans()):
+        weight = Weight("weight of a row", Fraction(draw(st.integers(1, 2**20)), 8), Fraction(1, 8))
+        domain = replace(domain, weight=weight)
+        sums = tuple(draw(st.lists(counts, min_size=len(classes), max_size=len(classes))))
+        weighted = ClassCounts(sums, draw(probabilities(len(classes))))
+    return Model(domain, draw(guarantees()), priors, attributes, software, weights, weighted)
 
 
 @st.composite
