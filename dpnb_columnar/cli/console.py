@@ -18,7 +18,6 @@ from typing import Any, TextIO, cast
 
 import typer
 
-from dpnb_columnar.domain.description import table_lines
 from dpnb_columnar.errors import OutputError, PipeClosedError
 from dpnb_columnar.wording import CONFIDENTIAL as CONFIDENTIAL
 
@@ -137,6 +136,8 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None
         header: Names of the columns.
         rows: Cells of each row, one a column.
     """
+    from dpnb_columnar.domain.description import table_lines
+
     print_lines(table_lines(header, rows))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 import warnings
@@ -38,6 +39,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     finally:
         remove_unfinished_files()  # a signal may have come between a block's end and its tidying up
         console.flush_streams()
+    gc.freeze()  # or Python searches all modules for garbage as it ends: a fifth of the time of a small training
     sys.exit(code)
 
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import typer
 import typer.main
-from typer.core import TyperGroup
 
+from dpnb_columnar.cli.plain_values import PlainCommand, PlainGroup
 from dpnb_columnar.version import __version__
 
 NAME = "dpnb-columnar"
@@ -58,7 +58,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
 """Every verb and its line in the help, in the order of the help."""
 
 
-class VerbGroup(TyperGroup):
+class VerbGroup(PlainGroup):
     """Group that builds the parser of a verb when that verb is looked up."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -100,7 +100,7 @@ def verb_parser(name: str) -> Any:
         return parser
     verb = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     settings = {"auto_envvar_prefix": PREFIX} if _takes_configuration(module) else None
-    verb.command(name, context_settings=settings)(module.command)
+    verb.command(name, cls=PlainCommand, context_settings=settings)(module.command)
     return typer.main.get_command(verb)
 
 

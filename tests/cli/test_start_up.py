@@ -18,7 +18,8 @@ from dpnb_columnar.cli.program import VERBS, verb_parser
 from dpnb_columnar.model.model_files import save_model
 
 UNUSED = (
-    "pyarrow scipy sqlglot sqlite3 rich tomlkit sklearn pyspark matplotlib dpnb_columnar.ledger dpnb_columnar.study"
+    "pyarrow scipy sqlglot sqlite3 rich tomlkit pydantic sklearn pyspark matplotlib dpnb_columnar.ledger "
+    "dpnb_columnar.study"
 )
 BATCH = {"ingest", "train", "aggregate", "release", "predict"}
 
@@ -55,6 +56,17 @@ def test_train_loads_no_library_and_no_verb_that_it_does_not_use(people_file: Pa
     assert ended.returncode == 0, ended.stderr
 
 
+def test_predict_loads_no_library_that_it_does_not_use(model_file: Path, people_file: Path) -> None:
+    unused = f"{UNUSED} duckdb flint dpnb_columnar.noise"
+    ended = subprocess.run(
+        [sys.executable, "-c", PROBE, unused, "predict", model_file, people_file, "--output", "scored.parquet"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
 def test_show_loads_no_engine_for_a_json_model(tmp_path: Path) -> None:
     save_model(golden_model(), tmp_path / "model.json")
     ended = subprocess.run(
@@ -70,7 +82,7 @@ def test_show_loads_no_engine_for_a_json_model(tmp_path: Path) -> None:
 def test_the_help_loads_no_verb_and_builds_no_parser(option: str, tmp_path: Path) -> None:
     assert parsers_built(option) == 0
     ended = subprocess.run(
-        [sys.executable, "-c", PROBE, " ".join(map(module, VERBS)), option],
+        [sys.executable, "-c", PROBE, " ".join(["pydantic", "dpnb_columnar.domain", *map(module, VERBS)]), option],
         cwd=tmp_path,
         capture_output=True,
         text=True,

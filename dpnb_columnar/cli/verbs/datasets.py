@@ -9,10 +9,12 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table
+from dpnb_columnar.cli.plain_values import PlainCommand, PlainGroup
 from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.runtime.output_checks import check_parquet
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="List the data sets of datasets.toml, prepare raw files.",
     no_args_is_help=True,
     add_completion=False,
@@ -20,7 +22,7 @@ app = typer.Typer(
 )
 
 
-@app.command("list")
+@app.command("list", cls=PlainCommand)
 def show(catalogue: options.Catalogue = None) -> None:
     """List the declared data sets, the working directory's first.
 
@@ -41,7 +43,7 @@ def show(catalogue: options.Catalogue = None) -> None:
     print_table(["name", "numeric", "categorical", "classes", "prepare", "title"], rows)
 
 
-@app.command("prepare")
+@app.command("prepare", cls=PlainCommand)
 def prepare_command(
     name: Annotated[str, typer.Argument(help="Entry of datasets.toml.", metavar="NAME", show_default=False)],
     folder: Annotated[Path, typer.Option("--from", help="Folder with the raw files.", show_default=False)],

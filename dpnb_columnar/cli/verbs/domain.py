@@ -10,6 +10,7 @@ import typer
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_warning
 from dpnb_columnar.cli.edit_options import comma_separated, read_edits
+from dpnb_columnar.cli.plain_values import PlainCommand, PlainGroup
 from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import check_target
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.domain.catalogue import Entry
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="Show the declared domain of a file, or change it. Rows are read only to copy them.",
     no_args_is_help=True,
     add_completion=False,
@@ -43,7 +45,7 @@ def _repeated(what: str, metavar: str) -> typer.models.OptionInfo:
     return option
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def show(
     source: Source = None,
     dataset: options.Dataset = None,
@@ -81,7 +83,7 @@ def show(
         print_lines(domain_lines(domain, every=every))
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def edit(
     output: Annotated[
         Path,

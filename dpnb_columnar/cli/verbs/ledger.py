@@ -11,6 +11,7 @@ import typer
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table, print_warning
+from dpnb_columnar.cli.plain_values import PlainCommand, PlainGroup
 from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.ledger.export import Row
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="Keep account of privacy budgets: init, show, verify, export.",
     no_args_is_help=True,
     add_completion=False,
@@ -27,7 +29,7 @@ app = typer.Typer(
 LedgerFile = Annotated[Path, typer.Argument(help="Ledger, an SQLite file.", metavar="FILE", show_default=False)]
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def init(
     file: LedgerFile,
     dataset: Annotated[
@@ -108,7 +110,7 @@ def init(
         print_warning(f"{file} holds digests of the data; keep it as confidential as the rows")
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def show(
     file: LedgerFile,
     dataset: Annotated[
@@ -145,7 +147,7 @@ def show(
     print_line(f"head {head}")
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def verify(
     file: LedgerFile,
     head: Annotated[
@@ -180,7 +182,7 @@ def verify(
     print_line(f"head {verified.head}")
 
 
-@app.command()
+@app.command(cls=PlainCommand)
 def export(
     file: LedgerFile,
     output: Annotated[Path, typer.Option(help="File to write: .csv, .parquet or .json.", show_default=False)],

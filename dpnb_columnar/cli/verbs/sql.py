@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.cli.given import query_of
+from dpnb_columnar.cli.plain_values import PlainCommand, PlainGroup
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.runtime.output_checks import check_target
@@ -53,7 +53,7 @@ ForTemplate = Annotated[
 ]
 
 
-class ScoreUnlessNamed(TyperGroup):
+class ScoreUnlessNamed(PlainGroup):
     """A group whose first argument may be a model in the place of a command."""
 
     def parse_args(self, ctx, args):  # type: ignore[no-untyped-def]  # Typer publishes no types for these
@@ -82,7 +82,7 @@ app = typer.Typer(
 )
 
 
-@app.command(SCORE, short_help="Score rows by a model. The word score may be left out.")
+@app.command(SCORE, cls=PlainCommand, short_help="Score rows by a model. The word score may be left out.")
 def score_command(
     model: options.ModelFile,
     dialect: SqlDialect,
@@ -170,7 +170,7 @@ def score_command(
         print_line(f"wrote {parameters}")
 
 
-@app.command("statistics", short_help="CONFIDENTIAL result: count every cell of a domain.")
+@app.command("statistics", cls=PlainCommand, short_help="CONFIDENTIAL result: count every cell of a domain.")
 def statistics_command(
     dialect: SqlDialect,
     data: Annotated[

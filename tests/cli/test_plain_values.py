@@ -1,0 +1,55 @@
+"""Plain values of options and arguments are those that Typer's validators give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from support.running import parser_of
+
+from dpnb_columnar.cli.plain_values import PlainValues
+from dpnb_columnar.cli.program import VERBS
+
+TEXTS = ("", " ", "a", "0", "7", "-1", "+5", "007", "1_0", "1.0", "٣", "9" * 18, "9" * 30, "1e3", "true")
+CHOICES = ("local", "LOCAL", "Local", "spark", "add-remove", "add_remove", "substitution", "json", "text", "duckdb")
+PATHS = ("file.parquet", ".", "missing/file.parquet", "a b", "~", "x/../y", "x//y/", "*.parquet")
+
+
+def parameters(parser: Any) -> Iterator[Any]:
+    """Every option and argument of a verb and of its commands."""
+    yield from parser.params
+    for command in getattr(parser, "commands", {}).values():
+        yield from parameters(command)
+
+
+def read(validator: Any, parameter: Any, value: object) -> object:
+    """What a validator makes of a value, or its error."""
+    try:
+        return validator.coerce(value, param=parameter, ctx=None)
+    except typer.BadParameter as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_plain_value_is_what_typer_makes_of_it(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file.parquet").touch()
+    for parameter in parameters(parser_of(verb)):
+        own, typers = PlainValues(parameter), type(parameter).get_runtime_param(parameter)
+        several = parameter.nargs == -1 or parameter.multiple
+        for text in (*TEXTS, *CHOICES, *PATHS):
+            value = (text, "7") if several else text
+            found, expected = read(own, parameter, value), read(typers, parameter, value)
+            assert (found, type(found)) == (expected, type(expected)), (parameter.name, text)
+        default = parameter.default
+        assert read(own, parameter, default) == read(typers, parameter, default), parameter.name
+
+
+def test_an_unreadable_path_is_refused_as_typer_refuses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model.json").touch()
+    (model,) = (each for each in parser_of("predict").params if each.name == "model")
+    monkeypatch.setattr("os.access", lambda path, mode: mode == 0)
+    assert "not readable" in str(read(PlainValues(model), model, str(tmp_path / "model.json")))
