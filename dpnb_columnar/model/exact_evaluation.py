@@ -17,7 +17,7 @@ from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.ranking import Ranking, binned, ranking, score_counts
 from dpnb_columnar.model.released_scores import EDGES
-from dpnb_columnar.model.scoring import PREDICTED, probability_column, score
+from dpnb_columnar.model.scoring import PREDICTED, probability_column, score, small_batches
 from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.frames import Frame, OpenedFrame, is_frame, open_frame
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
@@ -52,7 +52,8 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame | Source) -> Evalua
         DataError: if a file, or the frame, does not fit the domain, or no row does.
     """
     source = _opened(data, model)
-    cells, rankings, counted, lacked = stream(source, partial(_figures, types=source.types, model=model))
+    with small_batches(model):
+        cells, rankings, counted, lacked = stream(source, partial(_figures, types=source.types, model=model))
     if not cells["rows"].sum():
         raise DataError(
             f"{source.names}: no row fits the model's domain; compare its values with what domain show and check print"

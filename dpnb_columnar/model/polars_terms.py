@@ -165,7 +165,8 @@ def _tabulated_by_value(
 
 def _tabulated(place: pl.Expr, tables: pl.DataFrame, first: int, last: int) -> TabulatedTerms:
     """Close tables of terms, one column per class, with a place for what is left out."""
-    closed = [table.fill_null(0.0).extend_constant(0.0, 1) for table in tables]
+    left_out = pl.DataFrame({name: [0.0] for name in tables.columns})
+    closed = tables.fill_null(0.0).vstack(left_out).rechunk().get_columns()
     return TabulatedTerms(place.cast(pl.UInt32, wrap_numerical=True), closed, first, last)
 
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.scoring import SKIPPED, score
+from dpnb_columnar.model.scoring import SKIPPED, score, small_batches
 from dpnb_columnar.rows.batches import NamedRows
 from dpnb_columnar.rows.column_kinds import type_name
 from dpnb_columnar.rows.parquet import damaged
@@ -19,6 +19,9 @@ from dpnb_columnar.runtime.row_progress import begin_pass, reported
 
 COMPRESSION = 1
 """Level of zstd. Probabilities hardly repeat: the default level takes twice the time, for 7 % fewer bytes."""
+
+GROUP_ROWS, GROUP_NUMBERS = 2**17, 2**23
+"""Most rows of a row group, and most probabilities (64 MiB): it is held until it is written."""
 
 
 @confined()
@@ -52,7 +55,9 @@ def write_scores(
     scored = _scored(model, rows, keep, labels)
     try:
         with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
-            scored.sink_parquet(partial, compression="zstd", compression_level=COMPRESSION)
+            size = min(GROUP_ROWS, max(GROUP_NUMBERS // len(model.domain.classes), 1))
+            with small_batches(model):
+                scored.sink_parquet(partial, compression="zstd", compression_level=COMPRESSION, row_group_size=size)
             written = pl.scan_parquet(partial, glob=False)
             totals = written.select(pl.len(), pl.col(SKIPPED).cast(pl.Int64).sum()).collect(engine="streaming")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import reduce
 from operator import add
 
@@ -24,6 +25,13 @@ SKIPPED = "skipped"
 
 MOST_SCHEMAS = 8
 """Schemas for which a model keeps its tables of terms; more are rare, and each takes up to some megabytes."""
+
+
+MOST_COLUMNS = 64
+"""Classes and attributes together that are scored by expressions of Polars, which hold columns for all of them."""
+
+BATCH_NUMBERS = 2**21
+"""Numbers that a batch of rows holds where columns are many: 16 MiB."""
 
 
 def probability_column(name: str) -> str:
@@ -59,24 +67,46 @@ def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = (), *, l
     worded = {PREDICTED_LABEL: _class_words(model, kept)} if labels else {}
     # Kept columns wait under names of ours, so that no name of theirs stands in the way of a step.
     waiting = {name: f"__kept_{index}" for index, name in enumerate(kept)}
-    values = [pl.col(f"__value_{index}") for index in range(len(attributes))]
-    joint = [f"__joint_{index}" for index in range(len(model.domain.classes))]
-    # Columns are added, not selected, up to the end: a model without attributes selects none, and would lose the rows.
-    scored = rows.with_columns(
-        *(column(name).alias(alias) for name, alias in waiting.items()),
-        *(attribute.value.alias(f"__value_{index}") for index, attribute in enumerate(attributes)),
-    ).with_columns(
-        *(value.alias(name) for name, value in zip(joint, _joint(model, attributes, values), strict=True)),
-        _skipped(attributes, values).alias(SKIPPED),
-    )
+    values = {f"__value_{index}": attribute for index, attribute in enumerate(attributes)}
     results = [probability_column(name) for name in model.domain.classes]
-    return _probabilities(scored, joint, results).select(
+    # Columns are added, not selected, up to the end: a model without attributes selects none, and would lose the rows.
+    read = rows.with_columns(
+        *(column(name).alias(alias) for name, alias in waiting.items()),
+        *(attribute.value.alias(name) for name, attribute in values.items()),
+    )
+    if is_wide(model):
+        from dpnb_columnar.model.score_batches import LIKELIEST, ScoreBatches  # loads numpy
+
+        counted = read.select(*waiting.values(), *values, _skipped(values).alias(SKIPPED))
+        scored, likeliest = ScoreBatches(class_terms(model), values, results).scored(counted), pl.col(LIKELIEST)
+    else:
+        scored, likeliest = _probabilities(read, class_terms(model), values, results), _first_of_largest(results)
+    return scored.select(
         *(pl.col(alias).alias(name) for name, alias in waiting.items()),
-        _likeliest(model.domain.classes, results).alias(PREDICTED),
-        *(_likeliest(words, results).alias(name) for name, words in worded.items()),
+        pl.lit(pl.Series(model.domain.classes)).gather(likeliest).alias(PREDICTED),
+        *(pl.lit(pl.Series(words)).gather(likeliest).alias(name) for name, words in worded.items()),
         *results,
         SKIPPED,
     )
+
+
+def is_wide(model: NaiveBayes) -> bool:
+    """Tell whether classes and attributes are too many for an expression for each of one and each of the other."""
+    return bool(model.attributes) and _columns(model) > MOST_COLUMNS
+
+
+@contextmanager
+def small_batches(model: NaiveBayes) -> Iterator[None]:
+    """Let Polars take so few rows at a time within this block that many columns do not take much memory."""
+    if not is_wide(model):
+        yield
+        return
+    with pl.Config(streaming_chunk_size=max(BATCH_NUMBERS // _columns(model), 1)):
+        yield
+
+
+def _columns(model: NaiveBayes) -> int:
+    return len(model.domain.classes) + len(model.attributes)
 
 
 def _class_words(model: NaiveBayes, keep: Collection[str]) -> list[str]:
@@ -95,27 +125,29 @@ def _class_words(model: NaiveBayes, keep: Collection[str]) -> list[str]:
     return [labels.get(klass, klass) for klass in model.domain.classes]
 
 
-def _joint(model: NaiveBayes, attributes: Sequence[Terms], values: Sequence[pl.Expr]) -> list[pl.Expr]:
-    """Per class, the score: the term of the class, and the terms of the attributes not left out."""
-    priors = [pl.lit(term) for term in class_terms(model)]
-    terms = [attribute.terms(value) for attribute, value in zip(attributes, values, strict=True)]
-    # Added from the left, so that a row's sum does not depend on how many threads there are, as sum_horizontal's does.
-    return [reduce(add, summands) for summands in zip(priors, *terms, strict=True)]
-
-
-def _skipped(attributes: Sequence[Terms], values: Sequence[pl.Expr]) -> pl.Expr:
+def _skipped(values: Mapping[str, Terms]) -> pl.Expr:
     """How many attributes are left out."""
-    left_out = [attribute.left_out(value).cast(pl.UInt16) for attribute, value in zip(attributes, values, strict=True)]
+    left_out = [attribute.left_out(pl.col(name)).cast(pl.UInt16) for name, attribute in values.items()]
     return in_halves([pl.lit(0, dtype=pl.UInt16), *left_out], add)
 
 
-def _probabilities(frame: pl.LazyFrame, joint: Sequence[str], results: Sequence[str]) -> pl.LazyFrame:
-    """Probabilities from joint log-likelihoods, the largest taken out first so that none overflows.
+def _probabilities(
+    read: pl.LazyFrame, priors: Sequence[float], values: Mapping[str, Terms], results: Sequence[str]
+) -> pl.LazyFrame:
+    """Probabilities from the scores, the largest of a row taken out first so that none overflows.
 
-    The largest probability is left in ``__largest``.
+    A class's score is its prior's term, and the terms of the attributes not left out. The largest probability is left
+    in ``__largest``.
     """
+    joint = [f"__joint_{klass}" for klass in range(len(priors))]
+    terms = [attribute.terms(pl.col(name)) for name, attribute in values.items()]
+    # Added from the left, so that a row's sum does not depend on how many threads there are, as sum_horizontal's does.
+    sums = [reduce(add, summands) for summands in zip(map(pl.lit, priors), *terms, strict=True)]
     return (
-        frame.with_columns(pl.max_horizontal(*joint).alias("__largest"))
+        read.with_columns(
+            *(total.alias(name) for name, total in zip(joint, sums, strict=True)), _skipped(values).alias(SKIPPED)
+        )
+        .with_columns(pl.max_horizontal(*joint).alias("__largest"))
         .with_columns((pl.col(name) - pl.col("__largest")).exp().alias(name) for name in joint)
         .with_columns(reduce(add, map(pl.col, joint)).alias("__total"))
         .with_columns(
@@ -125,13 +157,12 @@ def _probabilities(frame: pl.LazyFrame, joint: Sequence[str], results: Sequence[
     )
 
 
-def _likeliest(classes: Sequence[str], results: Sequence[str]) -> pl.Expr:
+def _first_of_largest(results: Sequence[str]) -> pl.Expr:
     """The first class of the largest probability."""
-    first = pl.coalesce(
+    return pl.coalesce(
         pl.when(pl.col(result) == pl.col("__largest")).then(pl.lit(index, dtype=pl.UInt32))
         for index, result in enumerate(results)
     )
-    return pl.lit(pl.Series(classes)).gather(first)
 
 
 def _checked_terms(model: NaiveBayes, schema: Mapping[str, pl.DataType], keep: Sequence[str]) -> Sequence[Terms]:

@@ -1,0 +1,116 @@
+"""Models of many classes or attributes: the numbers of the expressions, in memory that does not grow with either."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from support.model_cases import declared, model_of, normal_of, table_of
+from support.random_models import held, models_and_rows
+from support.scored_rows import MIXED, ROW, types
+
+from dpnb_columnar.model import score_batches, scoring
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.scoring import PREDICTED, SKIPPED
+
+MANY = [str(klass) for klass in range(40)]
+
+
+def in_batches(model: Model, frame: pl.DataFrame, keep: tuple[str, ...] = ()) -> pl.DataFrame:
+    """Predictions in batches of few rows, however few classes and attributes there are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scoring, "MOST_COLUMNS", 0)
+        # Polars computes less than four rows with other roundings than more of them: no batch has so few.
+        patch.setattr(score_batches, "BATCH", 16 * len(model.domain.classes))
+        return model.predict(frame.lazy(), keep).collect()
+
+
+@pytest.mark.slow
+@settings(max_examples=100, deadline=None)
+@given(models_and_rows())
+def test_random_models_score_alike(case: tuple[Model, list[dict[str, Any]]]) -> None:
+    model, rows = case
+    kinds = types(model)
+    values = [{name: held(model, name, row[name]) for name in kinds} for row in rows] * 20
+    frame = pl.DataFrame(values, schema=kinds, strict=False) if kinds else pl.DataFrame({"other": values})
+    assert in_batches(model, frame).equals(model.predict(frame))
+
+
+def test_values_that_are_looked_up_computed_or_missing_score_alike() -> None:
+    frame = pl.concat(
+        [
+            pl.DataFrame([ROW | {"age": age, "sex": sex} for age in (-3, 0, 41, 99, 250, None) for sex in "fmx"]),
+            pl.DataFrame(
+                [ROW | {"job": job, "money": money} for job in (1, 3, None) for money in (0.0, -1.5, 1e7, None)]
+            ),
+        ]
+    ).with_row_index("id")
+    found, expected = in_batches(MIXED, frame, ("id", "sex")), MIXED.predict(frame, ["id", "sex"])
+    assert found.equals(expected)
+    assert found[SKIPPED].n_unique() > 1
+    assert in_batches(MIXED, frame.clear()).equals(expected.clear().drop("id", "sex"))
+
+
+def test_the_first_of_equal_classes_is_predicted() -> None:
+    tied = model_of(declared({"sex": {"values": ["f", "m"]}}, MANY), [table_of("sex", *[[0.5, 0.5]] * 40)])
+    found = in_batches(tied, pl.DataFrame({"sex": ["f", None] * 40}))
+    assert found[PREDICTED].unique().to_list() == ["0"]
+    assert found["probability_39"].to_list() == [1 / 40] * 80
+
+
+def test_wide_models_are_scored_in_batches_and_narrow_ones_are_not() -> None:
+    names = [f"x{index}" for index in range(70)]
+    number = {"lower": 0, "upper": 9, "step": 1}
+    wide = model_of(declared(dict.fromkeys(names, number)), [normal_of(name, [3, 6], [2, 1.5]) for name in names])
+    frame = pl.DataFrame({name: [index % 13, None, 5, 9] for index, name in enumerate(names)})
+    assert score_batches.LIKELIEST in wide.predict(frame.lazy()).explain()
+    assert score_batches.LIKELIEST not in MIXED.predict(pl.LazyFrame([ROW])).explain()
+    assert wide.predict(frame)[SKIPPED].to_list() == [0, 70, 0, 0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scoring, "MOST_COLUMNS", 1000)
+        expected = wide.predict(frame.lazy()).collect()
+    assert wide.predict(frame).equals(expected)
+    # Of the results, a query may ask for some rows or columns.
+    query = wide.predict(frame.lazy())
+    assert query.select(PREDICTED).collect().equals(expected.select(PREDICTED))
+    assert query.filter(pl.col(SKIPPED) > 0).collect().equals(expected[1:2])
+    assert query.tail(2).collect().equals(expected[2:])
+
+
+PEAK_PROBE = """
+import resource, sys
+from pathlib import Path
+from dpnb_columnar.model.model import load_model
+from dpnb_columnar.model.scored_files import write_scores
+from dpnb_columnar.rows.parquet import scan_files
+model, rows, output = map(Path, sys.argv[1:])
+write_scores(load_model(model), scan_files([rows]), output, [])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def _peak(folder: Path, attributes: Mapping[str, Any], classes: int, rows: int) -> int:
+    """Peak in MiB of a process that scores so many rows."""
+    domain = declared(attributes, [str(klass) for klass in range(classes)])
+    means = [10 + 80 * klass / classes for klass in range(classes)]
+    model, file = folder / "model.json", folder / "rows.parquet"
+    model_of(domain, [normal_of(name, means, [9.0] * classes) for name in attributes]).save(model)
+    numbers = pl.int_range(rows, eager=True)
+    pl.DataFrame(
+        {name: (numbers * (index + 3) % 101).cast(pl.Int16) for index, name in enumerate(attributes)}
+    ).write_parquet(file, row_group_size=100_000)
+    command = [sys.executable, "-c", PEAK_PROBE, str(model), str(file), str(folder / "scored.parquet")]
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) // 1024
+
+
+@pytest.mark.slow
+def test_memory_is_bounded_for_many_classes(tmp_path: Path) -> None:
+    """By expressions, these rows took 1.5 GiB: their probabilities alone are 800 MB."""
+    attributes = {f"x{index}": {"lower": 0, "upper": 100, "step": 1} for index in range(3)}
+    assert _peak(tmp_path, attributes, 500, 200_000) < 500
