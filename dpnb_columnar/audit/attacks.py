@@ -93,23 +93,22 @@ def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
 
 
 def _attack(configuration: Configuration, universes: tuple[Universe, ...], effort: Effort, error: float) -> Outcome:
-    if configuration.unit_rows is None:
-        return attack_one(configuration, universes, effort, error)
-    return attack_units(configuration, effort, error)
+    if configuration.few:
+        return attack_units(configuration, effort, error)
+    return attack_one(configuration, universes, effort, error)
 
 
 def attack_units(configuration: Configuration, effort: Effort, error: float) -> Outcome:
-    """Run the attacks on a configuration that counts by unit: neighbours differ in one whole unit.
+    """Run the attacks on a configuration of units, where neighbours differ in one whole unit, or of weights.
 
     Args:
         configuration: The attacked configuration.
         effort: Amount of work.
         error: Probability that correct code has any finding.
     """
-    assert configuration.unit_rows is not None
     relation = configuration.budget.neighbours
     with remembered_searches():
-        universe, findings = build_units(configuration.unit_rows, effort.members)
+        universe, findings = build_units(configuration.unit_rows, effort.members, weighted=configuration.weighted)
         claim = exhaustive.claim_of(configuration, universe)
         near = list(small_pairs(len(universe.rows), relation, UNITS_TOGETHER))
         sizes = forced_sizes(universe.domain, effort.scenarios)
@@ -202,9 +201,10 @@ def to_document(audit: Audit) -> dict[str, Any]:
          "findings": [finding between rows and statistics, ...],
          "configurations": [{"mechanism", "noise": name or null, "neighbours", "attribute_weights",
                              "unit_rows": rows of a unit that count; null where databases are of rows,
+                             "weighted": whether rows have a weight, of which the prior is made,
                              "epsilon", "delta": exact text, as claimed,
                              "exhaustive_loss", "number_bound", "model_bound": measured epsilon; null where infinite,
-                             "bit_patterns": whether all of them are public; null for units,
+                             "bit_patterns": whether all of them are public; null for units and weights,
                              "pairs", "releases": how many were compared and released,
                              "findings": [{"check", "pair", "seen"}, ...]}, ...]}
 
@@ -229,12 +229,13 @@ def _configuration(outcome: Outcome) -> dict[str, Any]:
         "neighbours": configuration.budget.neighbours.value,
         "attribute_weights": configuration.attribute_weights,
         "unit_rows": configuration.unit_rows,
+        "weighted": configuration.weighted,
         "epsilon": number_text(outcome.claim.epsilon),
         "delta": number_text(outcome.claim.delta),
         "exhaustive_loss": _number(outcome.loss),
         "number_bound": _number(outcome.number_bound),
         "model_bound": _number(outcome.model_bound),
-        "bit_patterns": None if configuration.unit_rows else not outcome.broken(*bit_patterns.CHECKS),
+        "bit_patterns": None if configuration.few else not outcome.broken(*bit_patterns.CHECKS),
         "pairs": outcome.pairs,
         "releases": outcome.releases,
         "findings": _plain(outcome.findings),

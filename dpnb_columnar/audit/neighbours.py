@@ -19,13 +19,18 @@ _MISSING = ((7, -3), (-2, 40), (0, 0), (500, 12), (-90, 3))
 """Per scenario and class, the released number of rows without a value; noise makes it negative."""
 
 
+_WEIGHTS = (40, -7)
+"""Released sums of weights, per class, where rows have one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Pairs of neighbours, and the released sizes that are forced upon all of them.
 
     Attributes:
         pairs: Neighbours.
-        sizes: Per scenario, the released class counts, class by class, and after them the released numbers of values.
+        sizes: Per scenario, the released class counts, class by class, and after them the released sums of weights, and
+            the released numbers of values.
     """
 
     pairs: Sequence[Pair]
@@ -66,9 +71,11 @@ def _forced(domain: Domain, sizes: Sequence[tuple[int, ...]]) -> list[tuple[int,
     columns = [_COLUMNS[each.missing] for each in domain.numeric if each.missing in _COLUMNS]
     if not columns:
         return list(sizes)
+    weights = () if domain.weight is None else _WEIGHTS
     return [
         (
             *(values + lacking for values, lacking in zip(present, missing, strict=True)),
+            *weights,
             *chain.from_iterable(pair[:width] for width in columns for pair in zip(present, missing, strict=True)),
         )
         for present, missing in zip(sizes, _MISSING, strict=False)

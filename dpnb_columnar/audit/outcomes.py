@@ -40,6 +40,15 @@ UNIT_ROWS = {
 default noise: the noise is that of rows, so one family shows how it is divided."""
 
 
+WEIGHTED = {
+    ("histogram", NONE, Neighbours.ADD_REMOVE): (None, 2),
+    ("histogram", NONE, Neighbours.REPLACE_ONE): (None, 2),
+    ("histogram", CALIBRATED, Neighbours.REPLACE_ONE): (None,),
+}
+"""Likewise of what is audited with weights of rows; None for rows without units. The query for the sums is the same in
+every mechanism."""
+
+
 @dataclass(frozen=True, slots=True)
 class Configuration:
     """A way to plan a release, whatever the domain."""
@@ -50,6 +59,13 @@ class Configuration:
     attribute_weights: str = NONE
     unit_rows: int | None = None
     """The most rows of a unit that count, where databases are of units; None where they are of rows."""
+    weighted: bool = False
+    """Whether rows have a weight, of which the prior is made."""
+
+    @property
+    def few(self) -> bool:
+        """Whether databases are of few rows that count by unit or by weight, and draws are those of other rows."""
+        return self.weighted or self.unit_rows is not None
 
     def plan(self, domain: Domain) -> ReleasePlan:
         """Plan the release in a domain."""
@@ -58,7 +74,9 @@ class Configuration:
     def __str__(self) -> str:
         weights = None if self.attribute_weights == NONE else f"{self.attribute_weights} weights"
         units = None if self.unit_rows is None else f"units of {self.unit_rows}"
-        return ", ".join(filter(None, [self.mechanism, self.noise, weights, str(self.budget.neighbours), units]))
+        prior = "weighted prior" if self.weighted else None
+        named = [self.mechanism, self.noise, weights, str(self.budget.neighbours), units, prior]
+        return ", ".join(filter(None, named))
 
 
 def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
@@ -79,9 +97,10 @@ def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
         for neighbours in Neighbours
     ]
     of_units = [
-        replace(each, unit_rows=rows)
+        replace(each, unit_rows=rows, weighted=weighted)
+        for weighted, audited in ((False, UNIT_ROWS), (True, WEIGHTED))
         for each in of_rows
-        for rows in UNIT_ROWS.get((each.mechanism, each.attribute_weights, each.budget.neighbours), ())
+        for rows in audited.get((each.mechanism, each.attribute_weights, each.budget.neighbours), ())
         if each.noise in (None, NOISE_FAMILIES[0])
     ]
     return of_rows + of_units

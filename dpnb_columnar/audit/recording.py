@@ -123,6 +123,10 @@ def _numbers(model: Model) -> Iterator[tuple[str, float]]:
     for klass, (count, prior) in enumerate(zip(model.classes.released, model.classes.probability, strict=True)):
         yield f"count of class {klass}", count
         yield f"prior of class {klass} *", prior
+    if (weighted := model.weighted_classes) is not None:
+        for klass, (total, prior) in enumerate(zip(weighted.released, weighted.probability, strict=True)):
+            yield f"sum of weights of class {klass}", total
+            yield f"weighted prior of class {klass} *", prior
     if model.attribute_weights is not None:
         for klass, intercept in enumerate(model.intercepts):
             yield f"intercept of class {klass} *", intercept

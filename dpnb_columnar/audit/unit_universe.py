@@ -1,7 +1,7 @@
-"""Databases of whole units: every unit of few rows of a tiny domain, counted by the real engine.
+"""Databases of whole units, or of rows that have a weight: of a tiny domain, counted by the real engine.
 
 A database is a histogram over kinds of units, as one of rows is over kinds of rows, so pairs of neighbours and their
-comparison are the same. The rows of each unit stand in two files, dealt out one by one, in turn.
+comparison are the same. Without a unit each kind is one row. Rows stand in two files, dealt out one by one, in turn.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.audit.neighbours import AdversarialPair
 from dpnb_columnar.audit.outcomes import Finding
-from dpnb_columnar.audit.universe import Database, Row, Universe, frame_of
+from dpnb_columnar.audit.universe import Database, Universe, frame_of
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
@@ -26,25 +26,42 @@ from dpnb_columnar.domain import Domain, read_domain
 if TYPE_CHECKING:
     import polars as pl
 
-UNIT = "unit"
-"""Column that names the unit of a row."""
+UNIT, WEIGHT = "unit", "weight"
+"""Columns that name the unit of a row, and its weight."""
 
-MEMBERS: tuple[Row, ...] = (("a", 0.0, "p"), ("a", 4.0, "p"), ("b", 4.0, None), (None, 4.0, "p"))
+Member = tuple[str | None, float | None, str | None, float | None]
+"""A raw row, and its weight."""
+
+MEMBERS: tuple[Member, ...] = (
+    ("a", 0.0, "p", None),
+    ("a", 4.0, "p", 100.0),
+    ("b", 4.0, None, 5.0),
+    (None, 4.0, "p", 3.0),
+)
 """Rows of units: of one cell and of others, of both classes, with a value missing, and one that does not count."""
+
+LIGHT: Member = ("a", 4.0, "p", 0.0)
+"""A row that differs from another in its weight alone, where rows have weights."""
+
+CAP, LACKING = 3, 1
+"""Most that a row weighs, and the weight of a row without one."""
 
 MOST_FINDINGS = 10
 """Faults of the choice that are reported."""
 
-UnitRows = tuple[Row, ...]
+UnitRows = tuple[Member, ...]
 
 
-def homes(rows: int) -> Domain:
-    """Return the domain of the audited units, of which at most so many rows count."""
+def homes(rows: int | None, *, weighted: bool) -> Domain:
+    """Return the domain of the audited rows, with a weight or not; at most so many of a unit count, if it has one."""
+    unit = {} if rows is None else {"unit": {"column": UNIT, "rows": rows}}
+    weight = {"weight": {"column": WEIGHT, "cap": CAP, "missing": LACKING}} if weighted else {}
     return read_domain(
         "homes",
         {
             "label": {"column": "label", "classes": ["a", "b"]},
-            "unit": {"column": UNIT, "rows": rows},
+            **unit,
+            **weight,
             "attributes": {
                 "number": {"lower": 0, "upper": 4, "step": 4, "missing": "skip"},
                 "category": {"values": ["p"], "missing": "category"},
@@ -56,11 +73,11 @@ def homes(rows: int) -> Domain:
 
 @dataclass(frozen=True, eq=False)
 class UnitUniverse:
-    """Kinds of units.
+    """Kinds of units, or of rows that have a weight.
 
     Attributes:
-        domain: Their domain, which counts by unit.
-        rows: The rows of one unit of each kind.
+        domain: Their domain, which counts by unit, or by row.
+        rows: The rows of one unit of each kind; a single row where nothing is counted by unit.
         together: Statistics of databases that were counted before.
     """
 
@@ -85,7 +102,11 @@ class UnitUniverse:
 
     def description(self, database: Database) -> str:
         """Describe a database for a finding."""
-        return " + ".join(f"a unit of {list(unit)}" for unit in self.units(database)) or "no units"
+        return " + ".join(map(_described, self.units(database))) or "no units"
+
+
+def _described(unit: UnitRows) -> str:
+    return f"a unit of {list(unit)}"
 
 
 AnyUniverse = Universe | UnitUniverse
@@ -125,8 +146,10 @@ class AuditedUnits:
 
         units = self.universe.units(self.database)
         names = [name for name, unit in enumerate(units) for _ in unit]
-        rows = frame_of([row for unit in units for row in unit])
-        return rows.with_columns(pl.Series(UNIT, names, dtype=pl.Int64))
+        members = [member for unit in units for member in unit]
+        weights = pl.Series(WEIGHT, [weight for *_, weight in members], dtype=pl.Float64)
+        rows = frame_of([(label, number, category) for label, number, category, _ in members])
+        return rows.with_columns(pl.Series(UNIT, names, dtype=pl.Int64), weights)
 
 
 def count_in_two_files(rows: pl.DataFrame, domain: Domain) -> Statistics:
@@ -140,25 +163,31 @@ def count_in_two_files(rows: pl.DataFrame, domain: Domain) -> Statistics:
         return LocalFiles(files).check(domain).count()
 
 
-def build_units(rows: int, size: int) -> tuple[UnitUniverse, list[Finding]]:
+def build_units(rows: int | None, size: int, *, weighted: bool = False) -> tuple[UnitUniverse, list[Finding]]:
     """Make every unit of few rows, and count each alone and pairs of them together.
 
     Args:
-        rows: The most rows of a unit that count.
+        rows: The most rows of a unit that count; None for rows without units.
         size: The most rows of a unit.
+        weighted: Whether rows have a weight.
 
     Returns:
         The kinds of units, and the faults of the choice: more rows of a unit count than may, or what counts of one unit
-        depends on another.
+        depends on another, or a row weighs more or less than declared.
     """
-    kinds = tuple(chain.from_iterable(combinations_with_replacement(MEMBERS, each) for each in range(1, size + 1)))
-    universe = UnitUniverse(homes(rows), kinds)
+    members = (*MEMBERS, LIGHT) if weighted else MEMBERS
+    sizes = range(1, (1 if rows is None else size) + 1)
+    kinds = tuple(chain.from_iterable(combinations_with_replacement(members, each) for each in sizes))
+    universe = UnitUniverse(homes(rows, weighted=weighted), kinds)
     findings = []
     alone = [universe.counted(universe.database((1, unit))).count() for unit in kinds]
     for unit, counted in zip(kinds, alone, strict=True):
-        if (number := int(counted.class_counts.sum())) > rows:
-            seen = f"{number} of its rows count, of at most {rows}"
-            findings.append(Finding("units", f"a unit of {list(unit)}", seen))
+        if (number := int(counted.class_counts.sum())) > (most := rows or 1):
+            findings.append(Finding("units", _described(unit), f"{number} of its rows count, of at most {most}"))
+        if len(unit) == 1 and counted.weight_sums is not None:
+            found, declared = int(counted.weight_sums.sum()), _declared_weight(unit[0])
+            if found != declared:
+                findings.append(Finding("weights", _described(unit), f"it weighs {found}, and {declared} is declared"))
     for (first, one), (second, two) in combinations_with_replacement(zip(kinds, alone, strict=True), 2):
         database = universe.database((1, first), (1, second))
         if universe.counted(database).count() != assemble(universe.domain, [*one.cells(), *two.cells()]):
@@ -167,18 +196,28 @@ def build_units(rows: int, size: int) -> tuple[UnitUniverse, list[Finding]]:
     return universe, findings[:MOST_FINDINGS]
 
 
+def _declared_weight(member: Member) -> int:
+    """Return what a row weighs by the declaration alone."""
+    label, *_, weight = member
+    if label is None:
+        return 0
+    return LACKING if weight is None else min(int(weight), CAP)
+
+
 def unit_pairs(universe: UnitUniverse, relation: Neighbours) -> list[AdversarialPair]:
     """List pairs of neighbours for the statistical attack, the most telling first."""
     low, high, other, _ = MEMBERS
-    alike, apart = (high, high), (high, other)
     changes: Sequence[tuple[str, UnitRows, UnitRows]] = [
-        ("a unit of two equal rows", alike, (other, other)),
-        ("a unit of two classes", apart, (low, low)),
+        ("a unit of two equal rows", (high, high), (other, other)),
+        ("a unit of two classes", (high, other), (low, low)),
     ]
+    among: UnitRows = (low, high)
+    if universe.domain.unit is None:
+        changes, among = [("a row of the largest weight", (high,), (other,))], (low,)
     pairs = []
     for name, unit, changed in changes:
         for crowd in (0, 12):
-            base = [(crowd, (low, high))]
+            base = [(crowd, among)]
             more = [] if relation is Neighbours.ADD_REMOVE else [(1, changed)]
             pairs.append(
                 AdversarialPair(

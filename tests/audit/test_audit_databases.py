@@ -104,9 +104,10 @@ def test_configurations_are_all_private_mechanisms_and_relations_and_every_famil
     private = {mechanism.name for mechanism in MECHANISMS.values() if mechanism.private}
     for relation in Neighbours:
         of_relation = [configuration for configuration in found if configuration.budget.neighbours is relation]
-        under = [configuration for configuration in of_relation if configuration.unit_rows is None]
+        under = [configuration for configuration in of_relation if not configuration.few]
         assert {each.mechanism for each in of_relation if each.unit_rows is not None} == {"smooth", "histogram"}
         assert {configuration.mechanism for configuration in under} == private
+        assert {each.unit_rows for each in of_relation if each.weighted} == {None, 2}
         assert [each.noise for each in under if each.mechanism == "smooth"] == list(NOISE_FAMILIES)
         assert [each.noise for each in under if each.mechanism == "paper"] == ["cauchy", "gaussian"]
         assert all((each.noise is not None) is MECHANISMS[each.mechanism].smooth for each in under)

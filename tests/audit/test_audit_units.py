@@ -33,11 +33,11 @@ def test_units_of_a_row_that_does_not_count_have_no_row() -> None:
     assert not findings
     assert [
         int(universe.counted(universe.database((1, unit))).count().class_counts.sum()) for unit in universe.rows
-    ] == [int(label is not None) for label, _, _ in MEMBERS]
+    ] == [int(label is not None) for label, *_ in MEMBERS]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("configuration", [each for each in configurations() if each.unit_rows is not None], ids=str)
+@pytest.mark.parametrize("configuration", [each for each in configurations() if each.few], ids=str)
 def test_nothing_is_found_in_the_audit_of_units(configuration: Configuration) -> None:
     outcome = attack_units(configuration, REDUCED, RARE)
     assert outcome.findings == ()

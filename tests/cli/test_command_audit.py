@@ -40,6 +40,7 @@ def test_quick_audit_side_by_side(folder: Path, run: Run) -> None:
 @pytest.mark.slow
 def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outcomes, "UNIT_ROWS", {("histogram", "none", Neighbours.REPLACE_ONE): (2,)})
+    monkeypatch.setattr(outcomes, "WEIGHTED", {("histogram", "none", Neighbours.ADD_REMOVE): (None,)})
     run("audit", "--mechanism", "majority", "--mechanism", "histogram", "--output", "audit.json")
     document = json.loads(Path("audit.json").read_text())
     assert (document["format"], document["version"], document["holds"]) == ("dpnb_columnar audit", 1, True)
@@ -47,7 +48,8 @@ def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None, monk
     assert set(document["software"]) == {"dpnb-columnar", "numpy", "python-flint"}
     assert document["findings"] == []
     fields = ("mechanism", "attribute_weights", "neighbours")
-    of_rows = [found for found in document["configurations"] if found["unit_rows"] is None]
+    of_rows = [each for each in document["configurations"] if each["unit_rows"] is None and not each["weighted"]]
+    assert [found["neighbours"] for found in document["configurations"] if found["weighted"]] == ["add-remove"]
     names = [tuple(found[field] for field in fields) for found in of_rows]
     relations = ("add-remove", "replace-one")
     audited = (("majority", "none"), ("histogram", "none"), ("histogram", "calibrated"), ("histogram", "learned"))
@@ -59,8 +61,8 @@ def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None, monk
         assert 0 < found["exhaustive_loss"] <= 4.0001
         assert 0 <= found["number_bound"] <= 4
         assert 0 <= found["model_bound"] <= 4
-        assert found["bit_patterns"] is (True if found["unit_rows"] is None else None)
-        assert found["pairs"] > 100
+        assert found["bit_patterns"] is (None if found["unit_rows"] or found["weighted"] else True)
+        assert found["pairs"] > (20 if found["weighted"] else 100)
         assert found["releases"] == 2 * REDUCED.releases
         assert found["findings"] == []
 

@@ -13,7 +13,7 @@ from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
-    from dpnb_columnar.audit.outcomes import Audit, Claim, Outcome
+    from dpnb_columnar.audit.outcomes import Audit, Claim, Configuration, Outcome
 
 BROKEN = 1
 """Exit code where a check does not hold."""
@@ -81,7 +81,7 @@ def _report(audit: Audit) -> None:
                 outcome.configuration.noise or "",
                 outcome.configuration.budget.neighbours,
                 outcome.configuration.attribute_weights,
-                "row" if outcome.configuration.unit_rows is None else f"unit of {outcome.configuration.unit_rows}",
+                _protected(outcome.configuration),
                 _claimed(outcome.claim),
                 *(f"{bound:.3f}" for bound in (outcome.loss, outcome.number_bound, outcome.model_bound)),
                 _bits(outcome),
@@ -104,11 +104,17 @@ def _report(audit: Audit) -> None:
         print_line(f"every check holds (confidence {audit.confidence:.1%})")
 
 
+def _protected(configuration: Configuration) -> str:
+    """Say what neighbours differ in."""
+    unit = "row" if configuration.unit_rows is None else f"unit of {configuration.unit_rows}"
+    return f"{unit}, weighted" if configuration.weighted else unit
+
+
 def _bits(outcome: Outcome) -> str:
-    """Say whether bit patterns are public; nothing where databases are of units, whose draws are those of rows."""
+    """Say whether bit patterns are public; nothing for units and weights, whose draws are those of other rows."""
     from dpnb_columnar.audit.bit_patterns import CHECKS
 
-    if outcome.configuration.unit_rows is not None:
+    if outcome.configuration.few:
         return ""
     return "differ" if outcome.broken(*CHECKS) else "alike"
 

@@ -1,0 +1,77 @@
+"""Releases with a weighted prior: all data sets of few rows, and of few units, and planted faults of weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from support import planted_weight_faults as faults
+
+from dpnb_columnar.audit import exhaustive
+from dpnb_columnar.audit.attacks import UNITS_TOGETHER, Effort, attack_units
+from dpnb_columnar.audit.neighbours import Group, forced_sizes, small_pairs
+from dpnb_columnar.audit.outcomes import Configuration
+from dpnb_columnar.audit.unit_universe import CAP, LIGHT, MEMBERS, build_units
+from dpnb_columnar.audit.universe import YEARS
+from dpnb_columnar.budget import Budget, Neighbours
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS
+
+REDUCED = Effort(
+    rows=1, duplicates=(), scenarios=1, domains=(YEARS,), scouted=0, pairs=1, releases=40, processes=1, members=2
+)
+ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
+HISTOGRAM = Configuration("histogram", None, Budget(Fraction(1)), weighted=True)
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def test_rows_weigh_what_is_declared() -> None:
+    universe, findings = build_units(None, 2, weighted=True)
+    assert not findings
+    assert universe.rows == tuple((each,) for each in (*MEMBERS, LIGHT))
+    everybody = universe.counted((1,) * len(universe.rows)).count()
+    assert everybody.weight_sums is not None
+    assert everybody.weight_sums.tolist() == [1 + CAP + 0, CAP]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("rows", [None, 2])
+@pytest.mark.parametrize("mechanism", [name for name, each in MECHANISMS.items() if each.private])
+def test_every_release_of_weighted_rows_costs_at_most_epsilon(
+    mechanism: str, rows: int | None, relation: Neighbours
+) -> None:
+    """All data sets of up to three rows, or of two units of two rows, and all neighbours."""
+    configuration = Configuration(mechanism, None, Budget(Fraction(1), relation), unit_rows=rows, weighted=True)
+    universe, findings = build_units(rows, 2, weighted=True)
+    assert not findings
+    pairs = list(small_pairs(len(universe.rows), relation, UNITS_TOGETHER if rows else 3))
+    group = Group(pairs, forced_sizes(universe.domain, 2 if rows is None else 1))
+    compared = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+    assert compared.findings == ()
+    assert 0.5 < compared.loss <= 1 + 1e-6
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+@pytest.mark.parametrize("rows", [pytest.param(None), pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("plant", "check"),
+    [
+        (faults.uncapped, "weights"),
+        (faults.uncapped, exhaustive.LOSS),
+        (faults.normalised, "units"),
+        (faults.noise_of_a_count, exhaustive.LOSS),
+        (faults.weighted_likelihoods, exhaustive.LOSS),
+        (faults.prior_of_the_exact_sums, exhaustive.POST_PROCESSING),
+        (faults.sums_without_noise, exhaustive.QUERIES),
+    ],
+)
+def test_a_fault_of_weights_is_found(
+    plant: Plant, check: str, rows: int | None, relation: Neighbours, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    budget = replace(HISTOGRAM.budget, neighbours=relation)
+    outcome = attack_units(replace(HISTOGRAM, budget=budget, unit_rows=rows), REDUCED, 0.05)
+    assert check in {finding.check for finding in outcome.findings}, outcome.findings
