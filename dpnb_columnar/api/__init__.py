@@ -38,6 +38,7 @@ from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Declaration
 from dpnb_columnar.domain.catalogue import entry_declaring
+from dpnb_columnar.domain.row_weights import Number
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.further_releases import plan_given, query_given, without_further_passes
@@ -57,6 +58,9 @@ def aggregate(
     label: str | None = None,
     unit: str | Sequence[str] | None = None,
     unit_rows: int | None = None,
+    weight: str | None = None,
+    weight_cap: Number | None = None,
+    weight_step: Number | None = None,
     whole_units: bool = False,
     engine: str = Engine.LOCAL,
 ) -> Statistics:
@@ -76,6 +80,10 @@ def aggregate(
             unit that the domain declares, if any. A row without a value in one of them does not count.
         unit_rows: The most rows of one unit that count; None for as many as are declared, else 1. Without ``unit`` it
             is of the unit that the data are declared to have.
+        weight: Column of the weight of a row, such as PERWT, that the prior is of sums of; None for the one that the
+            domain declares, if any.
+        weight_cap: The most that one row weighs, public; None for the declared one.
+        weight_step: Whole steps in which weights are counted; None for the declared ones, else 1.
         whole_units: Declare that no unit has rows here and in other parts, so that statistics of both may be added up.
         engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
 
@@ -84,6 +92,7 @@ def aggregate(
     """
     with opened_data(data, engine) as rows:
         resolved = declared_domain(rows, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
+        resolved = resolved.by_weight(weight, weight_cap, weight_step)
         return replace(rows.check(resolved.domain).count(), whole_units=whole_units)
 
 
@@ -156,6 +165,9 @@ def train(
     label: str | None = None,
     unit: str | Sequence[str] | None = None,
     unit_rows: int | None = None,
+    weight: str | None = None,
+    weight_cap: Number | None = None,
+    weight_step: Number | None = None,
     mechanism: str = "smooth",
     noise: str | None = None,
     attribute_weights: str | PathLike[str] = "auto",
@@ -184,6 +196,9 @@ def train(
         unit: Columns that name the unit, such as a household, that the guarantee is for in place of one row, as for
             ``aggregate``.
         unit_rows: The most rows of one unit that count, as for ``aggregate``: each has this part of epsilon.
+        weight: Column of the weight of a row, as for ``aggregate``: one query more.
+        weight_cap: The most that one row weighs, as for ``aggregate``: the noise of the sums is made for it.
+        weight_step: Whole steps in which weights are counted, as for ``aggregate``.
         mechanism: Name of the mechanism, as for ``release``.
         noise: Noise family for smooth sensitivity; None for the mechanism's default.
         attribute_weights: Weights of the attributes, as for ``release``; or ``calibrated``: one weight of all, fitted
@@ -209,6 +224,7 @@ def train(
     budget = budget_of(epsilon, delta, neighbours, known, shares)
     with opened_data(data, engine) as opened:
         resolved = declared_domain(opened, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
+        resolved = resolved.by_weight(weight, weight_cap, weight_step)
         if attribute_weights == AUTO and known is None:
             known = entry_rows(entry_declaring(resolved.domain) if domain is not None else resolved.entry)
         chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, opened.files, label)

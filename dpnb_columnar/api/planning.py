@@ -13,6 +13,7 @@ from dpnb_columnar.budget.amounts import DeclaredRowCount
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_domain_to_plan
 from dpnb_columnar.domain import Declaration, UnlabelledDomain
 from dpnb_columnar.domain.labelling import provisional
+from dpnb_columnar.domain.row_weights import Number
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.expected_error import USUAL_SIZES
 from dpnb_columnar.mechanisms.public_sample import weights_chosen
@@ -38,6 +39,9 @@ def plan(
     label: str | None = None,
     unit: str | Sequence[str] | None = None,
     unit_rows: int | None = None,
+    weight: str | None = None,
+    weight_cap: Number | None = None,
+    weight_step: Number | None = None,
     mechanism: str = "smooth",
     noise: str | None = None,
     attribute_weights: str | PathLike[str] = "auto",
@@ -63,6 +67,9 @@ def plan(
             declared, two classes stand in for it.
         unit: Columns that name the unit that the guarantee is for in place of one row, as for ``train``.
         unit_rows: The most rows of one unit that count, as for ``train``.
+        weight: Column of the weight of a row, as for ``train``.
+        weight_cap: The most that one row weighs, as for ``train``.
+        weight_step: Whole steps in which weights are counted, as for ``train``.
         mechanism: Name of the mechanism, as for ``train``.
         noise: Noise family for smooth sensitivity; None for the mechanism's default.
         attribute_weights: Weights of the attributes, as for ``train``.
@@ -86,6 +93,7 @@ def plan(
     sizes = tuple(parse_rows(size, "class_sizes") for size in class_sizes)
     files = () if data is None or is_frame(data) else resolve_files(paths_of(data))
     resolved = _domain(files, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
+    resolved = resolved.by_weight(weight, weight_cap, weight_step)
     known = None if rows is None else DeclaredRowCount(parse_rows(rows), "the argument rows")
     if known is None and resolved.rows is not None:
         known = DeclaredRowCount(parse_rows(resolved.rows), str(resolved.entry))

@@ -115,6 +115,38 @@ UnitRows = Annotated[
         show_default="as declared, else 1",
     ),
 ]
+COUNTED_BY = ("--unit", "--unit-rows", "--weight", "--weight-cap", "--weight-step")
+"""Options that say by which unit and weight rows are counted, in place of the domain."""
+
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        help="Column of the weight of a row, such as PERWT: the prior is of sums of it, for one query more. It changes "
+        "nothing else.",
+        metavar="COLUMN",
+        show_default="the weight declared, else none",
+    ),
+]
+WeightCap = Annotated[
+    str | None,
+    typer.Option(
+        "--weight-cap",
+        help="The most that one row weighs; the noise of the sums is made for it. Public, and so not to be taken from "
+        "the rows.",
+        metavar="NUMBER",
+        show_default="as declared",
+    ),
+]
+WeightStep = Annotated[
+    str | None,
+    typer.Option(
+        "--weight-step",
+        help="Whole steps in which weights are counted; the cap is a multiple of it.",
+        metavar="NUMBER",
+        show_default="as declared, else 1",
+    ),
+]
 WholeUnits = Annotated[
     bool,
     typer.Option(

@@ -33,6 +33,9 @@ def command(
     label: options.Label = None,
     unit: options.Unit = None,
     unit_rows: options.UnitRows = None,
+    weight: options.Weight = None,
+    weight_cap: options.WeightCap = None,
+    weight_step: options.WeightStep = None,
     overwrite: options.Overwrite = False,
     checkpoint: Annotated[
         Path | None,
@@ -89,12 +92,13 @@ def command(
         raise UsageError("--whole-units goes with --checkpoint; without it all files are looked at together")
     kept = None if checkpoint is None else CheckpointFolder(checkpoint, whole_units)
     if given is not None:
-        refuse_fixed(context, ("--dataset", "--catalogue", "--label", "--unit", "--unit-rows", "--report"))
+        refuse_fixed(context, ("--dataset", "--catalogue", "--label", *options.COUNTED_BY, "--report"))
         with opened_input(engine, data, table, master, kept) as rows:
             _count_given(rows, given, output or default_name(data or (), "data", FURTHER), overwrite, config)
         return
     with opened_input(engine, data, table, master, kept) as rows:
         resolved = rows.find_domain(dataset, label, catalogue).by_unit(unit, unit_rows)
+        resolved = resolved.by_weight(weight, weight_cap, weight_step)
         target = output or default_name(data or (), resolved.domain.name, ".statistics.parquet")
         check_parquet(target)
         check_target(target, overwrite, [*rows.files, *(file for file in (catalogue, config) if file is not None)])

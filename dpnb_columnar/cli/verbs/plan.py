@@ -23,6 +23,9 @@ def command(
     label: options.Label = None,
     unit: options.Unit = None,
     unit_rows: options.UnitRows = None,
+    weight: options.Weight = None,
+    weight_cap: options.WeightCap = None,
+    weight_step: options.WeightStep = None,
     epsilon: options.OptionalEpsilon = None,
     delta: options.Delta = "0",
     declared_rows: Annotated[
@@ -98,6 +101,7 @@ def command(
 
     files = resolve_files(data)
     resolved = find_domain_to_plan(files, dataset, label, catalogue).by_unit(unit, unit_rows)
+    resolved = resolved.by_weight(weight, weight_cap, weight_step)
     known = budget_options.declared_row_count(resolved, declared_rows)
     spent, division = resolved.effective_epsilon(epsilon), budget_options.shares_typed(shares, weights)
     budget = budget_options.parse_budget(spent, delta, neighbours, division, known)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 FIXED = (
-    *("--dataset", "--catalogue", "--domain", "--label", "--unit", "--unit-rows", "--epsilon", "--delta"),
+    *("--dataset", "--catalogue", "--domain", "--label", *options.COUNTED_BY, "--epsilon", "--delta"),
     *("--declared-rows", "--mechanism"),
     *("--noise", "--attribute-weights", "--neighbours", "--shares", "--weights"),
 )
@@ -60,6 +60,9 @@ def command(
     label: options.Label = None,
     unit: options.Unit = None,
     unit_rows: options.UnitRows = None,
+    weight: options.Weight = None,
+    weight_cap: options.WeightCap = None,
+    weight_step: options.WeightStep = None,
     given: options.Given = None,
     table: options.Table = None,
     query: options.Query = None,
@@ -127,7 +130,8 @@ def command(
         planned = plan_of(given)
         resolved, rows = _rows_given(database, files, given, whole_units=whole_units)
     else:
-        named = _named(dataset, catalogue, domain, label, unit, unit_rows)
+        counted_by = (unit, unit_rows, weight, weight_cap, weight_step)
+        named = _named(dataset, catalogue, domain, label, counted_by)
         resolved, rows = _rows(database, files, named, catalogue, whole_units=whole_units)
         parts = rows.statistics.parts if isinstance(rows, Counted) else ()
         declared = budget_options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
@@ -242,31 +246,28 @@ def _named(
     catalogue: Path | None,
     domain: Path | None,
     label: str | None,
-    unit: str | None,
-    unit_rows: int | None,
+    counted_by: tuple[str | None, int | None, str | None, str | None, str | None],
 ) -> ResolvedDomain | None:
-    """Find the domain that options name, if they name one.
+    """Find the domain that options name, if they name one; the last are what ``options.COUNTED_BY`` were given.
 
     Raises:
-        UsageError: if two domains are named, or a label or a unit without a domain.
+        UsageError: if two domains are named, or a label, a unit or a weight without a domain.
     """
     from dpnb_columnar.counting.find_domain import find_domain
 
     if dataset is not None and domain is not None:
         raise UsageError("--dataset and --domain both name a domain; give one of them")
     if dataset is None and domain is None:
-        for option, what, typed in (
-            ("--label", "label", label),
-            ("--unit", "unit", unit),
-            ("--unit-rows", "unit", unit_rows),
-        ):
+        for option, typed in zip(("--label", *options.COUNTED_BY), (label, *counted_by), strict=True):
             if typed is not None:
+                what = option.removeprefix("--").partition("-")[0]
                 raise UsageError(f"{option} goes with --dataset or --domain; statistics files know their {what}")
         return None
+    unit, unit_rows, *weighed = counted_by
     named = find_domain(
         [] if domain is None else [domain], dataset, label, catalogue=catalogue if domain is None else None
     )
-    return named.by_unit(unit, unit_rows)
+    return named.by_unit(unit, unit_rows).by_weight(*weighed)
 
 
 def _carried(total: Statistics, catalogue: Path | None) -> ResolvedDomain:

@@ -186,6 +186,9 @@ def statistics_command(
     label: options.Label = None,
     unit: options.Unit = None,
     unit_rows: options.UnitRows = None,
+    weight: options.Weight = None,
+    weight_cap: options.WeightCap = None,
+    weight_step: options.WeightStep = None,
     given: options.Given = None,
     table: TableName = None,
     template: ForTemplate = None,
@@ -218,10 +221,12 @@ def statistics_command(
 
     files = resolve_files(data) if data else ()
     if given is not None:
-        if any(each is not None for each in (dataset, catalogue, label, unit, unit_rows)):
+        decided = (dataset, catalogue, label, unit, unit_rows, weight, weight_cap, weight_step)
+        if any(each is not None for each in decided):
+            others = ", ".join(options.COUNTED_BY[:-1])
             raise UsageError(
-                "--given: the model has decided the domain; leave --dataset, --catalogue, --label, --unit and "
-                "--unit-rows out"
+                f"--given: the model has decided the domain; leave --dataset, --catalogue, --label, {others} and "
+                f"{options.COUNTED_BY[-1]} out"
             )
         if output is not None:
             check_target(output, overwrite, [*files, given])
@@ -233,7 +238,8 @@ def statistics_command(
         raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")
     if output is not None:
         check_target(output, overwrite, [*files, *([] if catalogue is None else [catalogue])])
-    domain = find_domain(files, dataset, label, catalogue=catalogue).by_unit(unit, unit_rows).domain
+    resolved = find_domain(files, dataset, label, catalogue=catalogue).by_unit(unit, unit_rows)
+    domain = resolved.by_weight(weight, weight_cap, weight_step).domain
     kinds = open_parquet(files, domain).kinds if files else {}
     _write(statistics_query(domain, kinds, table, dialect), template, output, overwrite)
 

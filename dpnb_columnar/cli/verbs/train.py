@@ -23,6 +23,9 @@ def command(
     label: options.Label = None,
     unit: options.Unit = None,
     unit_rows: options.UnitRows = None,
+    weight: options.Weight = None,
+    weight_cap: options.WeightCap = None,
+    weight_step: options.WeightStep = None,
     epsilon: options.OptionalEpsilon = None,
     delta: options.Delta = "0",
     declared_rows: options.DeclaredRows = None,
@@ -61,6 +64,7 @@ def command(
       dpnb-columnar train adult.parquet --mechanism histogram --shares 1:1:1
       dpnb-columnar train census.parquet --noise gaussian --delta 1/n^2 --declared-rows 250000
       dpnb-columnar train census.parquet --unit SERIAL --unit-rows 1
+      dpnb-columnar train census.parquet --weight PERWT --weight-cap 400
       dpnb-columnar train census.parquet --ledger census.ledger --run-id 2026-11-21
       dpnb-columnar train census.parquet --mechanism histogram --attribute-weights sample.parquet
       dpnb-columnar train --config job.toml --dry-run
@@ -76,6 +80,7 @@ def command(
 
     with opened_input(engine, data, table, master) as rows:
         resolved = rows.find_domain(dataset, label, catalogue).by_unit(unit, unit_rows)
+        resolved = resolved.by_weight(weight, weight_cap, weight_step)
         declared = budget_options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
         spent, division = (
             resolved.effective_epsilon(epsilon),

@@ -1,0 +1,129 @@
+"""``--weight``, ``--weight-cap`` and ``--weight-step``: the weight of rows, in place of what the domain declares."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from support.people import PEOPLE, people, people_domain, write_people
+from support.running import Run
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.domain import Weight
+from dpnb_columnar.domain.row_weights import with_weight
+from dpnb_columnar.errors import DomainError, UsageError
+
+DECLARED = Weight("PERWT", Fraction(400), Fraction(2), Fraction(4))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    weights = pl.Series(np.random.default_rng(2).integers(0, 500, 400))
+    return write_people(tmp_path / "people.parquet", people(400).with_columns(PERWT=weights))
+
+
+@pytest.mark.parametrize(
+    ("declared", "weight", "cap", "step", "chosen"),
+    [
+        (None, None, None, None, None),
+        (None, "PERWT", "400", None, Weight("PERWT", Fraction(400))),
+        (None, "PERWT", 400, 0.1, Weight("PERWT", Fraction(400), Fraction(1, 10))),
+        (None, "PERWT", Decimal("2.5"), Fraction(1, 2), Weight("PERWT", Fraction(5, 2), Fraction(1, 2))),
+        (DECLARED, None, None, None, DECLARED),
+        (DECLARED, "PERWT", None, None, DECLARED),
+        (DECLARED, None, "100", None, replace(DECLARED, cap=Fraction(100))),
+        (DECLARED, None, None, "1", replace(DECLARED, step=Fraction(1))),
+        (DECLARED, "HHWT", "90", None, Weight("HHWT", Fraction(90))),
+    ],
+)
+def test_the_weight_chosen_goes_before_the_one_declared(
+    declared: Weight | None, weight: str | None, cap: Any, step: Any, chosen: Weight | None
+) -> None:
+    assert with_weight(replace(people_domain(), weight=declared), weight, cap, step).weight == chosen
+
+
+@pytest.mark.parametrize(
+    ("weight", "cap", "step", "error", "words"),
+    [
+        (None, "400", None, UsageError, "--weight-cap '400': of which weight"),
+        (None, None, "2", UsageError, "--weight-step '2': of which weight"),
+        ("PERWT", None, None, UsageError, "how much may one row weigh at most? Give --weight-cap"),
+        ("PERWT", None, "2", UsageError, "Give --weight-cap"),
+        ("age", "400", None, DomainError, "the column 'age' is an attribute or the label's"),
+        ("income", "400", None, DomainError, "the column 'income' is an attribute or the label's"),
+        ("PERWT", "x", None, DomainError, "people.weight.cap"),
+        ("PERWT", float("nan"), None, DomainError, "people.weight.cap"),
+        ("PERWT", True, None, DomainError, "people.weight.cap"),
+        ("PERWT", "5", "2", DomainError, "must be a multiple of the step"),
+        ("PERWT", "1", "2", DomainError, "must be a multiple of the step"),
+        ("PERWT", "1", "-1", DomainError, "must be above 0"),
+        ("", "5", None, DomainError, "expected the column of the weight"),
+    ],
+)
+def test_weights_that_cannot_be_are_refused(
+    weight: str | None, cap: Any, step: Any, error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error) as raised:
+        with_weight(people_domain(), weight, cap, step)
+    assert words in str(raised.value)
+
+
+def test_every_verb_that_counts_takes_the_weight(run: Run, data: Path, tmp_path: Path) -> None:
+    """The model of an option is that of the declaration, and of statistics."""
+    declared = write_people(
+        tmp_path / "declared.parquet", pl.read_parquet(data), {**PEOPLE, "weight": {"column": "PERWT", "cap": 400}}
+    )
+    chosen = ["--weight", "PERWT", "--weight-cap", "400"]
+    common = ["--epsilon", "1", "--seed", "3"]
+    one, two, three = (tmp_path / f"{name}.json" for name in ("one", "two", "three"))
+    run("train", data, *chosen, *common, "--output", one)
+    run("train", declared, *common, "--output", two)
+    run("aggregate", data, *chosen, "--output", tmp_path / "counts.parquet")
+    run("release", tmp_path / "counts.parquet", *common, "--output", three)
+    assert one.read_bytes() == two.read_bytes() == three.read_bytes()
+    facts = json.loads(run("plan", data, *chosen, "--weight-step", "0.5", "--no-advice", "--json").out)
+    assert facts["weight"]["step"] == "0.5"
+    job = tmp_path / "job.toml"
+    settings = [f'data = ["{data}"]', 'weight = "PERWT"', "weight-cap = 400", f'output = "{tmp_path}/four.json"']
+    job.write_text("\n".join(["[train]", *settings]))
+    run("train", "--config", job)
+    assert json.loads((tmp_path / "four.json").read_text())["domain"]["weight"]["cap"] == "400"
+
+
+def test_python_takes_the_weight(data: Path) -> None:
+    model = dpnb.train(data, epsilon=1, weight="PERWT", weight_cap=400, mechanism="majority")
+    assert model.domain.weight == Weight("PERWT", Fraction(400))
+    statistics = dpnb.aggregate(data, weight="PERWT", weight_cap="400", weight_step=2)
+    assert statistics.domain.weight == Weight("PERWT", Fraction(400), Fraction(2))
+    planned = dpnb.plan(data, epsilon=1, weight="PERWT", weight_cap=400, rehearse=False)
+    assert planned.plan.domain.weight is not None
+    with pytest.raises(UsageError, match="Give weight_cap, such as 400"):
+        dpnb.train(data, epsilon=1, weight="PERWT")
+
+
+def test_options_of_a_fixed_domain_are_refused(run: Run, data: Path, tmp_path: Path) -> None:
+    run("aggregate", data, "--output", tmp_path / "counts.parquet")
+    refused = run(
+        "release", tmp_path / "counts.parquet", "--weight", "PERWT", "--output", tmp_path / "m.json", expected=64
+    )
+    assert "--weight goes with --dataset or --domain; statistics files know their weight" in refused.err
+
+
+def test_a_faulty_weight_opens_no_row(run: Run, data: Path, tmp_path: Path) -> None:
+    from support.people import spoil_rows
+
+    spoil_rows(data)
+    for code, chosen, words in (
+        (65, ["--weight", "PERWTS", "--weight-cap", "4"], "missing column 'PERWTS' (is it 'PERWT'?)"),
+        (78, ["--weight", "hours", "--weight-cap", "4"], "is an attribute"),
+        (78, ["--weight", "PERWT", "--weight-cap", "4", "--weight-step", "3"], "must be a multiple of the step"),
+    ):
+        ended = run("train", data, *chosen, "--output", tmp_path / "m.json", expected=code)
+        assert words in ended.err
