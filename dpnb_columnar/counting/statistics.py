@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.counting.file_parts import digest_blocks
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, digest
+from dpnb_columnar.domain.declared_domain import WEIGHT_CODE as WEIGHT_CODE
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.sensitivity import RunLengthColumn
 from dpnb_columnar.sensitivity.column import LARGEST_SIZE
 
 Integers = NDArray[np.int64]
-
-WEIGHT_CODE = 1
-"""Code of the sums of weights, in steps, among the cells of the classes; that of the class counts is 0."""
 
 LARGEST_SUM = 2**62
 """Most steps of all weights together."""

@@ -10,6 +10,7 @@ then an unknown category rather than a missing one, and a boolean is no number w
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import date
 from fractions import Fraction
@@ -36,7 +37,7 @@ from dpnb_columnar.dialects.nodes import (
     source_column,
     text,
 )
-from dpnb_columnar.domain import Categorical, Label, Missing, Numeric
+from dpnb_columnar.domain import Categorical, Label, Missing, Numeric, Weight
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
 from dpnb_columnar.rows.column_kinds import Key, Kind, category_keys, number_keys, value_keys
 from dpnb_columnar.rows.row_rules import missing_numbers
@@ -82,6 +83,18 @@ def grid_code(attribute: Numeric, value: exp.Expr) -> exp.Expr:
     # Far below half a step the quotient is not computed: PostgreSQL fails where one is too small for a float.
     first = (below(offset.copy(), double(step / 4)), integer(0))
     return case([first, (at_least(value.copy(), double(upper)), integer(min(last, attribute.cells)))], code)
+
+
+def weight_steps(weight: Weight, value: exp.Expr) -> exp.Expr:
+    """Compute the weight of a row in whole steps (never null), as ``rows.row_rules.weight_steps`` does.
+
+    Args:
+        weight: The declared weight.
+        value: The column as ``number`` reads it.
+    """
+    is_finite = exp.LTE(this=value.copy(), expression=double(sys.float_info.max))
+    is_weight = exp.and_(at_least(value.copy(), double(0)), is_finite, copy=False)
+    return case([(is_weight, grid_code(weight.grid, value))], integer(weight.missing_steps))
 
 
 def category_code(attribute: Categorical, kind: Kind | None) -> exp.Expr:

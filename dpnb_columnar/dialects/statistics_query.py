@@ -9,15 +9,25 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from dpnb_columnar.dialects.nodes import SOURCE, case, identifier, integer, is_null, lookup, named, own_column, text
+from dpnb_columnar.dialects.nodes import (
+    SOURCE,
+    case,
+    identifier,
+    integer,
+    is_null,
+    lookup,
+    named,
+    own_column,
+    text,
+)
 from dpnb_columnar.dialects.rendering import header, parse_table, render, rows_or_default
-from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, grid_code, number
+from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, grid_code, number, weight_steps
 from dpnb_columnar.dialects.unit_rows import Steps, add_step, choose_rows, last_step, unit_values, with_steps
 from dpnb_columnar.domain import Domain, Missing, Numeric, digest
+from dpnb_columnar.domain.declared_domain import WEIGHT_CODE
 from dpnb_columnar.domain.value_labels import label_remarks
-from dpnb_columnar.errors import UnavailableError
 from dpnb_columnar.rows.database_address import Dialect
-from dpnb_columnar.rows.unit_order import CLASS, unit_names
+from dpnb_columnar.rows.unit_order import CLASS, WEIGHT, unit_names
 
 PLACE = "place"
 
@@ -26,8 +36,8 @@ def statistics_query(domain: Domain, kinds: Kinds, table: str | exp.Subquery | N
     """Write the query whose result is the table of ``Statistics``, in any order, cells without rows left out.
 
     Its columns: ``attribute`` (text, null for the class counts), ``class`` and ``code`` (positions in the domain; code
-    0 for the class counts), ``count`` (rows), ``domain`` (text: the domain's digest, by which a file of it is
-    recognised). The integers are those of the local engine.
+    0 for the class counts, 1 for the weights of a class), ``count`` (rows; steps of weight), ``domain`` (text: the
+    domain's digest, by which a file of it is recognised). The integers are those of the local engine.
 
     Args:
         domain: The declared domain.
@@ -46,7 +56,8 @@ def statistics_query(domain: Domain, kinds: Kinds, table: str | exp.Subquery | N
 def places_query(domain: Domain, kinds: Kinds, table: str) -> str:
     """Write the query of the same counts for Spark in numbers alone: columns ``place``, ``class``, ``code``, ``count``.
 
-    ``place`` is 0 for the class counts, and one more than an attribute's position in the domain for its cells.
+    ``place`` is 0 for the class counts, one more than an attribute's position in the domain for its cells, and one more
+    than that of the last attribute for the weights, whose code is 1.
 
     Args:
         domain: The declared domain.
@@ -64,11 +75,13 @@ def _united(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> ex
     names = _numbered(domain, "code")
     codes = [named(code, name) for code, name in zip(codes_read(domain), names, strict=True)]
     steps: Steps = [("read", read_values(domain, kinds, table))]
-    add_step(steps, "coded", [own_column(CLASS), *map(own_column, unit_names(domain)), *codes])
+    add_step(steps, "coded", [own_column(CLASS), *map(own_column, unit_names(domain)), *codes, *weights_read(domain)])
     steps[-1][1].where(*map(is_there, needed(domain)), copy=False)
     choose_rows(steps, domain)
     rows = last_step(steps)
-    counts = [_counts(domain, rows, exp.cast(exp.null(), exp.DType.TEXT), None)]
+    counts = [_counts(domain, rows, _classes(), None)]
+    if domain.weight is not None:
+        counts.append(_weights(domain, rows))
     counts += [
         _counts(domain, rows, text(attribute.name), code)
         for attribute, code in zip(domain.attributes, names, strict=True)
@@ -80,7 +93,7 @@ def _united(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> ex
 def _exploded(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
     """The counts by place, with each attribute's name instead of its place."""
     names = [(integer(place), text(attribute.name)) for place, attribute in enumerate(domain.attributes, 1)]
-    attribute = lookup(own_column(PLACE), names) if names else exp.cast(exp.null(), exp.DType.TEXT)
+    attribute = lookup(own_column(PLACE), names) if names else _classes()
     return (
         exp.select(
             named(attribute, "attribute"),
@@ -100,19 +113,24 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> 
     """
     steps: Steps = [("read", read_values(domain, kinds, table))]
     fits: exp.Expr = exp.and_(*map(is_there, needed(domain)))
-    codes = codes_read(domain)
+    codes, weights = codes_read(domain), weights_read(domain)
     if domain.unit is not None:
         steps = coded_rows(domain, kinds, table)
         fits = is_there(CLASS)
         codes = [own_column(name) for name in _numbered(domain, "code")]
-    array = exp.Array(expressions=[exp.cast(code, exp.DType.BIGINT) for code in [integer(0), *codes]])
+        weights = [own_column(WEIGHT) for _ in weights]
+    numbers = [integer(0), *codes, *(integer(WEIGHT_CODE) for _ in weights)]
+    array = exp.Array(expressions=[exp.cast(number, exp.DType.BIGINT) for number in numbers])
     cell = exp.Aliases(
         this=exp.Posexplode(this=case([(fits, array)])), expressions=[identifier(PLACE), identifier("code")]
     )
-    add_step(steps, "cells", [own_column(CLASS), cell])
+    add_step(steps, "cells", [own_column(CLASS), *weights, cell])
+    # The last cell of a row is that of its weight: a row counts there as so many steps.
+    steps_or_row = lookup(own_column(PLACE), [(integer(len(codes) + 1), own_column(WEIGHT))], integer(1))
+    count = exp.Sum(this=steps_or_row) if weights else exp.Count(this=exp.Star())
     keys = [own_column(name) for name in (PLACE, CLASS, "code")]
     query = (
-        exp.select(*keys, named(exp.Count(this=exp.Star()), "count"))
+        exp.select(*keys, named(count, "count"))
         .from_(exp.Table(this=identifier("cells")))
         .where(is_there("code"))
         .group_by(*keys)
@@ -123,7 +141,8 @@ def _by_place(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> 
 def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> Steps:
     """Write the steps that compute every row's class, null where it does not count, and ``code_0``, ``code_1``, ...
 
-    Where the domain declares a unit, the last step has those rows alone that count.
+    Where the domain declares a weight, also its steps, ``weight``; where it declares a unit, the last step has those
+    rows alone that count.
 
     Args:
         domain: The domain; the codes are of its attributes, in order.
@@ -133,18 +152,15 @@ def coded_rows(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) ->
     counts = case([(exp.and_(*map(is_there, needed(domain))), own_column(CLASS))])
     codes = [named(code, name) for code, name in zip(codes_read(domain), _numbered(domain, "code"), strict=True)]
     steps: Steps = [("read", read_values(domain, kinds, table))]
-    add_step(steps, "coded", [named(counts, CLASS), *map(own_column, unit_names(domain)), *codes])
+    add_step(
+        steps, "coded", [named(counts, CLASS), *map(own_column, unit_names(domain)), *codes, *weights_read(domain)]
+    )
     choose_rows(steps, domain)
     return steps
 
 
 def read_values(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Select:
-    """Every row's class and unit, and its number or category code of every attribute; null where it has none."""
-    if domain.weight is not None:
-        raise UnavailableError(
-            f"weight {domain.weight.column}: databases and Spark do not add up weights yet; count Parquet files with "
-            "the local engine, or take the weight out of the domain"
-        )
+    """Every row's class, unit, weight, and number or category code of every attribute; null where it has none."""
     source = exp.alias_(table, SOURCE, table=True, quoted=True)
     read = (
         number(attribute.name, kinds.get(attribute.name), attribute.missing_values)
@@ -154,6 +170,8 @@ def read_values(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -
     )
     values = [named(value, name) for value, name in zip(read, _numbered(domain, "value"), strict=True)]
     columns = [named(class_code(domain.label, kinds), CLASS), *unit_values(domain), *values]
+    if domain.weight is not None:
+        columns.append(named(number(domain.weight.column, kinds.get(domain.weight.column)), WEIGHT))
     return exp.select(*columns, copy=False).from_(source, copy=False)
 
 
@@ -163,6 +181,11 @@ def codes_read(domain: Domain) -> list[exp.Expr]:
         grid_code(attribute, own_column(value)) if isinstance(attribute, Numeric) else own_column(value)
         for attribute, value in zip(domain.attributes, _numbered(domain, "value"), strict=True)
     ]
+
+
+def weights_read(domain: Domain) -> list[exp.Expr]:
+    """The weight of every row in steps, from the columns of ``read_values``; none where the domain declares none."""
+    return [] if domain.weight is None else [named(weight_steps(domain.weight, own_column(WEIGHT)), WEIGHT)]
 
 
 def _numbered(domain: Domain, name: str) -> list[str]:
@@ -195,6 +218,26 @@ def _counts(domain: Domain, rows: exp.Table, attribute: exp.Expr, code: str | No
         .where(*([] if code is None else [is_there(code)]))
         .group_by(*keys)
     )
+
+
+def _weights(domain: Domain, rows: exp.Table) -> exp.Select:
+    """Steps of weight of every class, in a step of the query."""
+    return (
+        exp.select(
+            named(_classes(), "attribute"),
+            own_column(CLASS),
+            named(integer(WEIGHT_CODE), "code"),
+            named(exp.cast(exp.Sum(this=own_column(WEIGHT)), exp.DType.BIGINT), "count"),
+            named(text(digest(domain)), "domain"),
+        )
+        .from_(rows.copy())
+        .group_by(own_column(CLASS))
+    )
+
+
+def _classes() -> exp.Expr:
+    """The name of no attribute, for what is counted of classes alone."""
+    return exp.cast(exp.null(), exp.DType.TEXT)
 
 
 def _remarks(domain: Domain, dialect: Dialect) -> Sequence[str]:

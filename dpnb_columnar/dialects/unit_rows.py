@@ -22,7 +22,7 @@ from dpnb_columnar.dialects.nodes import (
 )
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.condition import in_halves
-from dpnb_columnar.rows.unit_order import CLASS, ORDER, PRIME, is_wide, multiplier, unit_names
+from dpnb_columnar.rows.unit_order import CLASS, ORDER, PRIME, WEIGHT, is_wide, multiplier, unit_names
 
 RANK = "rank"
 
@@ -60,35 +60,39 @@ def choose_rows(steps: Steps, domain: Domain) -> None:
 
     Args:
         steps: Steps whose last has the columns ``class``, null where a row does not count, ``unit_names``, and
-            ``code_0``, ``code_1``, ... for the attributes. The last that is added has the class and the codes.
+            ``code_0``, ``code_1``, ... for the attributes, and ``weight`` where the domain declares one. The last that
+            is added has the class, the codes and the weight.
         domain: The domain.
     """
     if domain.unit is None:
         return
     units, codes = unit_names(domain), [f"code_{place}" for place in range(len(domain.attributes))]
+    weights = [] if domain.weight is None else [WEIGHT]
     is_united = exp.and_(*(exp.not_(is_null(own_column(name))) for name in units), copy=False)
     terms: list[exp.Expr] = [times(_number(CLASS), integer(multiplier(0)))]
     for place, (attribute, code) in enumerate(zip(domain.attributes, codes, strict=True), 1):
         number = exp.Coalesce(this=plus(_number(code), integer(1)), expressions=[integer(0)])
         term = times(number, integer(multiplier(place)))
         terms.append(modulo(term, PRIME) if is_wide(attribute, domain) else term)
+    terms += [times(plus(_number(name), integer(1)), integer(multiplier(len(codes) + 1))) for name in weights]
     power: exp.Expr = own_column(ORDER)
     for _ in range(4):
         power = modulo(times(power, own_column(ORDER)), PRIME)
     # A row that does not count comes after all that do, whatever its unit.
     last = case([(is_null(own_column(CLASS)), integer(1))], integer(0))
-    keys = [last, own_column(ORDER), own_column(CLASS), *map(_missing_first, codes)]
+    keys = [last, own_column(ORDER), own_column(CLASS), *map(_missing_first, codes), *map(own_column, weights)]
     rank = exp.Window(
         this=exp.RowNumber(),
         partition_by=list(map(own_column, units)),
         order=exp.Order(expressions=[exp.Ordered(this=key) for key in keys]),
     )
     x = named(modulo(in_halves(terms, plus), PRIME), ORDER)
-    add_step(steps, "united", [named(case([(is_united, own_column(CLASS))]), CLASS), *_columns(*units, *codes)])
-    add_step(steps, "summed", [*_columns(CLASS, *units, *codes), x])
-    add_step(steps, "ordered", [*_columns(CLASS, *units, *codes), named(power, ORDER)])
-    add_step(steps, "ranked", [*_columns(CLASS, *codes), named(rank, RANK)])
-    add_step(steps, "chosen", _columns(CLASS, *codes))
+    counted = [*codes, *weights]
+    add_step(steps, "united", [named(case([(is_united, own_column(CLASS))]), CLASS), *_columns(*units, *counted)])
+    add_step(steps, "summed", [*_columns(CLASS, *units, *counted), x])
+    add_step(steps, "ordered", [*_columns(CLASS, *units, *counted), named(power, ORDER)])
+    add_step(steps, "ranked", [*_columns(CLASS, *counted), named(rank, RANK)])
+    add_step(steps, "chosen", _columns(CLASS, *counted))
     is_first = below(own_column(RANK), integer(domain.unit.rows + 1))
     steps[-1][1].where(exp.not_(is_null(own_column(CLASS))), is_first, copy=False)
 

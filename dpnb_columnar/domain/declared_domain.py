@@ -40,6 +40,10 @@ MOST_WEIGHT_STEPS = 2**20
 """Most steps of one row's weight: sums over 2^43 rows stay within 64-bit integers."""
 
 
+WEIGHT_CODE = 1
+"""Code of the sums of weights, in steps, among the cells of the classes; that of the class counts is 0."""
+
+
 @dataclass(frozen=True)
 class Weight:
     """The weight of a row, such as how many persons of the population it stands for: class counts are sums of it.

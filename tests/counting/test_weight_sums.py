@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,33 +10,15 @@ import polars as pl
 import pytest
 from support.people import PEOPLE, people, people_domain, write_people
 from support.rows_in_python import counts_of, expected_counts
+from support.weights import RULES, WEIGHTS
 
 from dpnb_columnar.counting.checkpoints import aggregate_by_file
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, assemble
 from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
-from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import DataError, UnavailableError
-from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
-
-WEIGHTS = [
-    pl.Series([0, 1, 7, 399, 400, 401, 10**9, -1, -(10**9), None], dtype=pl.Int64),
-    pl.Series([0, 1, 7, 200, 255, None], dtype=pl.UInt8),
-    pl.Series([2**64 - 1, 3, 0], dtype=pl.UInt64),
-    pl.Series([0.0, -0.0, 0.4999999, 0.5, 1.5, 399.4, 399.5, 1e300, -1e-300, 5e-324], dtype=pl.Float64),
-    pl.Series([float("inf"), float("-inf"), float("nan"), None, 12.25], dtype=pl.Float64),
-    pl.Series([0.1, 0.7, 2.5], dtype=pl.Float32),
-    pl.Series(["12", " 3.5 ", "-1", "", "x", "inf", "NaN", "1e2", "0" * 70, None], dtype=pl.String),
-    pl.Series([Decimal("1.25"), Decimal("-0.01"), Decimal("3.75"), None], dtype=pl.Decimal(12, 2)),
-    pl.Series([True, False, None], dtype=pl.Boolean),
-]
-RULES: list[dict[str, Any]] = [
-    {"cap": 400},
-    {"cap": 2, "step": "0.01", "missing": "0.07"},
-    {"cap": 399, "step": 7, "missing": 14},
-]
 
 
 def weighted(rule: dict[str, Any] | None = None, **more: Any) -> Domain:
@@ -138,8 +119,3 @@ def test_sums_that_no_rows_have_are_refused(cells: list[Cells], words: str) -> N
     domain = weighted({"cap": 400} if cells[0].counts.max() < 2**40 else {"cap": 2**20})
     with pytest.raises(ValueError, match=words):
         assemble(domain, cells)
-
-
-def test_databases_refuse_a_weight_until_they_add_it_up() -> None:
-    with pytest.raises(UnavailableError, match="weight w: databases and Spark do not add up weights yet"):
-        statistics_query(weighted(), {}, None, Dialect.DUCKDB)

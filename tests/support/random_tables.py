@@ -119,6 +119,20 @@ def united(draw: st.DrawFn) -> tuple[list[pa.Table], Document]:
 
 
 @st.composite
+def weighted(draw: st.DrawFn) -> tuple[list[pa.Table], Document]:
+    """Tables of rows that have a weight, of any type that numbers have, and perhaps belong to units."""
+    tables, document = draw(frames() | united())
+    kind = draw(st.sampled_from((*MEASURED, "text")))
+    step = draw(st.sampled_from([Fraction(1), Fraction(1, 10), Fraction(1, 3), Fraction(5, 2)]))
+    steps = draw(st.integers(1, 60))
+    for place, table in enumerate(tables):
+        values = draw(st.lists(st.none() | KINDS[kind][1], min_size=len(table), max_size=len(table)))
+        tables[place] = table.append_column("w", pa.array(values, KINDS[kind][0]))
+    missing = draw(st.integers(0, steps)) * step
+    return tables, {**document, "weight": {"column": "w", "cap": step * steps, "step": step, "missing": missing}}
+
+
+@st.composite
 def frames(draw: st.DrawFn) -> tuple[list[pa.Table], Document]:
     kinds = draw(st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=3))
     measure = draw(st.sampled_from(MEASURED))

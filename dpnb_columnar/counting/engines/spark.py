@@ -31,7 +31,8 @@ VIEW = "dpnb_rows"
 """Name of the rows within the session, which nobody else uses."""
 
 NUMBERS = ("class", "code", "count")
-"""Columns of the query's result beside ``place``, which is 0 for the classes, 1 for the first attribute, and so on."""
+"""Columns of the query's result beside ``place``: 0 for the classes, 1 for the first attribute, and so on; the weights'
+is the last."""
 
 TABLE_TYPES: Mapping[str, pl.DataType] = {
     "byte": pl.Int8(),
@@ -144,7 +145,7 @@ def aggregate(source: SparkSource, domain: Domain) -> Statistics:
     classes, codes, counts = (table[name].to_numpy().astype(np.int64) for name in NUMBERS)
     cells = [
         Cells(name, classes[own], codes[own], counts[own])
-        for position, name in enumerate((None, *(attribute.name for attribute in domain.attributes)))
+        for position, name in enumerate((None, *(attribute.name for attribute in domain.attributes), None))
         if len(own := np.flatnonzero(place == position))
     ]
     try:
