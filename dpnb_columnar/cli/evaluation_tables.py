@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.cli.console import print_line, print_table
-from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain import Domain, Weight
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
+from dpnb_columnar.model.weighted_figures import weighted_rows
 
 if TYPE_CHECKING:
     from dpnb_columnar.model.evaluation import ClassFigures
@@ -31,6 +33,8 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
         every: Whether every class is printed, however many there are.
     """
     _print_figures(evaluation, domain.class_labels)
+    if domain.weight is not None:
+        _print_weighted(evaluation, domain.weight)
     print_line()
     shown = shown_classes([each.rows for each in evaluation.classes], every=every)
     others = len(evaluation.classes) - len(shown)
@@ -41,13 +45,36 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
         ["true \\ predicted", *(short[code] for code in shown), *rest],
         [[name, *row] for name, row in zip(names, folded(evaluation.confusion, shown), strict=True)],
     )
+    weighted = evaluation.weighted
+    if weighted is not None:
+        print_line()
+        print_table(
+            ["true \\ predicted, weighted", *(short[code] for code in shown), *rest],
+            [
+                [name, *(f"{weight:.0f}" for weight in row)]
+                for name, row in zip(names, folded(weighted.confusion, shown), strict=True)
+            ],
+        )
     print_line()
     _print_classes([(long[code], evaluation.classes[code]) for code in shown], ranked=len(evaluation.classes) > 2)
+    if weighted is not None:
+        print_line()
+        print_table(
+            ["class, weighted", "share", "mean probability", "recall"],
+            [
+                [
+                    long[code],
+                    *map(_number, (weighted.shares[code], weighted.mean_probabilities[code], weighted.recalls[code])),
+                ]
+                for code in shown
+            ],
+        )
     if others:
         print_line(f"  and {others} classes of fewer rows; all of them with --all")
     print_line()
+    by_weight = [] if weighted is None else ["weighted mean", "accuracy"]
     print_table(
-        ["probability", "rows", "mean probability", "accuracy", ""],
+        ["probability", "rows", "mean probability", "accuracy", "", *by_weight],
         [
             [
                 f"{tenth.lower:.1f} to {tenth.upper:.1f}",
@@ -55,8 +82,9 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
                 f"{tenth.mean_probability:.4f}",
                 f"{tenth.accuracy:.4f}",
                 _ends(tenth.interval),
+                *(() if weighted is None else map(_number, weighted.calibration[place] or (None, None))),
             ]
-            for tenth in evaluation.calibration
+            for place, tenth in enumerate(evaluation.calibration)
         ],
     )
 
@@ -82,6 +110,19 @@ def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:
     _print_figure("Brier score", evaluation.brier_score, evaluation.intervals["brier_score"])
     _print_figure("calibration error", evaluation.calibration_error, None)
     print_line(f"Brackets hold {evaluation.level:.0%} confidence intervals.")
+
+
+def _print_weighted(evaluation: Evaluation, weight: Weight) -> None:
+    """Print the figures by rows and by weight, or that there are none by weight."""
+    weighted = evaluation.weighted
+    column = excerpt(weight.column)
+    if weighted is None:
+        print_line(f"not weighted: the rows have no numbers above 0 in a column {column}")
+        return
+    print_line(f"weight             {weighted.weight:.0f}  ({column}, at most {number_text(weight.cap)} a row)")
+    print_line()
+    rows = [[name, *map(_number, values)] for name, *values in weighted_rows(evaluation, weighted)]
+    print_table(["figure", "by rows", "by weight"], rows)
 
 
 def print_compared(released: Evaluation, alone: Evaluation) -> None:

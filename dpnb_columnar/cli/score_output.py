@@ -57,6 +57,8 @@ class ScoreOutput(FileOutput[ScorePlan, ReleasedScores]):
         of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"
         line = f"epsilon {epsilon} ({of}), {SCORES} in {plan.shares[0].values} cells"
         self.say(line, "budget", mechanism=SCORES, queries=1, **facts)
+        if plan.domain.weight is not None:
+            self.say(f"released scores are of rows: the weight {plan.domain.weight.column} does not enter them")
         self.say_charge(payment)
 
     def keep(self, released: ReleasedScores) -> None:

@@ -7,9 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.model.intervals import Interval
+
+if TYPE_CHECKING:
+    from dpnb_columnar.model.weighted_figures import WeightedFigures
+
+Number = TypeVar("Number", int, float)
 
 MOST_CLASSES = 8
 """Classes that are printed one by one where there are more: the largest. All others are taken together."""
@@ -104,6 +110,8 @@ class Evaluation:
         calibration: Tenths of [0, 1] with rows in them, in order.
         scores: Rows of others, and of the class's own, by bin of its log-odds (``released_scores.EDGES``): of the
             second class alone, or of each of more than two.
+        weighted: The figures by weight; None where the domain declares none, the rows have no such column of numbers,
+            or no weight above 0.
     """
 
     rows: int
@@ -125,6 +133,7 @@ class Evaluation:
     classes: tuple[ClassFigures, ...]
     calibration: tuple[Calibration, ...]
     scores: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]]
+    weighted: WeightedFigures | None = None
 
     def __repr__(self) -> str:
         largest = f"{self.majority:.4f} by always predicting {excerpt(self.majority_class)}"
@@ -157,7 +166,7 @@ def shown_classes(sizes: Sequence[int], *, every: bool) -> list[int]:
     return sorted(sorted(codes, key=lambda code: -sizes[code])[:MOST_CLASSES])
 
 
-def folded(matrix: Sequence[Sequence[int]], shown: Sequence[int]) -> list[list[int]]:
+def folded(matrix: Sequence[Sequence[Number]], shown: Sequence[int]) -> list[list[Number]]:
     """Add up the rows and the columns of a square matrix that are not shown, as the last row and column."""
     rest = [code for code in range(len(matrix)) if code not in set(shown)]
     parts = [[code] for code in shown] + ([rest] if rest else [])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TypeAlias
 
 import polars as pl
 
+from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation
@@ -18,10 +20,11 @@ from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.ranking import Ranking, binned, ranking, score_counts
 from dpnb_columnar.model.released_scores import EDGES
 from dpnb_columnar.model.scoring import PREDICTED, probability_column, score, small_batches
+from dpnb_columnar.model.weighted_figures import WEIGHT, WeightedFigures, weighed_sums, weighted_area, weighted_figures
 from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.frames import Frame, OpenedFrame, is_frame, open_frame
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
-from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits
+from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits, weight_steps
 from dpnb_columnar.rows.streaming import Source, stream
 from dpnb_columnar.runtime.confinement import confined
 
@@ -32,8 +35,9 @@ LEAST_PROBABILITY = 1e-15
 ScoreCounts: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Rows of others, and a class's own, by bin of its log-odds."""
 
-Figures: TypeAlias = tuple[pl.DataFrame, list[Ranking | None], list[ScoreCounts], pl.DataFrame]
-"""Sums over cells (``_cells``), a ranking and counts of scores per class, and per attribute the rows that lack it."""
+Figures: TypeAlias = tuple[pl.DataFrame, list[Ranking | None], list[ScoreCounts], list[float | None], pl.DataFrame]
+"""Sums over cells (``_cells``); per class that is ranked the ranking, counts of scores and, of weighted rows, the area;
+and per attribute the rows that lack it."""
 
 
 @confined()
@@ -46,14 +50,15 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame | Source) -> Evalua
     Args:
         model: A released model.
         data: Parquet files, a frame, or rows checked against the model's domain; with its columns, the label's among
-            them. The rows are those that training counts.
+            them. The rows are those that training counts. Where they have the weight that the domain declares, the
+            figures are computed by weight as well.
 
     Raises:
         DataError: if a file, or the frame, does not fit the domain, or no row does.
     """
     source = _opened(data, model)
     with small_batches(model):
-        cells, rankings, counted, lacked = stream(source, partial(_figures, types=source.types, model=model))
+        cells, rankings, counted, areas, lacked = stream(source, partial(_figures, types=source.types, model=model))
     if not cells["rows"].sum():
         raise DataError(
             f"{source.names}: no row fits the model's domain; compare its values with what domain show and check print"
@@ -62,15 +67,37 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame | Source) -> Evalua
     by_class = rankings if len(classes) > 2 else rankings * len(classes)
     without = {name: rows for name, rows in lacked.row(0, named=True).items() if rows}
     scores = dict(zip(classes[-len(counted) :], counted, strict=True))
-    return _summary(cells, classes, by_class, without, scores)
+    weight, weighted = model.domain.weight, None
+    cells = _judged(cells, classes)
+    if weight is not None and weight.column in source.types:
+        weighted = weighted_figures(cells, len(classes), weight.step, areas)
+    return _summary(cells, classes, by_class, without, scores, weighted)
+
+
+def open_evaluated(open_rows: Callable[[Domain], Source], domain: Domain) -> Source:
+    """Open labelled rows, with the weight of a model's domain where they have it as a column of numbers.
+
+    Args:
+        open_rows: Opens the rows in a domain; refuses them with a ``DataError`` where they lack a column of it.
+        domain: Domain of the model.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the rows do not fit the domain.
+    """
+    try:
+        return open_rows(replace(domain, unit=None))
+    except DataError:
+        if domain.weight is None:
+            raise
+        return open_rows(domain.per_row)  # whatever else is wrong with the rows is found again
 
 
 def _opened(data: Sequence[Path] | Frame | Source, model: NaiveBayes) -> Source:
     """Open the rows of files or of a frame; rows that are checked already stay as they are."""
     if isinstance(data, ParquetSource | OpenedFrame):
         return data
-    domain = model.domain.per_row
-    return open_frame(data, domain) if is_frame(data) else open_parquet(data, domain)
+    opener = partial(open_frame, data) if is_frame(data) else partial(open_parquet, data)
+    return open_evaluated(opener, model.domain)
 
 
 def _figures(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], model: NaiveBayes) -> Figures:
@@ -79,20 +106,25 @@ def _figures(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], model: NaiveB
     lacking = counted.select(
         (~attribute_fits(each, kinds[each.name])).sum().alias(each.name) for each in domain.attributes
     )
-    truth = "true ".join(["", *domain.columns])  # longer than the name of any column the model reads
-    labelled = counted.with_columns(class_code(domain, kinds).alias(truth))
-    scored = score(model, labelled, keep=[truth]).rename({truth: "true"})
+    added = {"true": class_code(domain, kinds)}
+    if domain.weight is not None and (kind := kinds.get(domain.weight.column)) is not None:
+        added[WEIGHT] = weight_steps(domain.weight, kind)
+    names = {name: f"{name} ".join(["", *domain.columns]) for name in added}  # longer than any that the model reads
+    labelled = counted.with_columns(value.alias(names[name]) for name, value in added.items())
+    scored = score(model, labelled, keep=[*names.values()]).rename({long: name for name, long in names.items()})
+    weighted = [pl.col(WEIGHT).sum()] if WEIGHT in added else []
     # One after the other: queries that share their rows would keep the rows for the slower one.
-    cells = _cells(scored, domain.classes).collect(engine="streaming")
-    rankings, counts = [], []
-    for query in _ranked(scored, domain.classes):
+    cells = _cells(scored, domain.classes, weighted=bool(weighted)).collect(engine="streaming")
+    rankings, counts, areas = [], [], []
+    for query in _ranked(scored, domain.classes, weighted):
         bins = query.collect(engine="streaming")
         rankings.append(ranking(bins))
         counts.append(score_counts(bins, EDGES))
-    return cells, rankings, counts, lacking.collect(engine="streaming")
+        areas.append(weighted_area(bins) if weighted else None)
+    return cells, rankings, counts, areas, lacking.collect(engine="streaming")
 
 
-def _cells(scored: pl.LazyFrame, classes: Sequence[str]) -> pl.LazyFrame:
+def _cells(scored: pl.LazyFrame, classes: Sequence[str], *, weighted: bool) -> pl.LazyFrame:
     """Sums over cells of (true class, predicted class, tenth of the predicted class's probability)."""
     probabilities = [pl.col(probability_column(name)) for name in classes]
     own = pl.coalesce(pl.when(pl.col("true") == code).then(value) for code, value in enumerate(probabilities))
@@ -101,6 +133,8 @@ def _cells(scored: pl.LazyFrame, classes: Sequence[str]) -> pl.LazyFrame:
     distance = reduce(add, squares) / (2 if len(classes) == 2 else 1)
     top = pl.max_horizontal(*probabilities)
     tenth = (top * CALIBRATION_BINS).floor().clip(0, CALIBRATION_BINS - 1).cast(pl.Int32)
+    names = ["loss", "distance", "top", *(f"probability_{code}" for code in range(len(classes)))]
+    by_weight = weighed_sums([loss, distance, top, *probabilities], names) if weighted else []
     return scored.group_by("true", PREDICTED, tenth.alias("tenth")).agg(
         pl.len().cast(pl.Int64).alias("rows"),
         loss.sum().alias("loss"),
@@ -110,17 +144,26 @@ def _cells(scored: pl.LazyFrame, classes: Sequence[str]) -> pl.LazyFrame:
         top.sum().alias("top"),
         *(value.sum().alias(f"probability_{code}") for code, value in enumerate(probabilities)),
         *(value.sum().alias(f"distance_{code}") for code, value in enumerate(squares)),
+        *by_weight,
     )
 
 
-def _ranked(scored: pl.LazyFrame, classes: Sequence[str]) -> list[pl.LazyFrame]:
+def _ranked(scored: pl.LazyFrame, classes: Sequence[str], sums: Sequence[pl.Expr]) -> list[pl.LazyFrame]:
     """Rows binned by the log-odds of each class; of two classes the second alone, since the first ranks in reverse."""
     probabilities = [pl.col(probability_column(name)) for name in classes]
     codes = range(len(classes)) if len(classes) > 2 else [1]
     return [
-        binned(scored, pl.col("true") == code, probabilities[code], probabilities[:code] + probabilities[code + 1 :])
+        binned(
+            scored, pl.col("true") == code, probabilities[code], probabilities[:code] + probabilities[code + 1 :], sums
+        )
         for code in codes
     ]
+
+
+def _judged(cells: pl.DataFrame, classes: Sequence[str]) -> pl.DataFrame:
+    """Add the code of the predicted class, and whether it is right."""
+    predicted = cells[PREDICTED].replace_strict(classes, range(len(classes)), return_dtype=pl.Int32)
+    return cells.with_columns(predicted.alias("predicted code"), (cells["true"] == predicted).alias("right"))
 
 
 def _summary(
@@ -129,11 +172,10 @@ def _summary(
     rankings: Sequence[Ranking | None],
     lacking: Mapping[str, int],
     scores: Mapping[str, ScoreCounts],
+    weighted: WeightedFigures | None,
 ) -> Evaluation:
     """The figures from sums over cells and one ranking per class."""
     rows = int(cells["rows"].sum())
-    predicted = cells[PREDICTED].replace_strict(classes, range(len(classes)), return_dtype=pl.Int32)
-    cells = cells.with_columns(predicted.alias("predicted code"), (cells["true"] == predicted).alias("right"))
     counted = cells.group_by("true", "predicted code").agg(pl.col("rows").sum())
     counts = {(true, code): count for true, code, count in counted.rows()}
     codes = range(len(classes))
@@ -170,6 +212,7 @@ def _summary(
         classes=tuple(_class(code, classes[code], cells, confusion, rankings[code]) for code in codes),
         calibration=tenths,
         scores=scores,
+        weighted=weighted,
     )
 
 

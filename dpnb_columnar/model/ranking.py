@@ -41,7 +41,9 @@ class Ranking:
     interval: Interval | None
 
 
-def binned(scored: pl.LazyFrame, own: pl.Expr, probability: pl.Expr, others: Sequence[pl.Expr]) -> pl.LazyFrame:
+def binned(
+    scored: pl.LazyFrame, own: pl.Expr, probability: pl.Expr, others: Sequence[pl.Expr], sums: Sequence[pl.Expr] = ()
+) -> pl.LazyFrame:
     """Count rows in bins of a class's log-odds.
 
     The log-odds rank as the class's probability does, but where it rounds to 1, and they keep rows apart.
@@ -51,17 +53,18 @@ def binned(scored: pl.LazyFrame, own: pl.Expr, probability: pl.Expr, others: Seq
         own: Whether a row is of the class.
         probability: The class's probability.
         others: The probabilities of all other classes.
+        sums: More sums over columns of the scored rows.
 
     Returns:
-        Per bin and kind of row: ``bin``, ``own``, ``rows``, and the ``least`` and ``largest`` log-odds.
+        Per bin and kind of row: ``bin``, ``own``, ``rows``, the ``least`` and ``largest`` log-odds, and ``sums``.
     """
     odds = (probability.log() - reduce(add, others).log()).clip(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
     place = (pl.col("odds").arcsinh() * RESOLUTION).floor().cast(pl.Int32)
     counts = pl.len().cast(pl.Int64).alias("rows"), pl.col("odds").min().alias("least")
     return (
-        scored.select(own.alias("own"), odds.alias("odds"))
+        scored.select(own.alias("own"), odds.alias("odds"), *{name for each in sums for name in each.meta.root_names()})
         .group_by("own", place.alias("bin"))
-        .agg(*counts, pl.col("odds").max().alias("largest"))
+        .agg(*counts, pl.col("odds").max().alias("largest"), *sums)
     )
 
 

@@ -18,6 +18,7 @@ from dpnb_columnar.model.intervals import Interval
 from dpnb_columnar.model.noisy_intervals import Estimate
 from dpnb_columnar.model.released_scores import ReleasedScores
 from dpnb_columnar.model.score_figures import UNRANKED
+from dpnb_columnar.model.weighted_figures import weighted_rows
 from dpnb_columnar.report.page import write_single_page
 from dpnb_columnar.report.plots import (
     FRAME,
@@ -67,6 +68,7 @@ def write_evaluation_page(
         "confidential": EXACT,
         "intervals": "The intervals are for the population that the rows were drawn from, as independent draws.",
         "figures": list(_exact_figures(evaluation, domain)),
+        "weighted": _weighted(evaluation, domain, shown, [*(long[code] for code in shown), *rest]),
         "confusion": (
             ["true \\ predicted", *(short[code] for code in shown), *rest],
             [[name, *(f"{count:,}" for count in row)] for name, row in matrix],
@@ -141,13 +143,15 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
 def _write(output: Path, domain: Domain, content: Mapping[str, object], *, confidential: bool, overwrite: bool) -> None:
     """Write the page."""
     guarantee = [("guarantee", "Guarantee")] if content.get("composition") else []
+    weighted = [("weighted", "By weight")] if content.get("weighted") else []
     common = {
         "title": f"Evaluation: {domain.name}",
         "frame": FRAME,
         "styles": ORDERED,
         "level": "95 %",
-        "parts": [*(PARTS if content["roc"] else PARTS[:2]), *guarantee],
+        "parts": [*PARTS[:2], *weighted, *(PARTS[2:] if content["roc"] else []), *guarantee],
         "composition": None,
+        "weighted": None,
     }
     write_single_page(
         output, "evaluation.html.j2", {**common, **content}, overwrite=overwrite, confidential=confidential
@@ -203,6 +207,37 @@ def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
         [name, number_text(value), _ends(evaluation.intervals.get(keys.get(name, name.replace(" ", "_").lower())))]
         for name, value in named.items()
     ]
+
+
+def _weighted(evaluation: Evaluation, domain: Domain, shown: Sequence[int], names: Sequence[str]) -> object:
+    """Tabulate the figures by weight; None where the domain declares no weight.
+
+    Args:
+        evaluation: The figures.
+        domain: Domain of the model.
+        shown: Classes that are shown one by one.
+        names: Their texts, and that of the others together, if any.
+    """
+    weight, weighted = domain.weight, evaluation.weighted
+    if weight is None:
+        return None
+    if weighted is None:
+        return {"note": f"Not weighted: the rows have no numbers above 0 in a column {weight.column}."}
+    matrix = zip(names, folded(weighted.confusion, shown), strict=True)
+    shares = [(weighted.shares[code], weighted.mean_probabilities[code], weighted.recalls[code]) for code in shown]
+    tenths = zip(evaluation.calibration, weighted.calibration, strict=True)
+    return {
+        "note": f"Every row counts with its {weight.column}, at most {float(weight.cap):g}; "
+        f"{weighted.weight:,.0f} together. These figures are "
+        "for the population that the rows stand for; they have no intervals, and the drawings below are of rows.",
+        "figures": [[name, *map(number_text, values)] for name, *values in weighted_rows(evaluation, weighted)],
+        "confusion": [[name, *(f"{cell:,.0f}" for cell in row)] for name, row in matrix],
+        "classes": [[names[place], *map(number_text, each)] for place, each in enumerate(shares)],
+        "calibration": [
+            [f"{tenth.lower:.1f} to {tenth.upper:.1f}", *map(number_text, means or (None, None))]
+            for tenth, means in tenths
+        ],
+    }
 
 
 def _text(value: float | None, interval: Interval | None) -> str:

@@ -194,14 +194,14 @@ def _evaluate(
 ) -> None:
     """Print exact figures, and write their page."""
     from dpnb_columnar.cli.evaluation_tables import print_compared, print_evaluation
-    from dpnb_columnar.model.exact_evaluation import evaluate
+    from dpnb_columnar.model.exact_evaluation import evaluate, open_evaluated
 
     if public is not None:
         from dpnb_columnar.mechanisms.public_sample import model_beside
 
         beside = model_beside(model, public)
     with stage("scoring"):
-        source = rows.open(model.domain.per_row)
+        source = open_evaluated(rows.open, model.domain)
         evaluation = evaluate(model, source)
         alone = None if public is None else evaluate(beside, source)
     print_warning(CONFIDENTIAL)
