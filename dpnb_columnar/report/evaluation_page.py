@@ -222,7 +222,7 @@ def _weighted(evaluation: Evaluation, domain: Domain, shown: Sequence[int], name
     if weight is None:
         return None
     if weighted is None:
-        return {"note": f"Not weighted: the rows have no numbers above 0 in a column {weight.column}."}
+        return {"note": f"Not weighted: the rows have no numbers above 0 in a column {weight.column}.", "figures": None}
     matrix = zip(names, folded(weighted.confusion, shown), strict=True)
     shares = [(weighted.shares[code], weighted.mean_probabilities[code], weighted.recalls[code]) for code in shown]
     tenths = zip(evaluation.calibration, weighted.calibration, strict=True)

@@ -99,15 +99,16 @@ def command(
     area under the ROC curve (AUC), log loss, Brier score, confusion and calibration,
     with 95% confidence intervals: exact, without noise. They are for the curator,
     not for release. The rows are those that training counts, with the attributes
-    that they have. Rows that trained the model score too well: with --ledger, files
-    that its run counted are named.
+    that they have. Where the model's domain declares a weight, figures by weight
+    stand beside them. Rows that trained the model score too well: with --ledger,
+    files that its run counted are named.
 
     With --epsilon no exact figure is printed or written. The rows of each class are
     counted by the model's log-odds, or, of more than two classes, by the predicted
     class; noise is added to every count, and the counts are written with accuracy,
     recall and precision, of two classes also AUC, ROC curve and calibration, in
-    intervals that include the noise: a release like a model, for publication. It
-    spends budget each time.
+    intervals that include the noise: a release like a model, for publication, of
+    rows and not of weights. It spends budget each time.
 
     \b
     Of more than two classes each is ranked against the rest: the AUC is the mean of
