@@ -217,10 +217,10 @@ class NaiveBayes:
         return (0.0,) * len(self.classes.probability) if weights is None else weights.intercepts
 
     @cached_property
-    def terms_by_types(self) -> dict[tuple[Any, ...], tuple[Any, ...]]:
-        """Tables of the attributes' terms, by the columns' types: ``predict`` makes them once. No part of the model."""
+    def steps_by_types(self) -> dict[tuple[Any, ...], Any]:
+        """How rows are scored, by the types of their columns: ``predict`` finds it out once. No part of the model."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
-        return {name: value for name, value in self.__dict__.items() if name != "terms_by_types"}
+        return {name: value for name, value in self.__dict__.items() if name != "steps_by_types"}

@@ -16,12 +16,10 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.model.polars_terms import TabulatedTerms, Terms
+from dpnb_columnar.model.scoring import LIKELIEST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-LIKELIEST = "__likeliest"
-"""Column of the results: the first class of the largest probability."""
 
 BATCH = 2**18
 """Numbers of a batch, rows times classes: 2 MiB, which a processor keeps at hand."""

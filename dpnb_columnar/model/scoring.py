@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
@@ -23,9 +24,11 @@ PREDICTED = "predicted"
 PREDICTED_LABEL = "predicted_label"
 SKIPPED = "skipped"
 
-MOST_SCHEMAS = 8
-"""Schemas for which a model keeps its tables of terms; more are rare, and each takes up to some megabytes."""
+LIKELIEST = "__likeliest"
+"""Column, on the way to the results: the first class of the largest probability."""
 
+MOST_SCHEMAS = 8
+"""Schemas for which a model keeps tables and expressions; more are rare, and each takes up to some megabytes."""
 
 MOST_COLUMNS = 64
 """Classes and attributes together that are scored by expressions of Polars, which hold columns for all of them."""
@@ -63,31 +66,52 @@ def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = (), *, l
             of a result; or if ``labels`` is asked for, and no class has a value label.
     """
     rows, kept = frame.lazy(), dict.fromkeys(keep)
-    attributes = _checked_terms(model, rows.collect_schema(), list(kept))
+    steps = _checked_steps(model, rows.collect_schema(), list(kept))
     worded = {PREDICTED_LABEL: _class_words(model, kept)} if labels else {}
     # Kept columns wait under names of ours, so that no name of theirs stands in the way of a step.
     waiting = {name: f"__kept_{index}" for index, name in enumerate(kept)}
-    values = {f"__value_{index}": attribute for index, attribute in enumerate(attributes)}
     results = [probability_column(name) for name in model.domain.classes]
     # Columns are added, not selected, up to the end: a model without attributes selects none, and would lose the rows.
-    read = rows.with_columns(
-        *(column(name).alias(alias) for name, alias in waiting.items()),
-        *(attribute.value.alias(name) for name, attribute in values.items()),
-    )
+    scored = rows.with_columns(*(column(name).alias(alias) for name, alias in waiting.items()), *steps.read)
     if is_wide(model):
-        from dpnb_columnar.model.score_batches import LIKELIEST, ScoreBatches  # loads numpy
+        from dpnb_columnar.model.score_batches import ScoreBatches  # loads numpy
 
-        counted = read.select(*waiting.values(), *values, _skipped(values).alias(SKIPPED))
-        scored, likeliest = ScoreBatches(class_terms(model), values, results).scored(counted), pl.col(LIKELIEST)
-    else:
-        scored, likeliest = _probabilities(read, class_terms(model), values, results), _first_of_largest(results)
+        counted = scored.select(*waiting.values(), *steps.values, *steps.skipped)
+        scored = ScoreBatches(class_terms(model), steps.values, results).scored(counted)
+    for added in steps.probabilities:
+        scored = scored.with_columns(added)
     return scored.select(
         *(pl.col(alias).alias(name) for name, alias in waiting.items()),
-        pl.lit(pl.Series(model.domain.classes)).gather(likeliest).alias(PREDICTED),
-        *(pl.lit(pl.Series(words)).gather(likeliest).alias(name) for name, words in worded.items()),
+        pl.lit(pl.Series(model.domain.classes)).gather(pl.col(LIKELIEST)).alias(PREDICTED),
+        *(pl.lit(pl.Series(words)).gather(pl.col(LIKELIEST)).alias(name) for name, words in worded.items()),
         *results,
         SKIPPED,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Expressions that score rows of some types. A model keeps them: to make them takes longer than to score ten rows.
+
+    Attributes:
+        values: The terms of each attribute, by the column that holds its value.
+        read: The columns of these values.
+        skipped: The column of how many attributes are left out.
+        probabilities: Columns that are added after these, step by step; none where ``ScoreBatches`` adds them.
+    """
+
+    values: Mapping[str, Terms]
+    read: Sequence[pl.Expr]
+    skipped: Sequence[pl.Expr]
+    probabilities: Sequence[Sequence[pl.Expr]]
+
+
+def _steps(model: NaiveBayes, attributes: Sequence[Terms]) -> Steps:
+    """Make the expressions from the terms of each attribute."""
+    values = {f"__value_{index}": terms for index, terms in enumerate(attributes)}
+    skipped = [_skipped(values).alias(SKIPPED)]
+    probabilities = () if is_wide(model) else tuple(_probabilities(model, values, skipped))
+    return Steps(values, [terms.value.alias(name) for name, terms in values.items()], skipped, probabilities)
 
 
 def is_wide(model: NaiveBayes) -> bool:
@@ -132,41 +156,37 @@ def _skipped(values: Mapping[str, Terms]) -> pl.Expr:
 
 
 def _probabilities(
-    read: pl.LazyFrame, priors: Sequence[float], values: Mapping[str, Terms], results: Sequence[str]
-) -> pl.LazyFrame:
-    """Probabilities from the scores, the largest of a row taken out first so that none overflows.
+    model: NaiveBayes, values: Mapping[str, Terms], skipped: Sequence[pl.Expr]
+) -> Iterator[Sequence[pl.Expr]]:
+    """Yield the steps from values to probabilities, and to ``LIKELIEST``.
 
-    A class's score is its prior's term, and the terms of the attributes not left out. The largest probability is left
-    in ``__largest``.
+    A class's score is its prior's term, and the terms of the attributes not left out. The largest of a row is taken out
+    first, so that no exponential overflows.
     """
-    joint = [f"__joint_{klass}" for klass in range(len(priors))]
+    priors, results = class_terms(model), [probability_column(name) for name in model.domain.classes]
+    joint, largest, total = [f"__joint_{klass}" for klass in range(len(priors))], "__largest", "__total"
     terms = [attribute.terms(pl.col(name)) for name, attribute in values.items()]
     # Added from the left, so that a row's sum does not depend on how many threads there are, as sum_horizontal's does.
     sums = [reduce(add, summands) for summands in zip(map(pl.lit, priors), *terms, strict=True)]
-    return (
-        read.with_columns(
-            *(total.alias(name) for name, total in zip(joint, sums, strict=True)), _skipped(values).alias(SKIPPED)
-        )
-        .with_columns(pl.max_horizontal(*joint).alias("__largest"))
-        .with_columns((pl.col(name) - pl.col("__largest")).exp().alias(name) for name in joint)
-        .with_columns(reduce(add, map(pl.col, joint)).alias("__total"))
-        .with_columns(
-            (pl.col(name) / pl.col("__total")).alias(result) for name, result in zip(joint, results, strict=True)
-        )
-        .with_columns(pl.max_horizontal(*results).alias("__largest"))
-    )
+    yield [*(each.alias(name) for name, each in zip(joint, sums, strict=True)), *skipped]
+    yield [pl.max_horizontal(*joint).alias(largest)]
+    yield [(pl.col(name) - pl.col(largest)).exp().alias(name) for name in joint]
+    yield [reduce(add, map(pl.col, joint)).alias(total)]
+    yield [(pl.col(name) / pl.col(total)).alias(result) for name, result in zip(joint, results, strict=True)]
+    yield [pl.max_horizontal(*results).alias(largest)]
+    yield [_first_of_largest(results, largest).alias(LIKELIEST)]
 
 
-def _first_of_largest(results: Sequence[str]) -> pl.Expr:
+def _first_of_largest(results: Sequence[str], largest: str) -> pl.Expr:
     """The first class of the largest probability."""
     return pl.coalesce(
-        pl.when(pl.col(result) == pl.col("__largest")).then(pl.lit(index, dtype=pl.UInt32))
+        pl.when(pl.col(result) == pl.col(largest)).then(pl.lit(index, dtype=pl.UInt32))
         for index, result in enumerate(results)
     )
 
 
-def _checked_terms(model: NaiveBayes, schema: Mapping[str, pl.DataType], keep: Sequence[str]) -> Sequence[Terms]:
-    """The terms of each attribute of the model, its column checked. They are kept with the model for the next frame.
+def _checked_steps(model: NaiveBayes, schema: Mapping[str, pl.DataType], keep: Sequence[str]) -> Steps:
+    """Return how rows of these types are scored, their columns checked. It is kept with the model for the next frame.
 
     Raises:
         DataError: if a column is missing or does not fit, or a kept column has the name of a result.
@@ -179,15 +199,16 @@ def _checked_terms(model: NaiveBayes, schema: Mapping[str, pl.DataType], keep: S
     if clash := results.intersection(keep):
         raise DataError(f"column {named(sorted(clash))} would stand beside a result of that name; rename it first")
     types = tuple(schema[name] for name in names)
-    if types not in model.terms_by_types:
-        if len(model.terms_by_types) >= MOST_SCHEMAS:
-            model.terms_by_types.clear()
-        model.terms_by_types[types] = tuple(
+    steps: Steps | None = model.steps_by_types.get(types)
+    if steps is None:
+        attributes = [
             attribute_terms(model.domain[name], parameters, weight, _kind(model.domain[name], type_), type_)
             for parameters, weight, name, type_ in zip(model.attributes, model.weights, names, types, strict=True)
-        )
-    terms: Sequence[Terms] = model.terms_by_types[types]
-    return terms
+        ]
+        if len(model.steps_by_types) >= MOST_SCHEMAS:
+            model.steps_by_types.clear()
+        steps = model.steps_by_types[types] = _steps(model, attributes)
+    return steps
 
 
 def _kind(attribute: Attribute, type_: pl.DataType) -> Kind:

@@ -16,6 +16,7 @@ from support.scored_rows import MIXED, ROW, scored
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError
 from dpnb_columnar.model import scoring
+from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.polars_terms import attribute_terms
 from dpnb_columnar.model.scored_files import write_scores
 from dpnb_columnar.rows.parquet import scan_files
@@ -41,21 +42,25 @@ def test_several_files_are_scored_one_after_the_other(rows_file: Path, tmp_path:
     assert stat.S_IMODE(output.stat().st_mode) == 0o600  # it holds rows
 
 
-def test_the_tables_of_terms_are_made_once_for_all_files_and_frames(
+def test_tables_and_expressions_are_made_once_for_all_files_and_frames(
     rows_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files whose types alternate keep their order, and a model that has predicted is pickled as one that has not."""
     model = replace(MIXED)
     fresh, counted = pickle.dumps(model), Mock(side_effect=attribute_terms)
     monkeypatch.setattr(scoring, "attribute_terms", counted)
+    summed = Mock(side_effect=class_terms)
+    monkeypatch.setattr(scoring, "class_terms", summed)
     floats = tmp_path / "floats.parquet"
     pl.read_parquet(rows_file).with_columns(pl.col("age").cast(pl.Float64), pl.col("id") + 3).write_parquet(floats)
     files = [rows_file, floats, floats, rows_file, rows_file]
     assert write_scores(model, scan_files(files), tmp_path / "scored.parquet", ["id"]) == (15, 5)
     assert pl.read_parquet(tmp_path / "scored.parquet")["id"].to_list() == [0, 1, 2, *[3, 4, 5] * 2, *[0, 1, 2] * 2]
     assert counted.call_count == 2 * len(model.attributes)
-    model.predict(pl.read_parquet(floats))
+    scores = model.predict(pl.read_parquet(floats))
+    assert model.predict(pl.read_parquet(floats), ["id"]).drop("id").equals(scores)
     assert counted.call_count == 2 * len(model.attributes)
+    assert summed.call_count == 2
     assert pickle.dumps(model) == fresh
     assert pickle.loads(fresh) == model
 
