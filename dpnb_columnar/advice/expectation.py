@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpnb_columnar.advice.population import RARE, USUAL, one_large_class
-from dpnb_columnar.advice.rehearsal import Outcome, draws_to_compare, fewer, stage
+from dpnb_columnar.advice.rehearsal import Outcome, draws_to_compare, families, fewer, stage
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
+from dpnb_columnar.runtime.row_progress import done, working
 from dpnb_columnar.sensitivity.column import LARGEST_SIZE
 
 WIDE = 10
@@ -117,16 +118,25 @@ def expect(planned: ReleasePlan, rows: int, class_sizes: tuple[Fraction, ...] | 
         class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
     """
     domain, rows = planned.domain, min(rows, LARGEST_SIZE)
+    found, draws = [], releases(domain)
+    for scenario, family in rehearsals(domain, class_sizes):
+        prepared = stage(domain, scenario.looseness, scenario.class_sizes, rows)
+        found.append(Expectation(scenario, prepared.outcome(planned, draws, family)))
+    return tuple(found)
+
+
+def rehearsals(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> list[tuple[Scenario, int]]:
+    """List the scenarios that ``expect`` rehearses, each with the families of its attributes.
+
+    Args:
+        domain: The declared domain.
+        class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
+    """
     scenarios = usual_scenarios(domain, class_sizes)
     if class_sizes is None:
         scenarios.append(Scenario(1, one_large_class(len(domain.classes), RARE)))
-    found, draws = [], releases(domain)
-    for number, scenario in enumerate(scenarios):
-        prepared = stage(domain, scenario.looseness, scenario.class_sizes, rows)
-        families = prepared.families if number == 0 else prepared.families[-1:]
-        for family in families:
-            found.append(Expectation(scenario, prepared.outcome(planned, draws, family)))
-    return tuple(found)
+    most = families(domain)[-1]
+    return [(scenarios[0], family) for family in families(domain)[:-1]] + [(each, most) for each in scenarios]
 
 
 def worst(expectations: Sequence[Expectation]) -> Expectation | None:
@@ -151,7 +161,10 @@ def remedies(planned: ReleasePlan, expected: Expectation, rows: int) -> list[Rem
     others = [(name, method, None, pure) for name in CANDIDATES if name != planned.mechanism.name for method in METHODS]
     weights = planned.attribute_weights or NONE
     larger = replace(budget, epsilon=budget.epsilon * MORE_EPSILON)
-    found = [best for choices in (own, others) if (best := _best(planned.domain, choices, expected, rows)) is not None]
+    with working((len(own) + len(others)) * draws_to_compare(planned.domain), "releases"):
+        found = [
+            best for choices in (own, others) if (best := _best(planned.domain, choices, expected, rows)) is not None
+        ]
     if not found:
         choice = (planned.mechanism.name, weights, planned.noise, larger)
         found = [best for best in [_best(planned.domain, [choice], expected, rows)] if best is not None]
@@ -166,8 +179,9 @@ def _best(
     for mechanism, weights, noise, budget in choices:
         try:
             planned = plan(domain, budget, mechanism, noise, weights)
-        except UsageError:
-            continue  # the weights do not suit the mechanism, or the budget is too small
+        except UsageError:  # the weights do not suit the mechanism, or the budget is too small
+            done(draws_to_compare(domain))
+            continue
         prepared = stage(domain, where.looseness, where.class_sizes, min(rows, LARGEST_SIZE))
         outcome = prepared.outcome(planned, draws_to_compare(domain), family)
         if not _worse(outcome):

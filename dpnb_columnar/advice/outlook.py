@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpnb_columnar.advice.expectation import Expectation, Remedy, expect, remedies, worst
+from dpnb_columnar.advice.expectation import Expectation, Remedy, expect, rehearsals, releases, remedies, worst
 from dpnb_columnar.advice.population import parse_class_sizes
-from dpnb_columnar.advice.recommendation import Advice, advise
+from dpnb_columnar.advice.recommendation import Advice, advise, releases_to_advise
 from dpnb_columnar.budget.amounts import DeclaredRowCount
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.wide_ranges import WideRange, wide_ranges
+from dpnb_columnar.runtime.row_progress import working
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -117,11 +118,15 @@ def rehearse(plan: ReleasePlan, rows: int, class_shares: str | None) -> Rehearsa
         UsageError: if the class shares are not as many positive numbers as there are classes.
     """
     sizes = None if class_shares is None else parse_class_sizes(class_shares, plan.domain)
+    domain = plan.domain
     # What a public file says of the attributes' dependence holds for real rows, not for made-up ones.
-    expectations = expect(plan, rows, sizes) if plan.public is None else ()
+    expected = len(rehearsals(domain, sizes)) * releases(domain) if plan.public is None else 0
+    with working(expected + releases_to_advise(domain, sizes), "releases"):
+        expectations = expect(plan, rows, sizes) if plan.public is None else ()
+        advice = advise(domain, plan.budget, rows, sizes)
     below = worst(expectations)
     helpful = [] if below is None else remedies(plan, below, rows)
-    return Rehearsal(plan, expectations, below, helpful, advise(plan.domain, plan.budget, rows, sizes))
+    return Rehearsal(plan, expectations, below, helpful, advice)
 
 
 def outlook(

@@ -14,6 +14,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
+from dpnb_columnar.runtime.row_progress import done
 from dpnb_columnar.sensitivity.column import LARGEST_SIZE
 
 MAJORITY = "majority"
@@ -120,6 +121,7 @@ def advise(domain: Domain, budget: Budget, rows: int, class_sizes: tuple[Fractio
         for weights in METHODS:
             planned = _plan(domain, pure, mechanism, weights)
             if planned is None:
+                done(draws * len(stages))
                 continue
             if weights == NONE:
                 errors = tuple(each.errors(planned, draws) for each in stages)
@@ -128,6 +130,17 @@ def advise(domain: Domain, budget: Budget, rows: int, class_sizes: tuple[Fractio
     if not prospects:
         raise UsageError("epsilon is too small for every mechanism; raise --epsilon, or declare fewer attributes")
     return Advice(rows, tuple(prospects))
+
+
+def releases_to_advise(domain: Domain, class_sizes: tuple[Fraction, ...] | None) -> int:
+    """Return how many releases ``advise`` rehearses at most.
+
+    Args:
+        domain: The declared domain.
+        class_sizes: Published sizes of the classes, in any proportion; None where they are not known.
+    """
+    choices = (len(CANDIDATES) + 1) * len(METHODS)
+    return choices * len(usual_scenarios(domain, class_sizes)) * draws_to_compare(domain)
 
 
 def _plan(domain: Domain, budget: Budget, mechanism: str, weights: str) -> ReleasePlan | None:

@@ -26,6 +26,7 @@ from dpnb_columnar.model.likelihood import cell_terms, class_terms, normal_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
+from dpnb_columnar.runtime.row_progress import done
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -83,6 +84,11 @@ def fewer(releases: int, domain: Domain, least: int) -> int:
         least: How many there are at least.
     """
     return max(least, releases * MANY_CLASSES // max(len(domain.classes), MANY_CLASSES))
+
+
+def families(domain: Domain) -> list[int]:
+    """List how many attributes say much the same, in the rows that models are scored on: 1, and more."""
+    return sorted({1, family_size(len(domain.attributes))})
 
 
 class RepeatableNoise:
@@ -187,8 +193,7 @@ class Stage:
         """
         self._population = population
         self._statistics = expected_statistics(population, rows)
-        families = sorted({1, family_size(len(population.domain.attributes))})
-        self._samples = [sample(population, family) for family in families]
+        self._samples = [sample(population, family) for family in families(population.domain)]
         first = self._samples[0]
         self._masses = {
             name: np.bincount(first.places[name], minlength=len(distribution.codes)) / first.size
@@ -201,7 +206,7 @@ class Stage:
 
     @property
     def families(self) -> list[int]:
-        """Numbers of attributes that say much the same, in the rows that models are scored on: 1, and more."""
+        """The numbers of ``families`` that rows are scored with."""
         return [rows.family for rows in self._samples]
 
     def outcome(self, planned: ReleasePlan, draws: int, family: int) -> Outcome:
@@ -214,7 +219,10 @@ class Stage:
         """
         place = self.families.index(family)
         rows = self._samples[place]
-        accuracies = [self._score(self._release(planned, seed), planned, rows, seed) for seed in range(draws)]
+        accuracies = []
+        for seed in range(draws):
+            accuracies.append(self._score(self._release(planned, seed), planned, rows, seed))
+            done(1)
         return Outcome(family, tuple(accuracies), self._without_noise[place], self._largest_class)
 
     def errors(self, planned: ReleasePlan, draws: int) -> Errors:

@@ -19,6 +19,7 @@ from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_un
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.model_release import software
+from dpnb_columnar.runtime.row_progress import done, working
 from dpnb_columnar.runtime.workers import run_in_processes
 
 ERROR = 0.001
@@ -87,7 +88,13 @@ def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
     counted = [build_universe(domain) for domain in effort.domains]
     universes = tuple(universe for universe, _ in counted)
     attack = partial(_attack, universes=universes, effort=effort, error=ERROR / len(configurations))
-    outcomes = dict(run_in_processes(attack, configurations, min(effort.processes, len(configurations))))
+    outcomes = {}
+    with working(len(configurations), "configurations"):
+        for configuration, outcome in run_in_processes(
+            attack, configurations, min(effort.processes, len(configurations))
+        ):
+            outcomes[configuration] = outcome
+            done(1)
     in_order = tuple(outcomes[configuration] for configuration in configurations)
     return Audit(tuple(chain.from_iterable(findings for _, findings in counted)), in_order, 1 - ERROR)
 

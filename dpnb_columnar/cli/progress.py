@@ -17,10 +17,13 @@ from dpnb_columnar.errors import OutputError
 from dpnb_columnar.runtime.row_progress import Advance, Watcher, watched
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, Task, TaskID
+    from rich.progress import Progress, TaskID
 
 SECONDS_BETWEEN_EVENTS = 10.0
 """Of a pass; so a pass that takes less has none."""
+
+SECONDS_OF_RATE = 600.0
+"""Time that a rate on a terminal is averaged over: steps of some stages take a minute each."""
 
 
 @contextmanager
@@ -57,32 +60,57 @@ def _watcher(name: str) -> Iterator[Watcher | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
-    rate = TextColumn("{task.fields[rate]}")
-    columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), rate
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        yield _Bar(bar, bar.add_task(name, total=None, rate=""))
+    columns = (
+        *(SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()),
+        TextColumn("{task.fields[rate]}"),
+        *(TimeElapsedColumn(), TextColumn("passed"), TimeRemainingColumn(), TextColumn("{task.fields[left]}")),
+    )
+    console, period = Console(stderr=True), SECONDS_OF_RATE
+    with Progress(*columns, console=console, transient=True, speed_estimate_period=period) as bar:
+        yield _Bar(bar, name)
 
 
 class _Bar:
-    """A bar on a terminal; without a share until the first pass begins."""
+    """A bar on a terminal; without a share until the first pass of a known size begins."""
 
-    def __init__(self, bar: Progress, task: TaskID) -> None:
+    def __init__(self, bar: Progress, name: str) -> None:
         self._bar = bar
-        self._task = task
+        self._name = name
         self._unit = ""
+        self._task = self._added(None)
 
-    def begin(self, total: float, unit: str) -> Advance:
+    def _added(self, total: float | None) -> TaskID:
+        return self._bar.add_task(self._name, total=total, rate="", left="left" if total else "")
+
+    def begin(self, total: float | None, unit: str) -> Advance:
         """Begin a pass."""
         self._unit = unit
-        self._bar.reset(self._task, total=total)
+        self._bar.remove_task(self._task)
+        self._task = self._added(total)
         return self._advance
 
     def _advance(self, amount: float) -> None:
-        task: Task = self._bar.tasks[self._task]
-        rate = f"{task.speed:,.0f} {self._unit}/s" if task.speed else ""
-        self._bar.update(self._task, advance=amount, rate=rate)
+        (task,) = self._bar.tasks
+        self._bar.update(self._task, advance=amount, rate=_rate(task.speed, self._unit))
+
+
+def _rate(speed: float | None, unit: str) -> str:
+    """Write a speed, in units a second, for people."""
+    if not speed or not unit:
+        return ""
+    if speed < 1:
+        return f"{60 * speed:.1f} {unit}/min"
+    return f"{speed:,.{0 if speed >= 10 else 1}f} {unit}/s"
 
 
 class _Log:
@@ -92,9 +120,9 @@ class _Log:
         self._stage = stage
         self._lock = Lock()
 
-    def begin(self, total: float, unit: str) -> Advance:
-        """Begin a pass."""
-        self._total, self._done = total, 0.0
+    def begin(self, total: float | None, unit: str) -> Advance:
+        """Begin a pass; one of no known size has no events."""
+        self._total, self._done = total or 0.0, 0.0
         self._begun = self._told = time.monotonic()
         return self._advance
 

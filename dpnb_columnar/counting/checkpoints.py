@@ -17,12 +17,12 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -42,16 +42,30 @@ from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, Error, OutputError
 from dpnb_columnar.rows.folder_columns import folder_values
-from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.rows.parquet import ParquetSource, rows_in_footers
 from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.rows.unit_order import unit_names, unit_values
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import remove_abandoned
+from dpnb_columnar.runtime.row_progress import begin_pass, watched
 
 if TYPE_CHECKING:
     import polars as pl
 
 PRIVATE_FOLDER = 0o700
+
+Count = TypeVar("Count", Statistics, ScoreCounts, GradientSums)
+
+
+def _of_each(source: ParquetSource, count: Callable[[ParquetSource], Count]) -> Iterator[Count]:
+    """Count each file by itself, and report its rows once that is done, in this run or in an earlier one."""
+    advance = begin_pass(source.size)
+    for file in source.files:
+        with watched(None):  # a pass over one file says nothing of all of them
+            counted = count(ParquetSource((file,), source.types))
+        if advance is not None:
+            advance(rows_in_footers([file]) or 0)
+        yield counted
 
 
 @confined()
@@ -75,8 +89,7 @@ def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path, *, wh
     if not whole_units:
         _check_units_apart(source, domain)
     total = assemble(domain, ())
-    for file in source.files:
-        counted = _counted(ParquetSource((file,), source.types), domain, folder)
+    for counted in _of_each(source, partial(_counted, domain=domain, folder=folder)):
         try:
             # Not by +, which refuses parts of equal counts: files of different people may have them, as in one run.
             total = assemble(domain, [*total.cells(), *counted.cells()], total.parts | counted.parts)
@@ -107,9 +120,8 @@ def differentiate_by_file(
         _check_units_apart(source, query.domain)
     weights, log_odds, rows = (np.zeros(len(names), dtype=np.int64) for names in sum_columns(query))
     parts = frozenset[str]()
-    for file in source.files:
+    for summed in _of_each(source, partial(_summed, query=query, folder=folder)):
         # Not by +, which refuses equal parts, as above.
-        summed = _summed(ParquetSource((file,), source.types), query, folder)
         weights, log_odds, rows = weights + summed.weights, log_odds + summed.log_odds, rows + summed.rows
         parts |= summed.parts
     return GradientSums(query, weights, log_odds, rows, parts)
@@ -152,9 +164,8 @@ def score_by_file(source: ParquetSource, scores: Scores, folder: Path, *, whole_
     if not whole_units:
         _check_units_apart(source, scores.domain)
     counts, parts = np.zeros((scores.bins, len(scores.domain.classes)), dtype=np.int64), frozenset[str]()
-    for file in source.files:
+    for counted in _of_each(source, partial(_counted_scores, scores=scores, folder=folder)):
         # Not by +, which refuses equal parts, as above.
-        counted = _counted_scores(ParquetSource((file,), source.types), scores, folder)
         counts, parts = counts + counted.counts, parts | counted.parts
     return ScoreCounts(scores, counts, parts)
 

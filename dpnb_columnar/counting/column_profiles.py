@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import polars as pl
 
 from dpnb_columnar.domain.numbers import identity
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.batches import NamedRows
+from dpnb_columnar.rows.batches import NamedRows, size_of
 from dpnb_columnar.rows.column_kinds import LARGEST_KEY, Kind, kind_of, type_name
 from dpnb_columnar.rows.row_rules import column, number
 from dpnb_columnar.runtime.confinement import confined
+from dpnb_columnar.runtime.row_progress import begin_pass, begin_work, reported
 
 MEASURED = frozenset({Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
 """Kinds whose values are compared as numbers."""
@@ -24,6 +26,9 @@ Number = int | float
 
 MOST_COLUMNS = 10_000
 """Columns that are profiled: each takes some 60 KiB and ten milliseconds, and nobody corrects a draft of more."""
+
+PASSES = 3
+"""How often all columns are read: texts, all others, and what lies below codes of nines."""
 
 NEARLY_ALL_NUMBERS = 0.9
 """Share of numbers among a column's texts from which on the others are taken for remarks, which are missing values."""
@@ -81,10 +86,13 @@ def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile
         rows = pl.concat([each.rows for each in given], how="vertical_relaxed")
         schema = rows.collect_schema()
         kinds = {name: kind for name, type_ in schema.items() if (kind := kind_of(type_)) is not None}
-        rows, kinds = _read_numeric_texts(rows, kinds, most_values)
-        counted = rows.select(pl.lit(0), **_counts(kinds)).collect(engine="streaming").row(0, named=True)
-        second = rows.select(pl.lit(0), *_below_nines(kinds, counted)).collect(engine="streaming").row(0, named=True)
-        profiles = []
+        advance = begin_pass(partial(size_of, given), PASSES)
+        shown = rows if advance is None else reported(rows, advance)
+        numbers, kinds = _numeric_texts(shown, kinds, most_values)
+        shown, rows = shown.with_columns(numbers), rows.with_columns(numbers)
+        counted = shown.select(pl.lit(0), **_counts(kinds)).collect(engine="streaming").row(0, named=True)
+        second = shown.select(pl.lit(0), *_below_nines(kinds, counted)).collect(engine="streaming").row(0, named=True)
+        profiles, advance = [], begin_work(len(schema), "columns")
         for name, type_ in schema.items():
             kind = kinds.get(name)
             values = None if kind is None else _few_values(rows, name, kind, counted[f"distinct {name}"], most_values)
@@ -104,6 +112,8 @@ def profile(given: Sequence[NamedRows], most_values: int) -> tuple[ColumnProfile
                     nines=tuple(present_nines),
                 )
             )
+            if advance is not None:
+                advance(1)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         # The engine's own text may quote values.
         raise DataError(
@@ -169,9 +179,9 @@ def _codes_of_nines(largest: object) -> tuple[int, ...]:
     return (top - 2, top - 1, top) if largest >= top - 2 else ()
 
 
-def _read_numeric_texts(
+def _numeric_texts(
     rows: pl.LazyFrame, kinds: Mapping[str, Kind], most_values: int
-) -> tuple[pl.LazyFrame, dict[str, Kind]]:
+) -> tuple[list[pl.Expr], dict[str, Kind]]:
     """Read text columns of numbers as numbers: those of numbers alone, and those of many values, most of them numbers.
 
     Args:
@@ -180,7 +190,7 @@ def _read_numeric_texts(
         most_values: Largest number of distinct values of a column that are listed.
 
     Returns:
-        The rows with these columns as numbers, and the kinds of all columns then.
+        These columns as numbers, and the kinds of all columns then.
 
     Raises:
         polars.exceptions.PolarsError: if the rows cannot be read.
@@ -194,10 +204,10 @@ def _read_numeric_texts(
         many = counted[f"distinct {name}"] > most_values and spelled >= NEARLY_ALL_NUMBERS * present
         if spelled and (spelled == present or many):
             numbers[name] = Kind.INTEGER if counted[f"whole {name}"] == spelled else Kind.FLOAT
-    read = rows.with_columns(
+    read = [
         number(name, Kind.TEXT).cast(pl.Int64 if kind is Kind.INTEGER else pl.Float64).alias(name)
         for name, kind in numbers.items()
-    )
+    ]
     return read, {**kinds, **numbers}
 
 

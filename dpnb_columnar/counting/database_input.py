@@ -103,7 +103,7 @@ class DatabaseInput:
         from dpnb_columnar.counting.engines.polars_gradients import differentiate_frame
         from dpnb_columnar.counting.engines.polars_scores import score_frame
 
-        return OpenedRows(self.open(domain).rows, domain, aggregate_frame, score_frame, differentiate_frame)
+        return OpenedRows(self.open(domain), domain, aggregate_frame, score_frame, differentiate_frame)
 
     def open(self, domain: Domain) -> OpenedFrame:
         """Check that the rows have the domain's columns, of types that it can be read from. No row is read.
@@ -114,7 +114,7 @@ class DatabaseInput:
         from dpnb_columnar.rows.frames import open_frame
 
         (rows,) = self.scan(domain.counted_columns)
-        return open_frame(rows.rows, domain, rows.name)
+        return open_frame(rows.rows, domain, rows.name, rows.size)
 
     open_once = open
     """A row of a table is in it once, whatever other rows are alike."""
@@ -128,8 +128,9 @@ class DatabaseInput:
         Raises:
             UsageError, MissingInputError, TemporaryError, DataError, UnavailableError: as ``DatabaseRows.check``.
         """
-        rows = self._selected(columns).scan(columns)
-        return [NamedRows(self.name, rows, rows.collect_schema())]
+        selected = self._selected(columns)
+        rows = selected.scan(columns)
+        return [NamedRows(self.name, rows, rows.collect_schema(), selected.size)]
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
         """Return the rows in order, batch by batch.
@@ -143,16 +144,19 @@ class DatabaseInput:
         rows = self._selected(by)
         schema = rows.scan(None).clear().collect().to_arrow().schema
         parts = (batch for part in rows.parts() for batch in part.to_arrow().cast(schema).to_batches(BATCH_ROWS))
-        return Batches(self.name, schema, parts)
+        return Batches(self.name, schema, parts, rows.size)
 
     def _selected(self, columns: Sequence[str] | None) -> SelectedRows:
         from dpnb_columnar.dialects.rendering import parse_table
+        from dpnb_columnar.dialects.table_size import size_query
 
         query = self.select()
         table = None if self.table is None else parse_table(self.table, self.database.dialect).name
         there = query_columns(self.database, query, table=table)
         names = matched_columns(columns or (), there, self.name)
-        return SelectedRows(self.database, query, table, {name: (own, there[own]) for name, own in names.items()})
+        size = None if self.table is None else size_query(self.table, self.database.dialect)
+        types = {name: (own, there[own]) for name, own in names.items()}
+        return SelectedRows(self.database, query, table, types, size)
 
 
 def _read_query(file: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
@@ -110,20 +110,16 @@ def diagnose(source: Source | Frame, domain: Domain) -> Diagnosis:
     """
     if is_frame(source):
         source = open_frame(source, domain)
-    return stream(source, partial(_diagnose, types=source.types, domain=domain, groups=_row_groups(source)))
-
-
-def _diagnose(
-    rows: pl.LazyFrame, types: Mapping[str, pl.DataType], domain: Domain, groups: tuple[int, ...]
-) -> Diagnosis:
-    """Compare every row with the domain, as ``diagnose``."""
-    kinds = kinds_of(types)
+    groups, kinds = _row_groups(source), kinds_of(source.types)
+    totals = stream(source, partial(_counted, domain=domain, kinds=kinds))
     names = [LABEL, *(attribute.name for attribute in domain.attributes)]
-    per_row = rows.select(**_per_row(domain, kinds))
-    totals = per_row.select(**_totals(domain)).collect(engine="streaming").row(0, named=True)
     columns = tuple(_column(name, place, totals) for place, name in enumerate(names))
     outside = [_categories(domain, place) for place, column in enumerate(columns) if column.outside]
-    undeclared = tuple(undeclared_values(each, kinds[each.name], rows) for each in outside)
+    undeclared = (
+        stream(source, partial(_all_undeclared, attributes=outside, kinds=kinds), passes=len(outside))
+        if outside
+        else ()
+    )
     return Diagnosis(
         rows=totals["rows"],
         fitting=totals["fitting"],
@@ -133,6 +129,19 @@ def _diagnose(
         class_rows=tuple(totals[f"class {code}"] for code in range(len(domain.classes))),
         undeclared=undeclared,
     )
+
+
+def _counted(rows: pl.LazyFrame, domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """Compute the numbers of a diagnosis."""
+    per_row = rows.select(**_per_row(domain, kinds))
+    return per_row.select(**_totals(domain)).collect(engine="streaming").row(0, named=True)
+
+
+def _all_undeclared(
+    rows: pl.LazyFrame, attributes: Sequence[Categorical], kinds: Mapping[str, Kind]
+) -> tuple[UndeclaredValues, ...]:
+    """Count the undeclared values of some columns, one after the other."""
+    return tuple(undeclared_values(each, kinds[each.name], rows) for each in attributes)
 
 
 def _per_row(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:

@@ -57,13 +57,15 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame | Source) -> Evalua
         DataError: if a file, or the frame, does not fit the domain, or no row does.
     """
     source = _opened(data, model)
+    classes = model.domain.classes
+    passes = 2 + len(_ranked_classes(classes))
+    compute = partial(_figures, types=source.types, model=model)
     with small_batches(model):
-        cells, rankings, counted, areas, lacked = stream(source, partial(_figures, types=source.types, model=model))
+        cells, rankings, counted, areas, lacked = stream(source, compute, passes=passes)
     if not cells["rows"].sum():
         raise DataError(
             f"{source.names}: no row fits the model's domain; compare its values with what domain show and check print"
         )
-    classes = model.domain.classes
     by_class = rankings if len(classes) > 2 else rankings * len(classes)
     without = {name: rows for name, rows in lacked.row(0, named=True).items() if rows}
     scores = dict(zip(classes[-len(counted) :], counted, strict=True))
@@ -151,12 +153,11 @@ def _cells(scored: pl.LazyFrame, classes: Sequence[str], *, weighted: bool) -> p
 def _ranked(scored: pl.LazyFrame, classes: Sequence[str], sums: Sequence[pl.Expr]) -> list[pl.LazyFrame]:
     """Rows binned by the log-odds of each class; of two classes the second alone, since the first ranks in reverse."""
     probabilities = [pl.col(probability_column(name)) for name in classes]
-    codes = range(len(classes)) if len(classes) > 2 else [1]
     return [
         binned(
             scored, pl.col("true") == code, probabilities[code], probabilities[:code] + probabilities[code + 1 :], sums
         )
-        for code in codes
+        for code in _ranked_classes(classes)
     ]
 
 
@@ -164,6 +165,11 @@ def _judged(cells: pl.DataFrame, classes: Sequence[str]) -> pl.DataFrame:
     """Add the code of the predicted class, and whether it is right."""
     predicted = cells[PREDICTED].replace_strict(classes, range(len(classes)), return_dtype=pl.Int32)
     return cells.with_columns(predicted.alias("predicted code"), (cells["true"] == predicted).alias("right"))
+
+
+def _ranked_classes(classes: Sequence[str]) -> Sequence[int]:
+    """Return the classes that rows are ranked by."""
+    return range(len(classes)) if len(classes) > 2 else [1]
 
 
 def _summary(

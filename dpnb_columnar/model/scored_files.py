@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -10,7 +11,7 @@ import polars as pl
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.scoring import SKIPPED, score, small_batches
-from dpnb_columnar.rows.batches import NamedRows
+from dpnb_columnar.rows.batches import NamedRows, size_of
 from dpnb_columnar.rows.column_kinds import type_name
 from dpnb_columnar.rows.parquet import damaged
 from dpnb_columnar.runtime.confinement import confined
@@ -90,8 +91,8 @@ def _scored(model: NaiveBayes, rows: Sequence[NamedRows], keep: Sequence[str], l
         _check_kept(keep, each.name, types, first_types, first[0].name)
         runs.append((types, [each]))
     scans = [pl.concat([each.rows.select(*types) for each in run]) for types, run in runs]
-    if begun := begin_pass([each.file for each in rows if each.file is not None]):
-        scans = [reported(scanned, begun[0]) for scanned in scans]
+    if advance := begin_pass(partial(size_of, rows)):
+        scans = [reported(scanned, advance) for scanned in scans]
     return pl.concat([score(model, scanned, keep, labels=labels) for scanned in scans])
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from dpnb_columnar.runtime.row_progress import Size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,13 +24,13 @@ class NamedRows:
         name: Name in messages.
         rows: The rows. Confidential.
         types: The type of each column.
-        file: The file, if they are of one.
+        size: Returns how many rows there are, as far as that is public.
     """
 
     name: str
     rows: pl.LazyFrame
     types: Mapping[str, pl.DataType]
-    file: Path | None = None
+    size: Size
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,20 @@ class Batches:
         name: Name in messages.
         schema: Columns, and the metadata to keep with them.
         batches: The rows; they can be read once. Confidential.
+        size: Returns how many rows there are, as far as that is public.
     """
 
     name: str
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
+    size: Size
+
+
+def size_of(rows: Sequence[NamedRows]) -> int | None:
+    """Add up how many rows there are; None where one of them does not say."""
+    total = 0
+    for each in rows:
+        if (size := each.size()) is None:
+            return None
+        total += size
+    return total

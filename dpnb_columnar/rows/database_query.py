@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.errors import DataError, Error
 from dpnb_columnar.rows.database_address import Database, Dialect
+from dpnb_columnar.runtime.row_progress import Size
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,13 +32,16 @@ class QueryResult:
 
 
 @contextmanager
-def read_query(database: Database, query: str, *, table: str | None = None) -> Iterator[QueryResult]:
+def read_query(
+    database: Database, query: str, *, table: str | None = None, size: Size | None = None
+) -> Iterator[QueryResult]:
     """Run a query that returns rows.
 
     Args:
         database: Database to run it in; it is opened for reading only.
         query: One SELECT in the database's dialect.
         table: The table, if the query selects columns of one. SQLite guarantees the types of some of its columns.
+        size: Returns how many rows the query reads, to report its own progress; None not to. DuckDB alone tells it.
 
     Raises:
         MissingInputError: if there is no such file, or the server refuses the connection.
@@ -45,7 +49,7 @@ def read_query(database: Database, query: str, *, table: str | None = None) -> I
         DataError: if the query fails; the message quotes no value.
         UnavailableError: if the driver is not installed.
     """
-    with _reader(database, query, table) as batches:
+    with _reader(database, query, table, size) as batches:
         if twice := [name for name, times in Counter(batches.schema.names).items() if times > 1]:
             raise DataError(f"{database}: the query gives more than one column named {listed(twice)}; name them apart")
         yield QueryResult(_types(batches.schema), _parts(batches))
@@ -65,6 +69,16 @@ def query_columns(database: Database, query: str, *, table: str | None = None) -
         return result.columns
 
 
+def table_size(database: Database, query: str) -> int | None:
+    """Return the number that a query of ``dialects.table_size`` gives; None if it gives none, or fails."""
+    try:
+        with read_query(database, query) as result:
+            values = [value for part in result.parts for (value,) in part.iter_rows()]
+    except Error:  # whoever reads the rows tells what is wrong
+        return None
+    return int(values[0]) if values and values[0] is not None and int(values[0]) > 0 else None
+
+
 def select_from(query: str, names: Collection[str]) -> str:
     """Write the query for some columns of another query's result, in the SQL that all these databases share."""
     chosen = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
@@ -81,12 +95,21 @@ class SelectedRows:
         table: The table, if it selects all of one. Then only columns that are needed are asked for; rows of another
             query come in its order.
         columns: The query's name and the type of each column, by the name that it is given here.
+        size_query: The query for the size of the table; None where none says it.
     """
 
     database: Database
     query: str
     table: str | None
     columns: Mapping[str, tuple[str, pl.DataType]]
+    size_query: str | None = None
+
+    def size(self) -> int | None:
+        """Return about how many rows the table has, as the database knows it without reading them; None if it does not.
+
+        It is known to whoever may read the table, as the footer of a file is.
+        """
+        return None if self.size_query is None else table_size(self.database, self.size_query)
 
     def scan(self, wanted: Collection[str] | None) -> pl.LazyFrame:
         """Return the rows as a lazy frame; the query is run each time that it is computed.
@@ -125,12 +148,14 @@ class SelectedRows:
                     return
 
 
-def _reader(database: Database, query: str, table: str | None) -> AbstractContextManager[pa.RecordBatchReader]:
+def _reader(
+    database: Database, query: str, table: str | None, size: Size | None
+) -> AbstractContextManager[pa.RecordBatchReader]:
     """Open a reader of the query's result."""
     if database.dialect is Dialect.DUCKDB:
         from dpnb_columnar.rows.duckdb_query import read_duckdb
 
-        return read_duckdb(database, query)
+        return read_duckdb(database, query, size)
     if database.dialect is Dialect.SQLITE:
         from dpnb_columnar.rows.sqlite_query import read_sqlite
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.domain.names import is_printable
 from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, excerpt
 from dpnb_columnar.rows.database_address import Database
+from dpnb_columnar.runtime.row_progress import Size, begin_work, is_watched, polled
 
 if TYPE_CHECKING:
+    import duckdb
     import pyarrow as pa
 
 BATCH_ROWS = 131_072
@@ -30,6 +32,13 @@ CONFINED: dict[str, str | bool | int | float | list[str]] = {
 """Settings under which a DuckDB file is opened. A view in it may read the file's own tables, but no other file, no
 server, and no variable of this process."""
 
+WATCHED = """
+SET enable_progress_bar = true;
+SET enable_progress_bar_print = false;
+SET progress_bar_time = 0;
+"""
+"""DuckDB measures how much it has read, and prints nothing."""
+
 OUT_OF_MEMORY = "Out of Memory Error"
 """How the text of such an error begins where Arrow has taken it over."""
 
@@ -37,7 +46,7 @@ NO_SELECT = "the query is not one SELECT, and nothing else is run; give a file w
 
 
 @contextmanager
-def read_duckdb(database: Database, query: str) -> Iterator[pa.RecordBatchReader]:
+def read_duckdb(database: Database, query: str, size: Size | None = None) -> Iterator[pa.RecordBatchReader]:
     """Run a query; see ``database_query.read_query``."""
     import duckdb
     import pyarrow as pa
@@ -60,8 +69,9 @@ def read_duckdb(database: Database, query: str) -> Iterator[pa.RecordBatchReader
             if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
                 raise DataError(f"{path}: {NO_SELECT}")
             connection.execute("SET enable_progress_bar = false")
-            reader = connection.sql(query).to_arrow_reader(BATCH_ROWS)
-            yield pa.RecordBatchReader.from_batches(reader.schema, _batches(reader, path))
+            with nullcontext() if size is None else reported_query(connection, size):
+                reader = connection.sql(query).to_arrow_reader(BATCH_ROWS)
+                yield pa.RecordBatchReader.from_batches(reader.schema, _batches(reader, path))
         except (duckdb.CatalogException, duckdb.BinderException, duckdb.ParserException) as error:
             # The first line of these errors quotes names alone; the excerpt of the query that follows is left out. Only
             # the name of an ENUM type contains values.
@@ -77,6 +87,25 @@ def read_duckdb(database: Database, query: str) -> Iterator[pa.RecordBatchReader
             ) from None
         except duckdb.Error as error:
             raise _failed(error, path) from None
+
+
+@contextmanager
+def reported_query(connection: duckdb.DuckDBPyConnection, size: Size) -> Iterator[None]:
+    """Report how many of some rows the query within this block has read, as DuckDB estimates it.
+
+    Args:
+        connection: The connection that runs it.
+        size: Returns how many rows there are; where it does not say, the share alone is told.
+    """
+    if not is_watched():
+        yield
+        return
+    rows = size()
+    total, unit = (100, "") if rows is None else (rows, "rows")
+    advance = begin_work(total, unit)
+    connection.execute(WATCHED)
+    with polled(advance, lambda: connection.query_progress() / 100 * total):  # below 0 before it begins
+        yield
 
 
 def _batches(reader: pa.RecordBatchReader, path: Path) -> Iterator[pa.RecordBatch]:

@@ -17,6 +17,7 @@ from dpnb_columnar.rows.column_checks import check_columns
 from dpnb_columnar.rows.column_kinds import Kind, kinds_of
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.rows.streaming import stream
+from dpnb_columnar.runtime.row_progress import Size, unknown
 
 if TYPE_CHECKING:
     import narwhals.stable.v2 as nw
@@ -39,11 +40,13 @@ class OpenedFrame:
         rows: The domain's columns. Confidential. Of a lazy frame, a query that is not computed yet.
         types: The type of each column.
         names: Name of the frame in messages.
+        size: Returns how many rows there are, as far as that is public.
     """
 
     rows: pl.LazyFrame
     types: Mapping[str, pl.DataType]
     names: str
+    size: Size = unknown
 
     @property
     def kinds(self) -> dict[str, Kind]:
@@ -73,13 +76,14 @@ def _wrapped(data: object) -> nw.DataFrame[Any] | nw.LazyFrame[Any] | None:
     return wrapped if isinstance(wrapped, nw.DataFrame | nw.LazyFrame) else None
 
 
-def open_frame(frame: Frame, domain: Domain, name: str = NAME) -> OpenedFrame:
+def open_frame(frame: Frame, domain: Domain, name: str = NAME, size: Size = unknown) -> OpenedFrame:
     """Check that a frame has the domain's columns, of types that the domain can be read from. No row is read.
 
     Args:
         frame: The frame.
         domain: The domain.
         name: Name of the frame in messages.
+        size: Returns how many rows there are, as far as that is public.
 
     Raises:
         DataError: if a column is missing, stands twice or is of a type that does not fit, or if the query behind a
@@ -91,16 +95,18 @@ def open_frame(frame: Frame, domain: Domain, name: str = NAME) -> OpenedFrame:
     except query_errors():
         raise failed_query() from None
     types = check_columns(schema, domain, name)
-    return OpenedFrame(rows.lazy().select(map(column, types)), types, name)
+    return OpenedFrame(rows.lazy().select(map(column, types)), types, name, size)
 
 
 def stream_frame(
-    frame: Frame, domain: Domain, compute: Callable[[pl.LazyFrame, Mapping[str, pl.DataType]], Result]
+    frame: Frame | OpenedFrame,
+    domain: Domain,
+    compute: Callable[[pl.LazyFrame, Mapping[str, pl.DataType]], Result],
 ) -> Result:
     """Compute something from all rows of a frame, as ``streaming.stream`` does from those of files.
 
     Args:
-        frame: The frame.
+        frame: The frame; it is checked first, unless it has been opened.
         domain: The domain, whose columns it has.
         compute: Takes the rows, the domain's columns only, and the type of each column.
 
@@ -110,8 +116,8 @@ def stream_frame(
     Raises:
         DataError: if the frame does not fit the domain, or the query behind it fails.
     """
-    opened = open_frame(frame, domain)
-    return stream(opened, lambda rows: compute(rows, opened.types))
+    opened = frame if isinstance(frame, OpenedFrame) else open_frame(frame, domain)
+    return stream(opened, lambda rows: compute(rows, opened.types), shown=domain.unit is None)
 
 
 def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFrame | pl.LazyFrame:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,12 +25,13 @@ from dpnb_columnar.rows.batches import BATCH_ROWS, Batches
 from dpnb_columnar.rows.folder_columns import folder_values
 from dpnb_columnar.rows.frames import NAME, Frame, opened_eagerly
 from dpnb_columnar.rows.other_formats import not_parquet
-from dpnb_columnar.rows.parquet import damaged
+from dpnb_columnar.rows.parquet import damaged, rows_in_footers
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.output_checks import check_target, default_name
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
+from dpnb_columnar.runtime.row_progress import begin_pass
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -151,7 +153,7 @@ def split_rows(rows: Batches, split: Split, train: Path, test: Path, *, overwrit
         raise DataError(
             f"{rows.name}: has no column {listed(absent)} to split by; its columns are {listed(schema.names)}"
         )
-    draws = np.random.PCG64(split.seed)
+    draws, advance = np.random.PCG64(split.seed), begin_pass(rows.size)
     with ExitStack() as stack:
         # Both are complete before either stands under its name.
         writers = [
@@ -167,6 +169,8 @@ def split_rows(rows: Batches, split: Split, train: Path, test: Path, *, overwrit
                 if chosen.any():
                     kept = batch.filter(pa.array(chosen))
                     writer.write_batch(pa.RecordBatch.from_arrays(kept.columns, schema=schema))
+            if advance is not None:
+                advance(len(batch))
 
 
 def batches_of_files(files: Sequence[Path]) -> Batches:
@@ -197,7 +201,7 @@ def batches_of_files(files: Sequence[Path]) -> Batches:
         elif (schema.metadata or {}).get(DOMAIN_KEY.encode()) != (first.metadata or {}).get(DOMAIN_KEY.encode()):
             raise DataError(f"{files[0]} and {file}: carry different domains; split them apart")
     assert first is not None
-    return Batches(str(files[0]), first, _batches(files))
+    return Batches(str(files[0]), first, _batches(files), partial(rows_in_footers, files))
 
 
 def _batches(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from dpnb_columnar.rows.other_formats import BY_TABLE, not_parquet
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
+from dpnb_columnar.runtime.row_progress import begin_work
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,6 +60,10 @@ class ParquetSource:
     def names(self) -> str:
         """The files' names for messages."""
         return ", ".join(str(file) for file in self.files[:3]) + (" ..." if len(self.files) > 3 else "")
+
+    def size(self) -> int | None:
+        """Return the number of rows in the files' footers."""
+        return rows_in_footers(self.files)
 
     def unreadable(self) -> DataError:
         """Return the error to raise where an engine fails on the files; the engine's own text may quote values."""
@@ -137,13 +143,26 @@ def read_schema(file: Path) -> Mapping[str, pl.DataType]:
         return scan_file(file).collect_schema()
 
 
+def rows_in_footers(files: Sequence[Path]) -> int | None:
+    """Add up the numbers of rows in the footers of Parquet files; None where one cannot be read."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return sum(int(pq.read_metadata(file).num_rows) for file in files)
+    except (OSError, pa.ArrowException):  # whoever reads the rows tells what is wrong
+        return None
+
+
 def scan_files(files: Sequence[Path]) -> list[NamedRows]:
     """Return the rows of Parquet files as they are, a lazy frame for each file.
 
     Raises:
         MissingInputError, DataError: as ``read_schema``.
     """
-    return [NamedRows(str(file), scan_file(file), read_schema(file), file) for file in files]
+    return [
+        NamedRows(str(file), scan_file(file), read_schema(file), partial(rows_in_footers, [file])) for file in files
+    ]
 
 
 def open_parquet(files: Sequence[Path], domain: Domain) -> ParquetSource:
@@ -214,12 +233,15 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
             atomic_output(output, overwrite=overwrite, confidential=True) as partial,
             parquet_writer(partial, carrying) as writer,
         ):
+            advance = begin_work(file.metadata.num_rows, "rows")
             for group in groups:
                 try:
                     rows = file.read_row_group(group)
                 except (pa.ArrowException, OSError):
                     raise damaged(source) from None
                 writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
+                if advance is not None:
+                    advance(rows.num_rows)
 
 
 def is_plain(type_: pa.DataType) -> bool:

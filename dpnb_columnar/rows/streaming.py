@@ -30,30 +30,24 @@ PART_ROWS = 2**17
 Result = TypeVar("Result")
 
 
-def scan(source: ParquetSource, *, shown: bool = True) -> pl.LazyFrame:
-    """Return all rows of the source, the domain's columns only, each of one type. Confidential.
-
-    Args:
-        source: Checked Parquet files.
-        shown: Whether to report progress.
-    """
+def scan(source: ParquetSource) -> pl.LazyFrame:
+    """Return all rows of the source, the domain's columns only, each of one type. Confidential."""
     columns = [column(name).cast(type_) for name, type_ in source.types.items()]
-    rows = pl.concat([scan_file(file).select(columns) for file in source.files])
-    begun = begin_pass(source.files) if shown else None
-    return rows if begun is None else reported(rows, begun[0])
+    return pl.concat([scan_file(file).select(columns) for file in source.files])
 
 
 Source: TypeAlias = "ParquetSource | OpenedFrame"
 """Rows whose columns fit a domain: Parquet files, a frame, or the table of a database as a lazy frame."""
 
 
-def stream(source: Source, compute: Callable[[pl.LazyFrame], Result], *, shown: bool = True) -> Result:
+def stream(source: Source, compute: Callable[[pl.LazyFrame], Result], *, shown: bool = True, passes: int = 1) -> Result:
     """Compute something from all rows of the source, whatever bytes their texts hold.
 
     Args:
         source: Checked rows.
         compute: Takes the rows, as ``scan`` returns them; called once more where Polars cannot read the files.
         shown: Whether to report progress: not where the rows decide how often they are read.
+        passes: How often ``compute`` reads the rows, for the progress.
 
     Returns:
         What ``compute`` returns. Confidential.
@@ -61,16 +55,18 @@ def stream(source: Source, compute: Callable[[pl.LazyFrame], Result], *, shown: 
     Raises:
         DataError: if a file is damaged, or the query behind a frame fails.
     """
+    advance = begin_pass(source.size, passes) if shown else None
     # The engines' own texts may quote values.
     if not isinstance(source, ParquetSource):
         from dpnb_columnar.rows.frames import failed_query, query_errors
 
         try:
-            return compute(source.rows)
+            return compute(source.rows if advance is None else reported(source.rows, advance))
         except query_errors():
             raise failed_query(source.names) from None
     try:
-        return compute(scan(source, shown=shown))
+        rows = scan(source)
+        return compute(rows if advance is None else reported(rows, advance))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         if Kind.TEXT not in source.kinds.values():
             raise source.unreadable() from None

@@ -1,15 +1,15 @@
-"""Report how far a pass over rows has come to whoever watches: a share of a public size, and nothing that rows decide.
+"""Report how far a pass has come to whoever watches: a share of a public size, and nothing that a row's values decide.
 
-Rows are counted as they are read, before any rule looks at them, and compared with the number in the files' footers.
-Where nobody watches, as in a library's call, nothing is counted.
+Rows are counted as they are read, before any rule looks at them, and compared with the number in the files' footers, or
+with what a database says of its table's size. Where nobody watches, as in a library's call, nothing is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -18,15 +18,26 @@ if TYPE_CHECKING:
 Advance = Callable[[float], None]
 """Takes each amount that is done; called from any thread, and never raises."""
 
+Size = Callable[[], int | None]
+"""Returns a public number of rows; None where nothing public says it. Asked only where somebody watches."""
+
+SECONDS_BETWEEN_REPORTS = 0.25
+
+
+def unknown() -> int | None:
+    """Return None: nothing public says how many rows there are."""
+    return None
+
 
 class Watcher(Protocol):
     """Shows how far a pass has come."""
 
-    def begin(self, total: float, unit: str) -> Advance:
-        """Begin a pass over a total, a public size in this unit."""
+    def begin(self, total: float | None, unit: str) -> Advance:
+        """Begin a pass over a total, a public size in this unit; None where none is known."""
 
 
 _watcher: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
+_work: ContextVar[Advance | None] = ContextVar("work", default=None)
 
 
 @contextmanager
@@ -39,23 +50,60 @@ def watched(watcher: Watcher | None) -> Iterator[None]:
         _watcher.reset(token)
 
 
-def begin_pass(files: Sequence[Path]) -> tuple[Advance, int] | None:
-    """Begin a pass over the rows of Parquet files; None where nobody watches, or a file cannot be read.
+def is_watched() -> bool:
+    """Return whether somebody watches."""
+    return _watcher.get() is not None
+
+
+def begin_pass(size: Size, passes: int = 1) -> Advance | None:
+    """Begin to read some rows; None where nobody watches.
+
+    Args:
+        size: How many rows there are.
+        passes: How often they are read, one time after the other.
 
     Returns:
-        What takes numbers of rows, and how many rows the files have.
+        What takes numbers of rows.
+    """
+    if not is_watched():
+        return None
+    rows = size()
+    return begin_work(None if rows is None else rows * passes, "rows")
+
+
+def begin_work(total: float | None, unit: str) -> Advance | None:
+    """Begin work of a public amount; None where nobody watches.
+
+    Args:
+        total: The amount; None where it is not known.
+        unit: What it is an amount of; empty for a share alone.
+
+    Returns:
+        What takes each amount that is done.
     """
     watcher = _watcher.get()
-    if watcher is None or not files:
-        return None
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    return None if watcher is None else watcher.begin(total, unit)
 
+
+@contextmanager
+def working(total: float, unit: str) -> Iterator[None]:
+    """Begin work of a public amount, of which ``done`` tells within this block.
+
+    Args:
+        total: The amount.
+        unit: What it is an amount of.
+    """
+    token = _work.set(begin_work(total, unit))
     try:
-        total = sum(pq.read_metadata(file).num_rows for file in files)
-    except (OSError, pa.ArrowException):  # the pass itself tells what is wrong
-        return None
-    return watcher.begin(total, "rows"), total
+        yield
+    finally:
+        _work.reset(token)
+
+
+def done(amount: float) -> None:
+    """Report an amount of the work that this thread is in, if somebody watches it."""
+    if (advance := _work.get()) is not None:
+        advance(amount)
 
 
 def reported(rows: pl.LazyFrame, advance: Advance) -> pl.LazyFrame:
@@ -71,3 +119,32 @@ def reported(rows: pl.LazyFrame, advance: Advance) -> pl.LazyFrame:
     return rows.map_batches(
         passed, predicate_pushdown=False, slice_pushdown=False, streamable=True, validate_output_schema=False
     )
+
+
+@contextmanager
+def polled(advance: Advance | None, reached: Callable[[], float]) -> Iterator[None]:
+    """Report what a function says is done, a few times a second, while this block runs.
+
+    Args:
+        advance: What takes the amounts; None where nobody watches.
+        reached: Returns the amount that is done so far; a smaller one than before is passed over.
+    """
+    if advance is None:
+        yield
+        return
+    ended = Event()
+
+    def report() -> None:
+        done = 0.0
+        while not ended.wait(SECONDS_BETWEEN_REPORTS):
+            now = max(reached(), done)
+            advance(now - done)
+            done = now
+
+    thread = Thread(target=report, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -2,39 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from support.people import PEOPLE, people, people_domain, write_people
 from support.running import Run
+from support.watching import Watching, progress_of
 
 from dpnb_columnar.cli import progress
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.runtime.row_progress import Advance, watched
+from dpnb_columnar.runtime.row_progress import watched
 
 FILE = Path("people.parquet")
 ROWS = 3000
-
-
-class Watching:
-    """Notes what is reported."""
-
-    def __init__(self) -> None:
-        self.totals: list[float] = []
-        self.done: list[float] = []
-
-    def begin(self, total: float, unit: str) -> Advance:
-        assert unit == "rows"
-        self.totals.append(total)
-        return self.done.append
 
 
 @pytest.fixture
@@ -42,10 +28,6 @@ def model(folder: Path, run: Run) -> Path:
     write_people(FILE, people(ROWS))
     run("train", FILE, "--output", "model.json")
     return Path("model.json")
-
-
-def progress_of(output: str) -> list[dict[str, Any]]:
-    return [event for event in map(json.loads, output.splitlines()) if event["event"] == "progress"]
 
 
 @pytest.mark.parametrize("verb", ["train", "predict"])
@@ -91,7 +73,7 @@ def test_rows_are_counted_as_they_are_read_whatever_they_hold(
     assert local.aggregate(source, domain) == counted
     assert watching.totals == [ROWS] * (2 if engine == "duckdb" else 1)
     assert sum(watching.done) >= ROWS  # DuckDB's part depends on when it is asked
-    assert sum(watching.done) <= sum(watching.totals)
+    assert sum(watching.done) <= watching.total
 
 
 @pytest.mark.slow

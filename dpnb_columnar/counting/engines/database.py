@@ -22,8 +22,9 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.column_checks import check_columns, matched_columns
 from dpnb_columnar.rows.column_kinds import Kind, kind_of
 from dpnb_columnar.rows.database_address import Database
-from dpnb_columnar.rows.database_query import query_columns, read_query
+from dpnb_columnar.rows.database_query import query_columns, read_query, table_size
 from dpnb_columnar.runtime.confinement import confined
+from dpnb_columnar.runtime.row_progress import Size, unknown
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -75,11 +76,17 @@ class DatabaseTable:
         database: The database that holds it.
         rows: The table, under the domain's names: itself, or a query that renames its columns.
         kinds: The kind of each column.
+        size_query: The query for the size of the table.
     """
 
     database: Database
     rows: str | exp.Subquery
     kinds: Mapping[str, Kind | None]
+    size_query: str
+
+    def size(self) -> int | None:
+        """Return about how many rows the table has; None if the database does not say."""
+        return table_size(self.database, self.size_query)
 
 
 def open_table(database: Database, query: str, table: str, domain: Domain) -> DatabaseTable:
@@ -95,6 +102,7 @@ def open_table(database: Database, query: str, table: str, domain: Domain) -> Da
         UsageError, MissingInputError, TemporaryError, DataError, UnavailableError: as ``DatabaseRows.check``.
     """
     from dpnb_columnar.dialects.rendering import renamed_table
+    from dpnb_columnar.dialects.table_size import size_query
 
     name = f"{database}, table {table}"
     columns = query_columns(database, query)
@@ -103,7 +111,8 @@ def open_table(database: Database, query: str, table: str, domain: Domain) -> Da
     read = {column: names[column] for column in types}
     exact = all(column == own for column, own in read.items())
     rows = table if exact else renamed_table(table, read, database.dialect)
-    return DatabaseTable(database, rows, {column: kind_of(type_) for column, type_ in types.items()})
+    kinds = {column: kind_of(type_) for column, type_ in types.items()}
+    return DatabaseTable(database, rows, kinds, size_query(table, database.dialect))
 
 
 @confined()
@@ -117,7 +126,7 @@ def count_table(source: DatabaseTable, domain: Domain) -> Statistics:
     from dpnb_columnar.dialects.statistics_query import statistics_query
 
     query = statistics_query(domain, source.kinds, source.rows, source.database.dialect)
-    return count_query(source.database, query, domain)
+    return count_query(source.database, query, domain, source.size)
 
 
 @confined()
@@ -130,7 +139,7 @@ def score_table(source: DatabaseTable, scores: Scores) -> ScoreCounts:
     from dpnb_columnar.counting.score_counts_query import score_counts_query
 
     query = score_counts_query(scores, source.kinds, source.rows, source.database.dialect)
-    return score_query(source.database, query, scores)
+    return score_query(source.database, query, scores, source.size)
 
 
 @confined()
@@ -143,7 +152,7 @@ def differentiate_table(source: DatabaseTable, query: GradientQuery) -> Gradient
     from dpnb_columnar.counting.gradients_query import gradients_query
 
     text = gradients_query(query, source.kinds, source.rows, source.database.dialect)
-    return differentiate_query(source.database, text, query)
+    return differentiate_query(source.database, text, query, source.size)
 
 
 TABLE = (count_table, score_table, differentiate_table)
@@ -162,43 +171,44 @@ def _differentiate_query(rows: DatabaseRows, query: GradientQuery) -> GradientSu
 
 
 @confined()
-def differentiate_query(database: Database, text: str, query: GradientQuery) -> GradientSums:
+def differentiate_query(database: Database, text: str, query: GradientQuery, size: Size = unknown) -> GradientSums:
     """Run a query of a round's sums, such as ``sql statistics --given`` prints, and return them.
 
     Raises:
         MissingInputError, TemporaryError, UnavailableError: as ``read_query``.
         DataError: if the query fails, or its result is not that of such a query for this round.
     """
-    return gradient_sums_of(_result(database, text), query, database)
+    return gradient_sums_of(_result(database, text, size), query, database)
 
 
 @confined()
-def score_query(database: Database, query: str, scores: Scores) -> ScoreCounts:
+def score_query(database: Database, query: str, scores: Scores, size: Size = unknown) -> ScoreCounts:
     """Run a query of score counts, such as ``sql statistics --given`` prints, and return its counts.
 
     Raises:
         MissingInputError, TemporaryError, UnavailableError: as ``read_query``.
         DataError: if the query fails, or its result is not that of such a query for these scores.
     """
-    return score_counts_of(_result(database, query), scores, database)
+    return score_counts_of(_result(database, query, size), scores, database)
 
 
 @confined()
-def count_query(database: Database, query: str, domain: Domain) -> Statistics:
+def count_query(database: Database, query: str, domain: Domain, size: Size = unknown) -> Statistics:
     """Run a statistics query, such as ``sql statistics`` prints, and return its counts as statistics.
 
     Args:
         database: Database to run the query in.
         query: The query, in the database's dialect.
         domain: The domain that the query counts in.
+        size: Returns how many rows it reads, as far as that is public.
 
     Raises:
         MissingInputError, TemporaryError, UnavailableError: as ``read_query``.
         DataError: if the query fails, or its result is not that of a statistics query in this domain.
     """
-    return statistics_of(_result(database, query), domain, database)
+    return statistics_of(_result(database, query, size), domain, database)
 
 
-def _result(database: Database, query: str) -> pl.DataFrame:
-    with read_query(database, query) as result:
+def _result(database: Database, query: str, size: Size) -> pl.DataFrame:
+    with read_query(database, query, size=size) as result:
         return pl.concat([pl.DataFrame(schema=result.columns), *result.parts])

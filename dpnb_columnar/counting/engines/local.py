@@ -15,7 +15,7 @@ from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
-    from dpnb_columnar.rows.frames import Frame
+    from dpnb_columnar.rows.frames import Frame, OpenedFrame
 
 SMALL = 2**24
 """Bytes of files that Polars counts alone, about three million rows: to load DuckDB and to write its query would take
@@ -54,7 +54,7 @@ def _count_cells(source: ParquetSource, domain: Domain) -> list[Cells]:
 
 
 @confined()
-def aggregate_frame(frame: Frame, domain: Domain) -> Statistics:
+def aggregate_frame(frame: Frame | OpenedFrame, domain: Domain) -> Statistics:
     """Count every cell of the domain over the rows of a frame, as ``aggregate`` does over a file of these rows.
 
     Raises:

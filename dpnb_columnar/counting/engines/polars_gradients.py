@@ -21,7 +21,7 @@ from dpnb_columnar.rows.unit_order import counted_rows
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
-    from dpnb_columnar.rows.frames import Frame
+    from dpnb_columnar.rows.frames import Frame, OpenedFrame
 
 
 @confined()
@@ -39,7 +39,7 @@ def differentiate_files(source: ParquetSource, query: GradientQuery) -> Gradient
 
 
 @confined()
-def differentiate_frame(frame: Frame, query: GradientQuery) -> GradientSums:
+def differentiate_frame(frame: Frame | OpenedFrame, query: GradientQuery) -> GradientSums:
     """Sum up a round's gradient over the rows of a frame, as ``differentiate_files`` does over a file of these rows.
 
     Raises:

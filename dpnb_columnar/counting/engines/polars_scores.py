@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from dpnb_columnar.rows.frames import Frame
+    from dpnb_columnar.rows.frames import Frame, OpenedFrame
 
 
 @confined()
@@ -44,7 +44,7 @@ def score_files(source: ParquetSource, scores: Scores) -> ScoreCounts:
 
 
 @confined()
-def score_frame(frame: Frame, scores: Scores) -> ScoreCounts:
+def score_frame(frame: Frame | OpenedFrame, scores: Scores) -> ScoreCounts:
     """Count bins of scores over the rows of a frame, as ``score_files`` does over a file of these rows.
 
     Raises:

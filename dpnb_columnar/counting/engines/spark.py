@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.counting.engines.spark_files import SparkFile, read_rows
+from dpnb_columnar.counting.engines.spark_progress import reported_stage
 from dpnb_columnar.counting.gradient_files import gradient_sums_of
 from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.gradients_query import gradients_query
@@ -65,6 +66,7 @@ class SparkSource:
         kinds: The kind of each column.
         name: Name of the rows in messages.
         parts: Digests of the files; empty for a table.
+        size: How many rows there are by the files' footers; None for a table.
     """
 
     session: Any
@@ -72,6 +74,7 @@ class SparkSource:
     kinds: Mapping[str, Kind]
     name: str
     parts: frozenset[str]
+    size: int | None = None
 
 
 def open_files(session: Any, files: Sequence[SparkFile], domain: Domain) -> SparkSource:
@@ -86,18 +89,18 @@ def open_files(session: Any, files: Sequence[SparkFile], domain: Domain) -> Spar
         DataError: if a file lacks a column, if a column's type does not fit or differs from the first file's, or if
             Spark passes over a file because of its name.
     """
-    first, *others = files
+    first = files[0]
     types = check_columns(first.schema, domain, first.name)
-    for file in others:
+    for file in files[1:]:
         check_alike(types, first.name, check_columns(file.schema, domain, file.name), file.name)
     name = ", ".join(file.name for file in files[:3]) + (" ..." if len(files) > 3 else "")
     kinds = kinds_of(types)
     with _spark_errors(name):
         # Without the option, folders named key=value would become columns, and some folders would be left out.
         reader = session.read.schema(_file_schema(types, name)).option("recursiveFileLookup", "true")
-        rows = read_rows(reader, files, types, name)
+        rows = read_rows(reader, files, types, name).selectExpr(*_selected(kinds))
         parts = frozenset(file.part for file in files if file.part)
-        return SparkSource(session, rows.selectExpr(*_selected(kinds)), kinds, name, parts)
+        return SparkSource(session, rows, kinds, name, parts, sum(file.rows for file in files))
 
 
 def open_table(session: Any, table: str, domain: Domain) -> SparkSource:
@@ -138,9 +141,7 @@ def aggregate(source: SparkSource, domain: Domain) -> Statistics:
         DataError: if a file is damaged, or not where Spark's workers see it.
         UnavailableError: if Spark fails for another reason.
     """
-    with _spark_errors(source.name):
-        source.rows.createOrReplaceTempView(VIEW)
-        table = source.session.sql(places_query(domain, source.kinds, VIEW)).toArrow()
+    table = _result(source, places_query(domain, source.kinds, VIEW))
     place = table["place"].to_numpy()
     classes, codes, counts = (table[name].to_numpy().astype(np.int64) for name in NUMBERS)
     cells = [
@@ -162,11 +163,8 @@ def score(source: SparkSource, scores: Scores) -> ScoreCounts:
     Raises:
         DataError, UnavailableError: as ``aggregate``.
     """
-    with _spark_errors(source.name):
-        source.rows.createOrReplaceTempView(VIEW)
-        query = score_counts_query(scores, source.kinds, VIEW, Dialect.SPARK)
-        table = source.session.sql(query).toArrow()
-    counted = score_counts_of(pl.DataFrame(table), scores, source.name)
+    query = score_counts_query(scores, source.kinds, VIEW, Dialect.SPARK)
+    counted = score_counts_of(pl.DataFrame(_result(source, query)), scores, source.name)
     return replace(counted, parts=source.parts) if source.parts else counted
 
 
@@ -177,11 +175,16 @@ def differentiate(source: SparkSource, query: GradientQuery) -> GradientSums:
     Raises:
         DataError, UnavailableError: as ``aggregate``.
     """
-    with _spark_errors(source.name):
-        source.rows.createOrReplaceTempView(VIEW)
-        table = source.session.sql(gradients_query(query, source.kinds, VIEW, Dialect.SPARK)).toArrow()
-    summed = gradient_sums_of(pl.DataFrame(table), query, source.name)
+    table = pl.DataFrame(_result(source, gradients_query(query, source.kinds, VIEW, Dialect.SPARK)))
+    summed = gradient_sums_of(table, query, source.name)
     return replace(summed, parts=source.parts) if source.parts else summed
+
+
+def _result(source: SparkSource, query: str) -> Any:
+    """Return the result of a query over the rows of the source, an Arrow table."""
+    with _spark_errors(source.name), reported_stage(source.session, source.size):
+        source.rows.createOrReplaceTempView(VIEW)
+        return source.session.sql(query).toArrow()
 
 
 def _file_schema(types: Mapping[str, pl.DataType], name: str) -> Any:

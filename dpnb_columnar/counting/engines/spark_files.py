@@ -44,6 +44,7 @@ class SparkFile:
         address: Its address in Spark's form.
         metadata: The entry of its key-value metadata that holds a domain, if there is one.
         schema: Name and type of each column.
+        rows: Number of its rows.
         part: Its digest (``file_parts.footer_part``); None for a file without rows.
         folder: Columns in the names of its folders, and their values.
     """
@@ -52,6 +53,7 @@ class SparkFile:
     address: str
     metadata: dict[str, str]
     schema: dict[str, pl.DataType]
+    rows: int
     part: str | None
     folder: FolderValues
 
@@ -219,7 +221,7 @@ def _parse_footer(name: str, address: str, size: int, footer: bytes) -> SparkFil
     carried = {key: value for key, value in metadata.items() if key == DOMAIN_KEY}
     folder = folder_values(name, schema)
     columns = {**schema, **dict.fromkeys(folder, pl.String())}
-    return SparkFile(name, address, carried, columns, footer_part(size, footer) if rows else None, folder)
+    return SparkFile(name, address, carried, columns, rows, footer_part(size, footer) if rows else None, folder)
 
 
 @contextmanager

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from support.people import DECLARATION, people, people_domain, spoil_rows, write_people
 from support.running import Run
+from support.watching import Watching
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.cli import progress
 from dpnb_columnar.counting.engines import spark_session
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.errors import MissingInputError, UsageError
+from dpnb_columnar.runtime import row_progress
 
 SPARK = ("--engine", "spark")
 FILE = Path("people.parquet")
@@ -60,6 +65,18 @@ def test_the_second_pass_is_that_of_the_local_engine(session: Any, people_file: 
     for place in ("here", "there"):
         run("release", f"{place}.parquet", *given, f"{place}.json", "--seed", 5)
     assert Path("there.json").read_bytes() == Path("here.json").read_bytes()
+
+
+def test_shares_are_of_tasks_that_read_the_rows(
+    session: Any, people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The share that is told last depends on when Spark is asked; the tasks are those of the first stage."""
+    monkeypatch.setattr(row_progress, "SECONDS_BETWEEN_REPORTS", 0.001)
+    watching = Watching()
+    monkeypatch.setattr(progress, "_watcher", lambda stage: nullcontext(watching))
+    run("aggregate", people_file, "--output", "s.parquet", *SPARK)
+    assert watching.totals == [pq.read_metadata(people_file).num_rows]
+    assert 0 <= sum(watching.done) <= watching.total
 
 
 @pytest.mark.parametrize("name", ["{0}", "default.{0}", "spark_catalog.default.{0}", "`spark_catalog`.`default`.`{0}`"])
