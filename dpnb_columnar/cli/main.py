@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 import warnings
@@ -10,7 +11,7 @@ from typing import NoReturn
 
 from dpnb_columnar.cli import console
 from dpnb_columnar.cli.program import NAME, app
-from dpnb_columnar.errors import Error, OutputError, PipeClosedError, UsageError
+from dpnb_columnar.errors import Error, MissingInputError, OutputError, PipeClosedError, UsageError
 from dpnb_columnar.runtime.confinement import discard_native_errors, keep_rows_in_memory, shows_confidential_texts
 from dpnb_columnar.runtime.outputs import remove_unfinished_files
 from dpnb_columnar.runtime.shortage import shortage
@@ -67,8 +68,12 @@ def _run_verb(arguments: list[str] | None) -> int:
         return INTERRUPTED
     except BaseException as error:  # a panic of Polars is no Exception
         # A library's text may quote rows, so only the type of the failure is printed.
+        if getattr(error.__context__, "exit_code", None) == CLICK_USAGE:  # what it says about an option goes nowhere
+            return UsageError.exit_code
         if shows_confidential_texts():
             raise
+        if isinstance(error, FileNotFoundError) and not _has_working_directory():
+            return _report_error(MissingInputError("the working directory was removed; start from another one"))
         if (lacking := shortage(error)) is not None:
             return _report_error(lacking)
         console.print_failure(
@@ -80,6 +85,14 @@ def _run_verb(arguments: list[str] | None) -> int:
         )
         return INTERNAL_ERROR
     return 0
+
+
+def _has_working_directory() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 Path.cwd() asks nothing else
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _report_error(error: Error) -> int:

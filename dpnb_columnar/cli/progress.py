@@ -48,7 +48,7 @@ def progress(name: str, total: int, unit: str) -> Iterator[Callable[[int], None]
 
 def shows_progress() -> bool:
     """Return whether a bar is shown: on a terminal only."""
-    return sys.stderr.isatty() and not is_json()
+    return sys.stderr is not None and sys.stderr.isatty() and not is_json()
 
 
 @contextmanager

@@ -160,9 +160,11 @@ def read_catalogue(path: Path) -> tuple[Entry, ...]:
         ConfigurationError: If the file is not TOML, or an entry is not a table.
     """
     try:
-        if path.stat().st_size > LARGEST_CATALOGUE:
+        with path.open("rb") as stream:
+            content = stream.read(LARGEST_CATALOGUE + 1)
+        if len(content) > LARGEST_CATALOGUE:
             raise ConfigurationError(f"{path}: larger than {LARGEST_CATALOGUE >> 20} MiB; not a catalogue")
-        document = parse_toml(path.read_text(encoding="utf-8"))
+        document = parse_toml(content.decode("utf-8"))
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 import tomllib
@@ -15,7 +16,7 @@ from typing import Any, NoReturn
 from dpnb_columnar.errors import ConfigurationError, MissingInputError, excerpt
 
 LARGEST_DOCUMENT = 16 * 2**20
-"""Characters of one document."""
+"""Characters, or bytes, of one document."""
 
 CHAIN = re.compile(
     r"(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')(?:[ \t]*\.[ \t]*(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')){32}", re.ASCII
@@ -66,7 +67,13 @@ def csv_pairs(path: Path, first: str, second: str) -> Iterator[tuple[str, str, s
         ConfigurationError: If it is not CSV, has no such columns, or a line leaves one of them empty.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open("rb") as stream:
+            content = stream.read(LARGEST_DOCUMENT + 1)
+        if len(content) > LARGEST_DOCUMENT:
+            raise ConfigurationError(
+                f"{path}: larger than {LARGEST_DOCUMENT >> 20} MiB; give a list of codes, not the data"
+            )
+        with io.StringIO(content.decode("utf-8-sig"), newline="") as file:
             rows = csv.DictReader(file, strict=True)
             if not {first, second} <= set(rows.fieldnames or ()):
                 raise ConfigurationError(

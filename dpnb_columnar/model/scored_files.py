@@ -8,11 +8,12 @@ from pathlib import Path
 
 import polars as pl
 
+from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.scoring import SKIPPED, score, small_batches
 from dpnb_columnar.rows.batches import NamedRows, size_of
-from dpnb_columnar.rows.column_kinds import type_name
+from dpnb_columnar.rows.column_kinds import WIDEST_DECIMAL, is_too_wide, type_name
 from dpnb_columnar.rows.parquet import damaged
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
@@ -83,8 +84,12 @@ def _scored(model: NaiveBayes, rows: Sequence[NamedRows], keep: Sequence[str], l
         if runs and runs[-1][0] == types:
             runs[-1][1].append(each)
             continue
+        wide = [name for name, type_ in each.types.items() if is_too_wide(type_)]
+        if unread := [name for name in types if name in wide]:
+            raise DataError(f"{each.name}: {listed(unread)}: of more than {WIDEST_DECIMAL} digits; cast it first")
         try:
-            score(model, pl.LazyFrame(schema=each.types), keep, labels=labels)
+            others = {name: type_ for name, type_ in each.types.items() if name not in wide}
+            score(model, pl.LazyFrame(schema=others), keep, labels=labels)
         except DataError as error:
             raise DataError(f"{each.name}: {error}") from None
         first_types, first = runs[0] if runs else (types, rows)

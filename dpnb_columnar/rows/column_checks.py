@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import polars as pl
 
@@ -15,6 +16,32 @@ from dpnb_columnar.domain.groups import RANGE
 from dpnb_columnar.domain.names import MOST_NAMED, listed, named
 from dpnb_columnar.errors import DataError, excerpt
 from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, kind_of, type_name, value_keys
+
+DEEPEST = 24
+"""Levels of lists and structs in a column. Polars fails on some fifty, and on a thousand it ends the process."""
+
+
+def check_nesting(schema: Mapping[str, pl.DataType], name: str) -> None:
+    """Refuse columns of lists or structs so deep that an engine fails on them, whether or not they are counted.
+
+    Raises:
+        DataError: if a column has more levels.
+    """
+    if deep := [column for column, type_ in schema.items() if _is_deep(type_)]:
+        raise nested_too_deep(listed(deep), name)
+
+
+def _is_deep(type_: pl.DataType) -> bool:
+    level: list[Any] = [type_]
+    for _ in range(DEEPEST + 1):
+        structs = [field.dtype for outer in level if isinstance(outer, pl.Struct) for field in outer.fields]
+        level = structs + [outer.inner for outer in level if isinstance(outer, pl.List | pl.Array)]
+    return bool(level)
+
+
+def nested_too_deep(columns: str, name: str) -> DataError:
+    """Return the error to raise for columns of too many levels."""
+    return DataError(f"{name}: {columns}: lists or structs of more than {DEEPEST} levels; drop or unnest them")
 
 
 def check_columns(schema: Mapping[str, pl.DataType], domain: Domain, name: str) -> dict[str, pl.DataType]:

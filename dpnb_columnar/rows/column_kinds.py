@@ -55,12 +55,17 @@ def kind_of(dtype: pl.DataType) -> Kind | None:
     if dtype.is_float():
         return Kind.FLOAT
     if isinstance(dtype, pl.Decimal):
-        return Kind.DECIMAL if dtype.precision <= WIDEST_DECIMAL else None
+        return None if is_too_wide(dtype) else Kind.DECIMAL
     if dtype == pl.Boolean:
         return Kind.BOOLEAN
     if dtype in (pl.String, pl.Categorical, pl.Enum):
         return Kind.TEXT
     return Kind.DATE if dtype == pl.Date else None
+
+
+def is_too_wide(type_: pl.DataType) -> bool:
+    """Test whether a type is that of decimals which Polars finds in a file and can make no column of."""
+    return isinstance(type_, pl.Decimal) and type_.precision > WIDEST_DECIMAL
 
 
 def kinds_of(types: Mapping[str, pl.DataType]) -> dict[str, Kind]:

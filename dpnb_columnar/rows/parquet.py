@@ -18,11 +18,11 @@ from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.batches import NamedRows
-from dpnb_columnar.rows.column_checks import check_alike, check_columns
+from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
 from dpnb_columnar.rows.column_kinds import Kind, common_type, kinds_of
 from dpnb_columnar.rows.database_address import POSTGRES_SCHEMES
 from dpnb_columnar.rows.folder_columns import files_below, scan_file
-from dpnb_columnar.rows.other_formats import BY_TABLE, not_parquet
+from dpnb_columnar.rows.other_formats import BY_TABLE, check_file, not_parquet
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
@@ -137,10 +137,12 @@ def read_schema(file: Path) -> Mapping[str, pl.DataType]:
 
     Raises:
         MissingInputError: if the file cannot be opened.
-        DataError: if it is not a complete Parquet file, or has two columns of one name.
+        DataError: if it is not a complete Parquet file, has two columns of one name, or a column nested too deep.
     """
     with _footer_errors(file):
-        return scan_file(file).collect_schema()
+        schema = scan_file(file).collect_schema()
+    check_nesting(schema, str(file))
+    return schema
 
 
 def rows_in_footers(files: Sequence[Path]) -> int | None:
@@ -264,6 +266,7 @@ def is_text(type_: pa.DataType) -> bool:
 @contextmanager
 def _footer_errors(file: Path) -> Iterator[None]:
     """Report errors of reading a file's footer as errors of this package."""
+    check_file(file)
     try:
         with file.open("rb"):  # Polars reports a folder, or a file without permission, in many ways
             pass
@@ -273,6 +276,8 @@ def _footer_errors(file: Path) -> Iterator[None]:
         raise _cannot_be_opened(file, error) from None
     except pl.exceptions.DuplicateError:
         raise _columns_twice(file) from None
+    except RecursionError:
+        raise nested_too_deep("a column", str(file)) from None
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise not_parquet(file) from None
 
@@ -293,4 +298,4 @@ def _cannot_be_opened(file: Path, error: OSError) -> MissingInputError:
 
 def damaged(source: object) -> DataError:
     """Return the error to raise where rows of Parquet files cannot be read, though the footers can."""
-    return DataError(f"{source}: cannot be read to the end (damaged or cut short); write or copy it again")
+    return DataError(f"{source}: cannot be read to the end (damaged, cut short or encrypted); write or copy it again")

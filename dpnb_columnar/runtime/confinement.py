@@ -100,6 +100,7 @@ class _NativeErrors:
         self._was_open = False
         self._former: TextIO | None = None
         self._stream: TextIO | None = None
+        self._hook = sys.unraisablehook
 
     def discard(self) -> None:
         """Begin a block."""
@@ -121,6 +122,7 @@ class _NativeErrors:
         if null != ERRORS:
             os.dup2(null, ERRORS)
             os.close(null)
+        self._hook, sys.unraisablehook = sys.unraisablehook, _ignore
         self._former, self._stream = sys.stderr, None
         if self._was_open and _writes_to_errors(sys.stderr):
             with suppress(OSError, ValueError):  # nobody reads it any more
@@ -147,9 +149,15 @@ class _NativeErrors:
             os.dup2(self._copy, ERRORS)
         else:
             os.close(ERRORS)
+        if sys.unraisablehook is _ignore:
+            sys.unraisablehook = self._hook
         if self._stream is not None and sys.stderr is self._stream:  # unless another thread has replaced it meanwhile
             assert self._former is not None
             sys.stderr = self._former
+
+
+def _ignore(_failure: object) -> None:
+    """Discard an exception that a library could not raise, such as one in a function that native code calls."""
 
 
 def _writes_to_errors(stream: TextIO | None) -> bool:

@@ -120,12 +120,23 @@ def _is_being_written(file: Path) -> bool:
     return False
 
 
+def is_utf8(path: Path) -> bool:
+    """Test whether a path is UTF-8: Arrow and Polars take no other, though Linux does."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def check_output(path: Path, overwrite: bool) -> None:
     """Refuse an output that exists or cannot be created, before any long work.
 
     Raises:
         OutputError: if the output exists and may not be replaced, is not a regular file, or has no folder.
     """
+    if not is_utf8(path):
+        raise OutputError(f"{str(path)!a:.200}: its name is not UTF-8; choose another --output")
     with _output_errors(path):
         if path.is_dir():
             raise OutputError(f"{path}: is a folder; name a file")

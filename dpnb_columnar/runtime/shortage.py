@@ -18,7 +18,7 @@ from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceEr
 FILES = ResourceError("this process may not open more files; raise the limit (ulimit -n), then start again")
 MEMORY = ResourceError(
     "memory does not suffice; raise the limit (ulimit -v, the container's or the scheduler's), or close other "
-    "programs, then start again"
+    "programs, then start again; if more does not help, a file may claim more than it holds: write it again"
 )
 
 NUMBERS = {errno.EMFILE: FILES, errno.ENFILE: FILES, errno.ENOMEM: MEMORY}

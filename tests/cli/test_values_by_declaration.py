@@ -106,7 +106,7 @@ def test_a_damaged_file_of_texts_is_still_called_damaged(declared: Path, run: Ru
     run("ingest", "town.csv", "--output", "town.parquet")
     spoil_rows(declared / "town.parquet")
     ended = run("train", "town.parquet", "--dataset", "town", expected=65)
-    assert "town.parquet: cannot be read to the end (damaged or cut short)" in ended.err
+    assert "town.parquet: cannot be read to the end (damaged, cut short or encrypted)" in ended.err
 
 
 def test_a_declared_value_that_the_column_cannot_hold(declared: Path, run: Run) -> None:

@@ -14,6 +14,7 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.extracts import delimited
 from dpnb_columnar.extracts.decode import MalformedFieldError
 from dpnb_columnar.extracts.delimited import convert_texts, read_delimited, read_header
+from dpnb_columnar.runtime.confinement import confined
 
 SCHEMA = pa.schema([("A", pa.int8()), ("B", pa.float64()), ("C", pa.string())])
 
@@ -132,3 +133,10 @@ def test_whole_numbers_are_kept_or_refused(texts: list[str | None], bits: int) -
         with pytest.raises(MalformedFieldError) as caught:
             convert_texts(strings, type_)
         assert caught.value.row == fits.index(False)
+
+
+def test_a_damaged_row_of_another_encoding_is_told_once(capfd: pytest.CaptureFixture[str]) -> None:
+    """Arrow gives such a row to a function as text, and printed what it met beside the error."""
+    with confined(), pytest.raises(DataError, match="is not CSV in utf-8"):
+        read(b"A,B,C\n1,2,\xfc,3\n")
+    assert capfd.readouterr().err == ""

@@ -11,6 +11,9 @@ from hostile_values import FORGED
 from dpnb_columnar.cli.main import INTERNAL_ERROR
 
 DOCUMENTED = frozenset({0, 64, 65, 66, 69, 73, 75, 77, 78})
+SHORTAGE = 71
+"""Of a file that claims more than any machine has; its text is of the machine, and names no file."""
+
 LONGEST_ERROR = 8000
 """Characters of an error text."""
 
@@ -52,13 +55,13 @@ def defects_of(code: int, text: str, files: Iterable[str]) -> list[str]:
     found = []
     if code == INTERNAL_ERROR:
         found.append("internal error")
-    elif code not in DOCUMENTED:
+    elif code not in DOCUMENTED | {SHORTAGE}:
         found.append(f"undocumented exit code {code}")
     if "Traceback" in text or "panicked at" in text:
         found.append("traceback")
     if code and len(text) > LONGEST_ERROR:
         found.append("long error")
-    if code and not any(name in text for name in files):
+    if code not in (0, SHORTAGE) and not any(name in text for name in files):
         found.append("error names no file")
     if CONTROL.search(text):
         found.append("control character printed")

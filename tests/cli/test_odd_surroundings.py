@@ -1,0 +1,151 @@
+"""Files and surroundings that nobody planned for end with one line that names the cause."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.people import write_people
+from support.running import Run
+
+from dpnb_columnar.rows.column_checks import DEEPEST
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="names, pipes and devices of Linux")
+
+
+def nested(levels: int, *, structs: bool) -> pa.DataType:
+    type_: pa.DataType = pa.int64()
+    for _ in range(levels):
+        type_ = pa.struct([("inner", type_)]) if structs else pa.list_(type_)
+    return type_
+
+
+def with_column(file: Path, name: str, values: pa.Array) -> Path:
+    """Write people with one more column."""
+    people = write_people(file.with_name("people.parquet"))
+    metadata = {key: value for key, value in pq.read_metadata(people).metadata.items() if key != b"ARROW:schema"}
+    pq.write_table(pq.read_table(people).append_column(name, values).replace_schema_metadata(metadata), file)
+    return file
+
+
+def number_of_people(folder: Path) -> int:
+    return int(pq.read_metadata(write_people(folder / "people.parquet")).num_rows)
+
+
+@pytest.mark.parametrize("structs", [False, True])
+def test_columns_nested_too_deep_are_refused_by_their_name(structs: bool, folder: Path, run: Run) -> None:
+    """On a thousand levels Polars ends the process."""
+    size = number_of_people(folder)
+    file = with_column(folder / "deep.parquet", "tree", pa.nulls(size, nested(DEEPEST, structs=structs)))
+    run("check", file)
+    run("train", file, "--output", "model.json")
+    for levels in (DEEPEST + 1, 1000):
+        with_column(file, "tree", pa.nulls(size, nested(levels, structs=structs)))
+        for arguments in (
+            ("check",),
+            ("train", "--output", "other.json"),
+            ("suggest-domain",),
+            ("predict", "model.json"),
+        ):
+            output = ("--output", "scored.parquet") if arguments[0] == "predict" else ()
+            told = run(*arguments, file, *output, expected=65).err
+            assert f"{file}: " in told
+            assert f"more than {DEEPEST} levels; drop or unnest" in told
+
+
+def test_encrypted_files_are_called_encrypted(folder: Path, run: Run) -> None:
+    file = write_people(folder / "people.parquet")
+    content = file.read_bytes()
+    file.write_bytes(b"PARE" + content[4:-4] + b"PARE")
+    assert f"{file}: is encrypted; write it again without" in run("check", file, expected=65).err
+
+
+def test_a_column_that_polars_cannot_read_is_named(folder: Path, run: Run) -> None:
+    times = pa.array(range(number_of_people(folder)), pa.timestamp("us", tz="Nowhere/None"))
+    file = with_column(folder / "zoned.parquet", "seen", times)
+    for verb in ("check", "train"):
+        told = run(verb, file, expected=65).err
+        assert f"{file}: 'seen': of a type, or in a time zone, that cannot be read; cast or drop" in told
+
+
+def test_decimals_of_more_digits_than_an_engine_has(
+    people_file: Path, model_file: Path, folder: Path, run: Run
+) -> None:
+    """They may stand beside the attributes."""
+    values = pa.array([Decimal(1)] * number_of_people(folder), pa.decimal256(76, 2))
+    file = with_column(folder / "wide.parquet", "serial", values)
+    run("predict", model_file, file, "--output", "scored.parquet")
+    assert "'serial': of more than 38 digits; cast it first" in (
+        run("predict", model_file, file, "--key", "serial", "--output", "other.parquet", expected=65).err
+    )
+
+
+@linux
+def test_pipes_and_devices_are_not_waited_for(model_file: Path, folder: Path, run: Run) -> None:
+    os.mkfifo(folder / "pipe.parquet")
+    for name in (folder / "pipe.parquet", Path("/dev/zero")):
+        for arguments in (("train",), ("check",), ("predict", model_file)):
+            output = ("--output", "scored.parquet") if arguments[0] == "predict" else ()
+            assert f"{name}: is a pipe or a device; write" in run(*arguments, name, *output, expected=66).err
+    assert (
+        "/dev/zero: larger than 16 MiB" in run("train", "people.parquet", "--catalogue", "/dev/zero", expected=78).err
+    )
+    arguments = ("domain", "edit", "people.parquet", "--output", "x.toml")
+    assert "/dev/zero: larger than 16 MiB" in run(*arguments, "--merge", "sex=/dev/zero", expected=78).err
+
+
+@linux
+def test_names_that_are_not_utf_8_are_refused(people_file: Path, folder: Path, run: Run) -> None:
+    name = os.fsdecode(b"rows\xff.parquet")
+    (folder / name).write_bytes(people_file.read_bytes())
+    assert r"rows\udcff.parquet': its name is not UTF-8; rename" in run("train", name, expected=66).err
+    assert "its name is not UTF-8; choose another --output" in (
+        run("simulate", "--rows", 10, os.fsdecode(b"out\xff.parquet"), expected=73).err
+    )
+
+
+def in_a_process(code: str, *arguments: str, folder: Path, **streams: object) -> int:
+    """Run the command line after some lines of Python, and return its exit code."""
+    program = f"import os; {code}; from dpnb_columnar.__main__ import run; run()"
+    ended = subprocess.run([sys.executable, "-c", program, *arguments], cwd=folder, check=False, **streams)  # type: ignore[call-overload]
+    return int(ended.returncode)
+
+
+@linux
+@pytest.mark.slow
+def test_a_usage_error_that_nobody_can_read_is_still_one(folder: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        assert in_a_process("pass", "train", "--nosuch", folder=folder, stderr=full) == 64
+    reading, writing = os.pipe()
+    os.close(reading)
+    assert in_a_process("pass", "train", "--nosuch", folder=folder, stderr=writing) == 64
+    os.close(writing)
+
+
+@linux
+@pytest.mark.slow
+def test_a_run_whose_standard_error_is_closed(people_file: Path, folder: Path) -> None:
+    program = "import sys; from dpnb_columnar.__main__ import run; run()"
+    command = ["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-c", program]
+    arguments = ["train", str(people_file), "--output", str(folder / "model.json"), "--epsilon", "1"]
+    assert subprocess.run([*command, *arguments], cwd=folder, check=False, capture_output=True).returncode == 0
+    assert (folder / "model.json").is_file()
+
+
+@linux
+@pytest.mark.slow
+def test_a_working_directory_that_was_removed(people_file: Path, folder: Path) -> None:
+    """What needs none runs; what needs one says so."""
+    gone = folder / "gone"
+    gone.mkdir()
+    output = folder / "told"
+    with output.open("w") as told:
+        code = in_a_process(f"os.rmdir({str(gone)!r})", "train", str(people_file.resolve()), folder=gone, stderr=told)
+    assert code == 66
+    assert output.read_text() == "dpnb-columnar: the working directory was removed; start from another one\n"
