@@ -22,7 +22,7 @@ from dpnb_columnar.advice.recommendation import Prospect
 from dpnb_columnar.budget import Pure
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain.declaration import weight_document
-from dpnb_columnar.domain.description import table_lines
+from dpnb_columnar.domain.description import table_lines, weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.expected_error import expected_error
@@ -56,6 +56,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     yield budget_line(planned)
     if planned.domain.weight is not None:
         yield prior_line(planned.domain.weight)
+    elif (available := planned.domain.available_weight) is not None:
+        yield f"prior: of rows; with --weight {available.column} of noisy sums of {weighs_by(available)}"
     if planned.automatic:
         yield _automatic_line(outlook)
     yield ""

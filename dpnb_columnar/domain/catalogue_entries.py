@@ -222,9 +222,9 @@ def entry_toml(
     name, document = _key(domain.name), document_of(domain, defaults=False)
     keys = {key: value for key, value in (beside or {}).items() if not isinstance(value, Mapping)}
     keys |= {key: document[key] for key in ("unit", "available_unit") if key in document}
-    if "weight" in document:
-        numbers = {key: text for key, text in document["weight"].items() if key != "column"}
-        keys["weight"] = document["weight"] | _numbers(numbers, decimals=True)
+    for key in [each for each in ("weight", "available_weight") if each in document]:
+        numbers = {name: text for name, text in document[key].items() if name != "column"}
+        keys[key] = document[key] | _numbers(numbers, decimals=True)
     sections = [_section(name, keys)]
     sections += [
         _section(f"{name}.{key}", value) for key, value in (beside or {}).items() if isinstance(value, Mapping)

@@ -21,7 +21,7 @@ from dpnb_columnar.domain.unit_reader import UnitReader
 from dpnb_columnar.domain.value_labels import with_value_labels
 from dpnb_columnar.errors import DomainError, excerpt
 
-DOMAIN_KEYS = ("label", "unit", "weight", "available_unit", "attributes", "value_labels")
+DOMAIN_KEYS = ("label", "unit", "weight", "available_unit", "available_weight", "attributes", "value_labels")
 LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values")
 
 Declaration = Domain | UnlabelledDomain
@@ -99,10 +99,10 @@ class _DeclarationReader(UnitReader):
                     self.fault(place, "the label is read from this column, so it cannot be an attribute as well")
         columns = [*(() if label is None else label.columns), *(each.name for each in attributes)]
         unit, available = self.units(table, columns)
-        weight = self.weight(table, columns, unit)
+        weights = self.weights(table, columns, unit)
         if label is None or self.faults:
             return None
-        domain = Domain(self.data_set, label, attributes, unit, available, weight=weight)
+        domain = Domain(self.data_set, label, attributes, unit, available, {}, *weights)
         return with_value_labels(self, domain, table, self.place)
 
     def unlabelled(self, document: Mapping[str, Any], keys: Sequence[str]) -> UnlabelledDomain:
@@ -112,8 +112,8 @@ class _DeclarationReader(UnitReader):
         attributes = self.attributes(table)
         columns = [each.name for each in attributes]
         unit, available = self.units(table, columns)
-        weight = self.weight(table, columns, unit)
-        domain = UnlabelledDomain(self.data_set, attributes, unit, available, weight=weight)
+        weights = self.weights(table, columns, unit)
+        domain = UnlabelledDomain(self.data_set, attributes, unit, available, {}, *weights)
         return with_value_labels(self, domain, table, self.place)
 
     def label(self, document: object, place: str) -> Label | None:
@@ -189,7 +189,9 @@ def document_of(domain: Declaration, *, defaults: bool = True) -> dict[str, Any]
     label = {} if isinstance(domain, UnlabelledDomain) else {"label": _label_document(domain.label)}
     unit = {} if domain.unit is None else {"unit": {**_column_keys(domain.unit), "rows": domain.unit.rows}}
     weight = {} if domain.weight is None else {"weight": weight_document(domain.weight)}
-    available = {"available_unit": [*domain.available_unit]} if domain.available_unit else {}
+    available: dict[str, Any] = {"available_unit": [*domain.available_unit]} if domain.available_unit else {}
+    if domain.available_weight is not None:
+        available["available_weight"] = weight_document(domain.available_weight)
     kept = {name: dict(domain.value_labels[name]) for name in domain.columns if domain.value_labels.get(name)}
     return {
         **label,
@@ -205,7 +207,7 @@ def document_of(domain: Declaration, *, defaults: bool = True) -> dict[str, Any]
 
 def digest(domain: Declaration) -> str:
     """Compute the hexadecimal SHA-256 of the canonical declaration: domains of one digest count the same cells."""
-    uncounted = ("available_unit", "value_labels")
+    uncounted = ("available_unit", "available_weight", "value_labels")
     document = {key: value for key, value in document_of(domain).items() if key not in uncounted}
     canonical = json.dumps(document, ensure_ascii=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()

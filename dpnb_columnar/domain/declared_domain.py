@@ -125,6 +125,7 @@ class Domain:
             It changes no count, so domains that differ in it alone are equal.
         value_labels: Words for values; they change no count either.
         weight: The weight that class counts are sums of as well; None where rows have none.
+        available_weight: A weight that the data has, though nothing is weighted by it. It changes no count either.
     """
 
     name: str
@@ -134,6 +135,7 @@ class Domain:
     available_unit: tuple[str, ...] = field(default=(), compare=False)
     value_labels: ValueLabels = field(default_factory=dict, compare=False, repr=False)
     weight: Weight | None = None
+    available_weight: Weight | None = field(default=None, compare=False)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -203,7 +205,7 @@ class UnlabelledDomain:
     Attributes:
         name: Name of the data set.
         attributes: Every column that may serve as an attribute or as the label, in order.
-        unit, available_unit, value_labels, weight: As of a ``Domain``.
+        unit, available_unit, value_labels, weight, available_weight: As of a ``Domain``.
     """
 
     name: str
@@ -212,6 +214,7 @@ class UnlabelledDomain:
     available_unit: tuple[str, ...] = field(default=(), compare=False)
     value_labels: ValueLabels = field(default_factory=dict, compare=False, repr=False)
     weight: Weight | None = None
+    available_weight: Weight | None = field(default=None, compare=False)
 
     @property
     def columns(self) -> tuple[str, ...]:

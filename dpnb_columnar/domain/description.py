@@ -146,6 +146,8 @@ def domain_lines(domain: Declaration, *, every: bool = False) -> Iterator[str]:
         yield f"class counts are weighted: {weighs_by(domain.weight)}"
     if domain.available_unit:
         yield f"unit available: {named(domain.available_unit)}"
+    if domain.available_weight is not None:
+        yield f"weight available: {weighs_by(domain.available_weight)}"
     yield ""
     labels = domain.value_labels
     rows = [attribute_row(each, labels.get(each.name, {})) for each in domain.attributes]

@@ -74,9 +74,8 @@ def labelled(domain: Declaration, label: str) -> Domain:
         for name, column in columns.items()
         if column.attribute is not None and name not in chosen.columns
     )
-    document = document_of(
-        Domain(domain.name, chosen, attributes, domain.unit, domain.available_unit, weight=domain.weight)
-    )
+    weights = (domain.weight, domain.available_weight)
+    document = document_of(Domain(domain.name, chosen, attributes, domain.unit, domain.available_unit, {}, *weights))
     read = read_domain(domain.name, document, f"--label {excerpt(label)}")
     return replace(read, value_labels=fitting(read, domain.value_labels))
 
@@ -95,7 +94,7 @@ def provisional(domain: UnlabelledDomain) -> Domain:
     constant = Decimal(0) if isinstance(column, Numeric) else column.values[0]
     condition = Condition(NOT_CHOSEN, Comparison(column.name, "=", constant))
     label = Label(("first class", "second class"), None, condition)
-    beside = (domain.unit, domain.available_unit, domain.value_labels, domain.weight)
+    beside = (domain.unit, domain.available_unit, domain.value_labels, domain.weight, domain.available_weight)
     return Domain(domain.name, label, domain.attributes, *beside)
 
 

@@ -19,9 +19,9 @@ def with_weight(domain: DomainT, weight: str | None, cap: Number | None, step: N
 
     Args:
         domain: The domain, with a label or without.
-        weight: Column of the weight; None for the one that the domain declares.
-        cap: The most that one row weighs; None for as much as the domain declares.
-        step: Width of a step; None for the one that the domain declares, else 1.
+        weight: Column of the weight; None for the one that the domain declares, or that of its available weight.
+        cap: The most that one row weighs; None for as much as the domain declares of the column.
+        step: Width of a step; None for the one that the domain declares of the column, else 1.
 
     Raises:
         UsageError: if a cap or a step is given, and neither a weight is, nor does the domain declare one; or if no cap
@@ -30,13 +30,12 @@ def with_weight(domain: DomainT, weight: str | None, cap: Number | None, step: N
     """
     if weight is None and cap is None and step is None:
         return domain
-    declared = domain.weight
+    known = [each for each in (domain.weight, domain.available_weight) if each is not None]
+    declared = next((each for each in known if weight in (None, each.column)), None)
     if weight is None and declared is None:
         option, typed = ("weight-cap", cap) if cap is not None else ("weight-step", step)
         raise UsageError(f"--{option} {excerpt(typed)}: of which weight? Name its column with --weight, such as PERWT")
-    chosen = {} if declared is None else weight_document(declared)
-    if weight is not None and weight != chosen.get("column"):
-        chosen = {"column": weight}
+    chosen = {"column": weight} if declared is None else weight_document(declared)
     given = {key: _typed(number) for key, number in (("cap", cap), ("step", step)) if number is not None}
     document = {**document_of(domain), "weight": {**chosen, **given}}
     if "cap" not in document["weight"]:
@@ -45,6 +44,15 @@ def with_weight(domain: DomainT, weight: str | None, cap: Number | None, step: N
             "publisher's documentation and not from the rows"
         )
     return replace(domain, weight=read_declaration(domain.name, document, "the weight chosen").weight)
+
+
+def without_weight(domain: DomainT) -> DomainT:
+    """Return a domain whose rows have no weight; the one that it declares stays available.
+
+    Args:
+        domain: The domain, with a label or without.
+    """
+    return replace(domain, weight=None, available_weight=domain.available_weight or domain.weight)
 
 
 def _typed(number: Number) -> str | int:

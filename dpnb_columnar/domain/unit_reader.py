@@ -79,18 +79,24 @@ class UnitReader(AttributeReader):
                 )
         return tuple(read)
 
-    def weight(self, table: Mapping[str, Any], columns: Sequence[str], unit: Unit | None) -> Weight | None:
-        """Read the weight of the rows; None where there is none, or its faults leave none.
+    def weights(
+        self, table: Mapping[str, Any], columns: Sequence[str], unit: Unit | None
+    ) -> tuple[Weight | None, Weight | None]:
+        """Read the weight of the rows, and one that is merely there.
 
         Args:
             table: The declaration.
             columns: Columns of the label and the attributes, which are no weight.
             unit: The unit; its columns are no weight either.
         """
-        if "weight" not in table:
+        return self.weight(table, "weight", columns, unit), self.weight(table, "available_weight", columns, unit)
+
+    def weight(self, table: Mapping[str, Any], key: str, columns: Sequence[str], unit: Unit | None) -> Weight | None:
+        """Read a weight; None where there is none under the key, or its faults leave none."""
+        if key not in table:
             return None
-        place = f"{self.place}.weight"
-        document = self.table(table["weight"], place, WEIGHT_KEYS)
+        place = f"{self.place}.{key}"
+        document = self.table(table[key], place, WEIGHT_KEYS)
         if document is None:
             return None
         column = self.weight_column(document.get("column"), f"{place}.column", columns, unit)

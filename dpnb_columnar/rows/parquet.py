@@ -222,7 +222,7 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
         if absent := [column for column in domain.counted_columns if column not in schema.names]:
             raise DataError(
                 f"{source}: has no column {', '.join(map(repr, absent))}; take it out of the domain with --drop, "
-                "or, where it names a unit, with --unit or --per-row"
+                "or, where it is of a unit or a weight, with --unit, --per-row, --weight or --unweighted"
             )
         groups = range(file.num_row_groups)
         if any(file.metadata.row_group(group).total_byte_size > LARGEST_GROUP for group in groups):

@@ -7,6 +7,7 @@ import re
 import stat
 import tomllib
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from support.running import Run
 
 from dpnb_columnar.domain import Declaration, digest, document_of, read_declaration
 from dpnb_columnar.domain.catalogue import read_catalogue
-from dpnb_columnar.domain.declared_domain import Unit
+from dpnb_columnar.domain.declared_domain import Unit, Weight
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
 from dpnb_columnar.rows import parquet
 from dpnb_columnar.rows.parquet import read_metadata
@@ -271,17 +272,35 @@ def test_the_unit_is_declared_and_taken_back(people_file: Path, run: Run) -> Non
     assert "counts by unit: age, of which at most 2 rows count" in run("domain", "show", "two.parquet").out
 
 
+def test_the_weight_is_declared_and_taken_back(people_file: Path, run: Run) -> None:
+    run("domain", "edit", FILE, "--output", "one.parquet", "--drop", "hours", "--weight", "hours", "--weight-cap", "40")
+    run("domain", "edit", "one.parquet", "--output", "two.parquet", "--weight-step", "0.5")
+    run("domain", "edit", "two.parquet", "--output", "none.parquet", "--unweighted")
+    run("domain", "edit", "none.parquet", "--output", "three.toml", "--weight", "hours", "--weight-cap", "20")
+    one, two, none = (carried(file) for file in ("one.parquet", "two.parquet", "none.parquet"))
+    assert one.weight == Weight("hours", Fraction(40))
+    assert two.weight == Weight("hours", Fraction(40), Fraction(1, 2))
+    assert (none.weight, none.available_weight) == (None, two.weight)
+    (entry,) = read_catalogue(Path("three.toml"))
+    assert entry.declared.weight == Weight("hours", Fraction(20), Fraction(1, 2))
+    assert entry.declared.available_weight == two.weight
+    assert "weight available: hours in steps of 0.5, at most 40" in run("domain", "show", "none.parquet").out
+
+
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
+        (["--unweighted", "--weight-cap", "3"], 64, "--unweighted declares no weight"),
+        (["--weight", "hours", "--weight-cap", "40"], 78, "'hours' is an attribute or the label's"),
+        (["--weight", "town"], 64, "how much may one row weigh at most"),
         (["--per-row", "--unit", "town"], 64, "--per-row declares no unit"),
         (["--unit-rows", "2"], 64, "rows of which unit"),
         (["--unit", "age"], 78, "'age' is an attribute or the label's"),
-        (["--unit", "town"], 65, "people.parquet: has no column 'town'.*--unit or --per-row"),
+        (["--unit", "town"], 65, "people.parquet: has no column 'town'.*--unit, --per-row"),
         (["--unit", "town", "--unit-rows", "0"], 78, "a whole number from 1 to 1000"),
     ],
 )
-def test_a_unit_that_cannot_be_is_refused(
+def test_a_unit_or_weight_that_cannot_be_is_refused(
     people_file: Path, run: Run, options: list[str], code: int, said: str
 ) -> None:
     ended = run("domain", "edit", FILE, "--output", "edited.parquet", *options, expected=code)

@@ -27,6 +27,7 @@ from support.extracts import (
 from support.running import Run
 
 from dpnb_columnar import aggregate
+from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.domain.metadata import domain_from_metadata
 from dpnb_columnar.extracts.codebooks.codebook import Measure
 
@@ -72,6 +73,22 @@ def test_a_name_of_ones_own_claims_other_persons(folder: Path, run: Run) -> None
     assert known.endswith("if these persons are accounted for already, under whatever name, charge --account town")
     assert new == "dpnb-columnar ledger init town.ledger --dataset village --epsilon NUMBER\n"
     run(*train, "--account", "town")
+
+
+def test_the_weight_is_in_persons_once_it_is_asked_for(folder: Path, run: Run) -> None:
+    """Two implied decimals: 12.50 counts as 13 persons, 0.99 as 1, and 1234.56 as the cap of 400."""
+    described = replace(TOWNSPEOPLE, collection="usa.ipums.org")
+    write_extract(folder / "town.dat", described, PEOPLE)
+    assert "weight available: PERWT, at most 400 each: " in run("ingest", "town.dat", "--output", "town.parquet").out
+    planned = run("plan", "town.parquet", "--label", "SEX", "--no-advice").out
+    assert "prior: of rows; with --weight PERWT of noisy sums of PERWT, at most 400 each" in planned
+    run("aggregate", "town.parquet", "--label", "SEX", "--output", "rows.parquet")
+    run("aggregate", "town.parquet", "--label", "SEX", "--weight", "PERWT", "--output", "persons.parquet")
+    plain, weighted = (load_statistics(Path(name)) for name in ("rows.parquet", "persons.parquet"))
+    assert plain.weight_sums is None
+    assert weighted.weight_sums is not None
+    assert dict(zip(weighted.domain.classes, weighted.weight_sums.tolist(), strict=True))["1"] == 413
+    assert weighted.weight_sums.sum() == 414
 
 
 def test_hierarchical(folder: Path, run: Run) -> None:

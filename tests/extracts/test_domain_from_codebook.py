@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from support.codebook_cases import amount, codebook, codebooks, codes, labelled, made, variable
 
-from dpnb_columnar.domain import Categorical, Missing, Numeric
+from dpnb_columnar.domain import Categorical, Missing, Numeric, Weight, digest, document_of, read_declaration
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
 from dpnb_columnar.extracts.codebooks.facts import adult_like, adult_roles
@@ -60,6 +63,23 @@ def test_categorical_codes_are_written_as_the_column_will_hold_them() -> None:
     assert made(negative) == Categorical("CHANGE", ("-1", "0", "1"))
     twice = variable("TWICE", width=2, codes=(Code("01", "A"), Code("1", "a"), Code("02", "B")))
     assert made(twice) == Categorical("TWICE", ("1", "2"))
+
+
+def test_the_weight_of_a_record_is_available() -> None:
+    """That of the person before that of the household, though nothing is weighted by it, and digests stay the same."""
+    weights = [variable(name, width=6, decimals=2, measure=Measure.CONTINUOUS) for name in ("HHWT", "PERWT")]
+    sex = variable("SEX", codes=codes(_1="M", _2="F"))
+    for described, collection, weight in (
+        ([sex, *weights], USA, Weight("PERWT", Fraction(400))),
+        ([sex, weights[0]], USA, Weight("HHWT", Fraction(400))),
+        ([sex, variable("PWGTP", width=5)], CENSUS, Weight("PWGTP", Fraction(400))),
+        ([sex, variable("PWGTP", width=5)], USA, None),
+        ([sex], USA, None),
+    ):
+        domain, _ = domain_of(codebook(described, collection=collection))
+        assert (domain.weight, domain.available_weight) == (None, weight)
+        assert read_declaration("x", document_of(domain), "x").available_weight == weight
+        assert digest(domain) == digest(replace(domain, available_weight=None))
 
 
 def test_unknown_codes_are_one_category_and_not_in_universe_is_a_value() -> None:

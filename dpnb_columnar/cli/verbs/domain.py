@@ -150,6 +150,13 @@ def edit(
         bool,
         typer.Option("--per-row", help="Declare no unit: the guarantee is for one row. Its column stays available."),
     ] = False,
+    weight: options.Weight = None,
+    weight_cap: options.WeightCap = None,
+    weight_step: options.WeightStep = None,
+    unweighted: Annotated[
+        bool,
+        typer.Option("--unweighted", help="Declare no weight: the prior is of rows. The column stays available."),
+    ] = False,
     name: Annotated[
         str | None,
         typer.Option(
@@ -176,13 +183,14 @@ def edit(
       dpnb-columnar domain edit census.parquet --output wages.toml \\
           --label "INCWAGE > 1500" --attributes adult-like
       dpnb-columnar domain edit census.parquet --output households.toml \\
-          --unit SERIAL --unit-rows 1
+          --unit SERIAL --unit-rows 1 --weight PERWT --weight-cap 400
     """
     from dpnb_columnar.cli.domain_commands import training_command
     from dpnb_columnar.domain.catalogue_entries import check_entry_output, entry_toml, put_entry
     from dpnb_columnar.domain.editing import edited
     from dpnb_columnar.domain.labelling import labelled
     from dpnb_columnar.domain.names import check_dataset
+    from dpnb_columnar.domain.row_weights import with_weight, without_weight
     from dpnb_columnar.domain.units import with_unit, without_unit
     from dpnb_columnar.rows.parquet import copy_with_domain
 
@@ -192,6 +200,8 @@ def edit(
         raise UsageError("--rest: names the rest of a map; give --merge as well, or leave it out")
     if per_row and (unit is not None or unit_rows is not None):
         raise UsageError("--per-row declares no unit; give neither --unit nor --unit-rows beside it")
+    if unweighted and (weight, weight_cap, weight_step) != (None, None, None):
+        raise UsageError("--unweighted declares no weight; give no --weight, --weight-cap or --weight-step beside it")
     if name is not None:
         check_dataset(name)
     declared = _find(source, dataset, catalogue)
@@ -214,6 +224,7 @@ def edit(
         domain = labelled(domain, label)
     domain = _restricted(domain, attributes, [column for text in drop or () for column in comma_separated(text)])
     domain = without_unit(domain) if per_row else with_unit(domain, unit, unit_rows)  # last: --drop frees its column
+    domain = without_weight(domain) if unweighted else with_weight(domain, weight, weight_cap, weight_step)
     if is_entry:
         entry = entry_toml(domain, _other_keys(domain.name, source, declared.entry, replaced))
         put_entry(output, domain.name, entry, overwrite=overwrite)

@@ -124,6 +124,7 @@ def command(
 def _print_result(conversion: Conversion, output: Path) -> None:
     """Print what was written and the next command: public facts alone."""
     from dpnb_columnar.domain.declared_domain import Domain
+    from dpnb_columnar.domain.numbers import number_text
     from dpnb_columnar.extracts.convert import result_lines
 
     first, *others = result_lines(conversion, output)
@@ -137,6 +138,12 @@ def _print_result(conversion: Conversion, output: Path) -> None:
         print_line(
             f"unit available: {', '.join(conversion.domain.available_unit)}: for a guarantee that is for whole "
             "households in place of rows, add --unit-rows 1 to train"
+        )
+    if conversion.domain.available_weight is not None:
+        weight = conversion.domain.available_weight
+        print_line(
+            f"weight available: {weight.column}, at most {number_text(weight.cap)} each: for the prior of the "
+            f"population in place of that of the rows, add --weight {weight.column} to train"
         )
     _print_plan(conversion.domain, output)
     label = "" if isinstance(conversion.domain, Domain) else ' --label "..."'

@@ -13,7 +13,7 @@ from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.value_labels import LONGEST_VALUE_LABEL, fitting, within_bounds
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Meaning, Measure, Variable, meaning_of
-from dpnb_columnar.extracts.codebooks.facts import amount_fact, technical_reason, unit_of
+from dpnb_columnar.extracts.codebooks.facts import amount_fact, technical_reason, unit_of, weight_of
 from dpnb_columnar.extracts.codebooks.numeric_attribute import amount_labels, numeric_attribute, spells_numbers
 
 WHOLE = re.compile(r"[-+]?\d{1,18}", re.ASCII)
@@ -51,7 +51,8 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
         columns: Variables to consider, in the order wanted; all of them in the codebook's order, if None.
 
     Returns:
-        The domain, with the household that its records are of where that is known, and the variables left out of it.
+        The domain, with the household and the weight of its records where these are known, and the variables left out
+        of it.
 
     Raises:
         UsageError: If the codebook has no variable of a column's name.
@@ -70,8 +71,9 @@ def domain_of(codebook: Codebook, columns: Sequence[str] | None = None) -> tuple
             left_out.append(LeftOut(name, attribute))
         else:
             attributes.append(attribute)
-    unit = unit_of(codebook.collection, [each.name for each in left_out])
-    domain = UnlabelledDomain(codebook.name, tuple(attributes), available_unit=unit)
+    names = [each.name for each in left_out]
+    unit, weight = unit_of(codebook.collection, names), weight_of(codebook.collection, names)
+    domain = UnlabelledDomain(codebook.name, tuple(attributes), available_unit=unit, available_weight=weight)
     labels = {attribute.name: _value_labels(known[attribute.name], attribute) for attribute in attributes}
     return replace(domain, value_labels=within_bounds(fitting(domain, labels))), tuple(left_out)
 

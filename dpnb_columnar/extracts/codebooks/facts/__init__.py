@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.domain.attributes import Transform
+from dpnb_columnar.domain.declared_domain import Weight
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.extracts.codebooks.codebook import Variable
 
@@ -94,6 +95,20 @@ def unit_of(collection: str, names: Collection[str]) -> tuple[str, ...]:
         if collection in unit["collections"]:
             return next((tuple(each) for each in unit["names"] if {*each} <= {*names}), ())
     return ()
+
+
+def weight_of(collection: str, names: Collection[str]) -> Weight | None:
+    """Return the weight of a record (``weights.toml``); None where none is known.
+
+    Args:
+        collection: Collection of the extract.
+        names: Variables that the extract has, and that are no attributes.
+    """
+    for weight in _read("weights")["weight"]:
+        if collection in weight["collections"]:
+            column = next((name for name in weight["names"] if name in names), None)
+            return None if column is None else Weight(column, exact_number(weight["cap"]))
+    return None
 
 
 @cache
