@@ -43,7 +43,16 @@ def declared_domain(names: Sequence[str], bounds: Any, categories: Any, classes:
 
 
 def labelled_by_y(domain: Domain) -> Domain:
-    """Return the domain with its label read from one column, that of y."""
+    """Return the domain with its label read from one column, that of y.
+
+    Raises:
+        ValueError: if the domain declares a weight.
+    """
+    if domain.weight is not None:
+        raise ValueError(
+            f"domain: declares the weight {domain.weight.column}, and fit takes none, since a sample_weight of 2 would "
+            "mean a row that is there twice; train a frame with the weight's column by dpnb_columnar.train"
+        )
     if domain.label.condition is None:
         return domain
     taken = [*(each.name for each in domain.attributes), *(() if domain.unit is None else domain.unit.columns)]

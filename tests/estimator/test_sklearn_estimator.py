@@ -23,7 +23,7 @@ from sklearn.exceptions import NotFittedError
 from support.flowers import COLOURS, DECLARED, MEASURES, SPECIES, estimator, flowers, measures
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.domain import Domain, labelled, read_domain
+from dpnb_columnar.domain import Domain, Weight, labelled, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 
@@ -97,6 +97,13 @@ def test_a_domain_whose_label_is_a_condition_takes_its_classes_from_y() -> None:
     fitted = SmoothNaiveBayes(domain=domain, epsilon=1000).fit(rows, classes)
     assert fitted.score(rows, classes) > 0.8
     assert set(fitted.classes_) == set(domain.classes)
+
+
+def test_a_domain_with_a_weight_is_refused() -> None:
+    X, y = flowers(20)
+    domain = replace(flower_domain(), weight=Weight("w", Fraction(3)))
+    with pytest.raises(ValueError, match="domain: declares the weight w, and fit takes none"):
+        SmoothNaiveBayes(domain=domain).fit(X.with_columns(w=1), y)
 
 
 def test_an_array_takes_the_attributes_of_a_domain_in_order() -> None:
