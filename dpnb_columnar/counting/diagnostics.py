@@ -21,14 +21,19 @@ from dpnb_columnar.rows.row_rules import (
     category_key,
     class_code,
     grid_code,
+    has_weight,
     label_missing,
     number,
+    weight_steps,
 )
 from dpnb_columnar.rows.streaming import Source, stream
 from dpnb_columnar.runtime.confinement import confined
 
 MOST_ROWS = 2**22
 """Rows that are compared by 64-bit hashes in memory, some 200 MiB; of more rows, a fixed share of all hashes is."""
+
+WEIGHTS = ("lacking", "above", "nothing")
+"""Fields of ``WeightDiagnosis``, in order."""
 
 LABEL = "(label)"
 """Name of the label among the columns of a diagnosis; in parentheses, since a column may be called label."""
@@ -62,6 +67,21 @@ class ColumnDiagnosis:
 
 
 @dataclass(frozen=True, slots=True)
+class WeightDiagnosis:
+    """How the weights of all rows fit the domain, in numbers of rows. Confidential.
+
+    Attributes:
+        lacking: Rows that have none: it is missing, negative, infinite or no number.
+        above: Rows that weigh more than the cap, and count as the cap.
+        nothing: Rows that weigh nothing, by what counts.
+    """
+
+    lacking: int
+    above: int
+    nothing: int
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """How the rows fit the domain, as ``check`` reports it. Confidential.
 
@@ -73,6 +93,7 @@ class Diagnosis:
         columns: The label first, then every attribute.
         class_rows: Number of fitting rows per class.
         undeclared: The undeclared values of each column that has some.
+        weight: The weights of rows; None where the domain declares none.
     """
 
     rows: int
@@ -82,6 +103,7 @@ class Diagnosis:
     columns: tuple[ColumnDiagnosis, ...]
     class_rows: tuple[int, ...]
     undeclared: tuple[UndeclaredValues, ...]
+    weight: WeightDiagnosis | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +150,7 @@ def diagnose(source: Source | Frame, domain: Domain) -> Diagnosis:
         columns=columns,
         class_rows=tuple(totals[f"class {code}"] for code in range(len(domain.classes))),
         undeclared=undeclared,
+        weight=None if domain.weight is None else WeightDiagnosis(*(totals[f"weight {name}"] for name in WEIGHTS)),
     )
 
 
@@ -154,7 +177,17 @@ def _per_row(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:
     # Summed here, not where the sums are used, so that each is computed once.
     lacking = [(~described[f"fits {place}"]).cast(pl.UInt32) for place in range(len(domain.attributes) + 1)]
     dropping = [lacking[place] for place in _dropping(domain)]
-    return {**described, "lacking": reduce(add, lacking), "unfit": reduce(add, dropping)}
+    return {**described, **_weights(domain, kinds), "lacking": reduce(add, lacking), "unfit": reduce(add, dropping)}
+
+
+def _weights(domain: Domain, kinds: Mapping[str, Kind]) -> dict[str, pl.Expr]:
+    """Describe the weight of each row, as ``WeightDiagnosis`` does of all."""
+    if (weight := domain.weight) is None:
+        return {}
+    kind = kinds[weight.column]
+    has, value = has_weight(weight, kind), number(weight.column, kind)
+    tests = (~has, has & (value > float(weight.cap)), weight_steps(weight, kind) == 0)
+    return {f"weight {name}": test for name, test in zip(WEIGHTS, tests, strict=True)}
 
 
 def _dropping(domain: Domain) -> list[int]:
@@ -183,6 +216,8 @@ def _totals(domain: Domain) -> dict[str, pl.Expr]:
     fitting = pl.col("unfit") == 0
     complete = pl.col("lacking") == 0
     totals: dict[str, pl.Expr] = {"rows": pl.len(), "fitting": fitting.sum(), "complete": complete.sum()}
+    if domain.weight is not None:
+        totals |= {f"weight {name}": pl.col(f"weight {name}").sum() for name in WEIGHTS}
     for code in range(len(domain.classes)):
         totals[f"class {code}"] = (fitting & (pl.col("code 0") == code)).sum()
     for place in range(len(domain.attributes) + 1):

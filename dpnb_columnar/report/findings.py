@@ -9,9 +9,18 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Budget, parse_epsilon
-from dpnb_columnar.counting.diagnostics import LABEL, ColumnDiagnosis, Diagnosis, Repeats, count_repeats, diagnose
-from dpnb_columnar.domain import Attribute, Domain, Missing
+from dpnb_columnar.counting.diagnostics import (
+    LABEL,
+    ColumnDiagnosis,
+    Diagnosis,
+    Repeats,
+    WeightDiagnosis,
+    count_repeats,
+    diagnose,
+)
+from dpnb_columnar.domain import Attribute, Domain, Missing, Weight
 from dpnb_columnar.domain.description import table_lines
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.value_labels import class_texts
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
@@ -45,6 +54,8 @@ def advice(diagnosis: Diagnosis, domain: Domain, edit: str, least_rows: int) -> 
     yield from _layout(diagnosis.row_groups)
     for column in diagnosis.columns[1:]:
         yield from _column(column, diagnosis.rows, domain[column.name], edit)
+    if diagnosis.weight is not None and domain.weight is not None:
+        yield from _weights(diagnosis.weight, diagnosis.rows, domain.weight)
     for name, rows in zip(class_texts(domain), diagnosis.class_rows, strict=True):
         if 0 < rows < least_rows:
             yield (
@@ -78,6 +89,9 @@ def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
             )
     if diagnosis.columns[0].outside:
         yield f"label column {label} holds values that are not declared classes: add them to classes, or correct them"
+    weights, weight = diagnosis.weight, domain.weight
+    if weights is not None and weight is not None and 0 < weights.nothing == diagnosis.rows:
+        yield f"weight {weight.column}: no row weighs anything, so the prior would be of noise alone: declare another"
     if not diagnosis.fitting:
         yield "no row counts: training would release noise alone; see above which columns drop them"
         return
@@ -113,6 +127,20 @@ def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, edit: str)
     if column.constant:
         drop = f"{edit} --drop {quote(name)}"
         yield f"{name}: all rows that fit hold the same, so it tells nothing and costs budget: {drop}"
+
+
+def _weights(found: WeightDiagnosis, rows: int, weight: Weight) -> Iterator[str]:
+    name, cap, missing = weight.column, number_text(weight.cap), number_text(weight.missing)
+    if found.above:
+        yield (
+            f"weight {name}: weights above the cap count as {cap} ({found.above / rows:.1%} of the rows); a higher cap "
+            "has more noise, in proportion, and is to be taken from the publisher's documentation"
+        )
+    if found.lacking:
+        yield (
+            f"weight {name}: {found.lacking / rows:.1%} of the rows have no weight, or one below 0, and count as "
+            f"{missing}; if they stand for others, declare missing in the weight"
+        )
 
 
 def _layout(groups: tuple[int, ...]) -> Iterator[str]:

@@ -68,13 +68,15 @@ def grid_code(attribute: Numeric, kind: Kind) -> pl.Expr:
 
 
 def weight_steps(weight: Weight, kind: Kind) -> pl.Expr:
-    """Return the weight of a row in whole steps, a 64-bit integer (never null).
+    """Return the weight of a row in whole steps, a 64-bit integer (never null)."""
+    missing = pl.lit(weight.missing_steps, pl.Int64)
+    return pl.when(has_weight(weight, kind)).then(grid_code(weight.grid, kind)).otherwise(missing)
 
-    A weight that is missing, negative or infinite is that of a row without one.
-    """
+
+def has_weight(weight: Weight, kind: Kind) -> pl.Expr:
+    """Test whether a row has a weight: a number that is neither negative nor infinite (never null)."""
     value = number(weight.column, kind)
-    is_weight = (value >= 0) & (value < math.inf)
-    return pl.when(is_weight).then(grid_code(weight.grid, kind)).otherwise(pl.lit(weight.missing_steps, pl.Int64))
+    return ((value >= 0) & (value < math.inf)).fill_null(False)
 
 
 def category_key(attribute: Categorical, kind: Kind) -> pl.Expr:

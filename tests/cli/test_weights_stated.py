@@ -70,3 +70,18 @@ def test_a_domain_without_a_weight_says_nothing_of_one(run: Run, tmp_path: Path)
     texts = [run("plan", data, "--epsilon", "1", "--no-advice"), run("show", tmp_path / "model.json", "--all")]
     assert not any("weighted" in text.out or "prior:" in text.out for text in texts)
     assert "weight" not in json.loads((tmp_path / "model.json").read_text())["domain"]
+
+
+def test_check_tells_of_weights_that_are_missing_cut_off_or_nothing(run: Run, tmp_path: Path) -> None:
+    frame = people(8).with_columns(PERWT=pl.Series([None, -1.0, float("nan"), float("inf"), 0.0, 500.0, 400.0, 3.0]))
+    data = write_people(tmp_path / "people.parquet", frame, {**PEOPLE, "weight": {"column": "PERWT", "cap": 400}})
+    told = run("check", data).out
+    assert "note: weight PERWT: weights above the cap count as 400 (12.5% of the rows)" in told
+    assert "note: weight PERWT: 50.0% of the rows have no weight, or one below 0, and count as 0" in told
+    assert json.loads(run("check", data, "--json").out)["weight"] == {
+        "lacking": 4,
+        "above": 1,
+        "nothing": 5,
+    }
+    write_people(data, frame.with_columns(PERWT=-1), {**PEOPLE, "weight": {"column": "PERWT", "cap": 400}})
+    assert "fault: weight PERWT: no row weighs anything" in run("check", data, expected=65).out

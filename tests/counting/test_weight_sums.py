@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,17 @@ from support.people import PEOPLE, people, people_domain, write_people
 from support.rows_in_python import counts_of, expected_counts
 from support.weights import RULES, WEIGHTS
 
+from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.checkpoints import aggregate_by_file
 from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, assemble
 from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.training import train
 
 
 def weighted(rule: dict[str, Any] | None = None, **more: Any) -> Domain:
@@ -119,3 +124,18 @@ def test_sums_that_no_rows_have_are_refused(cells: list[Cells], words: str) -> N
     domain = weighted({"cap": 400} if cells[0].counts.max() < 2**40 else {"cap": 2**20})
     with pytest.raises(ValueError, match=words):
         assemble(domain, cells)
+
+
+@pytest.mark.parametrize("weights", ["calibrated", "learned"])
+def test_further_passes_choose_the_rows_of_the_first(weights: str) -> None:
+    """Of a unit's two rows, alike but for class and weight, either may be first; a pass of others is refused."""
+    one = some_people(300).with_columns(u=pl.Series(np.arange(300)))
+    other = one.with_columns(w=pl.col("w") + 1, income=pl.lit("high"))
+    rows = pl.concat([one, other])
+    attributes = {**PEOPLE["attributes"], **{f"a{place}": {"values": ["x"]} for place in range(5)}}
+    rows = rows.with_columns(**{f"a{place}": pl.lit("x") for place in range(5)})
+    domain = weighted(unit={"column": "u", "rows": 1}, attributes=attributes)
+    model = train(plan(domain, Budget(Fraction(8)), "histogram", None, weights), FrameInput(rows))
+    assert model.attribute_weights is not None
+    assert model.weighted_classes is not None
+    assert counts_of(local.aggregate_frame(rows, domain)) == expected_counts(rows.to_dicts(), domain)
