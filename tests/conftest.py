@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sys
@@ -35,6 +36,27 @@ def pytest_configure(config: pytest.Config) -> None:
         place = os.statvfs(MEMORY)
         if place.f_bavail * place.f_frsize > 2**30 and not place.f_flag & os.ST_NOEXEC:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    # Compiled modules are kept, whatever the environment says: hundreds of processes would compile the package again,
+    # and every worker would rewrite the assertions of all tests, which takes longer than to collect them.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[object]:
+    """Collect no garbage while tests are collected, and never look at the million objects again that they are."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let libraries see at the end that nothing of theirs is left."""
+    gc.unfreeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -32,6 +32,7 @@ WIDE = {
 }
 
 
+@pytest.mark.slow
 def test_a_plan_is_that_of_the_command_line(folder: Path, run: Run) -> None:
     spoil_rows(write_people(folder / "people.parquet"))
     ahead = dpnb.plan("people.parquet", epsilon="0.5", rows=5000)

@@ -72,6 +72,7 @@ def test_other_noise_is_refused_with_the_known_names(noise: str, people_file: Pa
     assert all(name in refused for name in (*NOISE_FAMILIES, "student-NU"))
 
 
+@pytest.mark.slow
 def test_the_same_budget_is_planned(people_file: Path, run: Run) -> None:
     options = ("--epsilon", "0.9", "--delta", "1e-6", "--noise", "gaussian")
     planned = run("plan", people_file, *options).out
@@ -100,6 +101,7 @@ def test_a_rule_is_told_and_becomes_the_exact_number(rule: str, delta: str, peop
         assert json.loads(Path(model).read_text())["guarantee"]["delta"] == delta
 
 
+@pytest.mark.slow
 def test_a_rule_uses_what_the_entry_declares_unless_rows_are_typed(people_file: Path, run: Run) -> None:
     Path("datasets.toml").write_text(DECLARATION.replace("[people]\n", "[people]\nrows = 400\n", 1))
     options = ("--delta", "1/n", *GAUSSIAN)

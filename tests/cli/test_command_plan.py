@@ -248,6 +248,7 @@ def test_a_plan_without_a_label_is_for_two_classes_and_every_column(folder: Path
     assert [row[1] for row in queries(chosen)[1:]] == ["age", "age", "hours", "hours", "sex"]
 
 
+@pytest.mark.slow
 def test_json_says_what_the_text_says(folder: Path, run: Run) -> None:
     path = write_people(Path("people.parquet"), document=WIDE)
     plan = json.loads(run("plan", path, "--json", "--rows", 1000, "--rows", 2000).out)

@@ -23,6 +23,7 @@ def data(folder: Path) -> Path:
     return write_people(folder / "people.parquet", repeated_people(3000, copies=6), REPEATED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("weights", "document"), [("learned", REPEATED), ("calibrated", THREE)])
 def test_a_database_sums_up_every_round(weights: str, document: dict[str, Any], folder: Path, run: Run) -> None:
     rows = repeated_people(1500, copies=6)

@@ -88,6 +88,7 @@ def test_train_and_release_agree(private: Path, public: Path, run: Run) -> None:
         assert Path("counted.json").read_bytes() == TARGET.read_bytes()
 
 
+@pytest.mark.slow
 def test_an_attribute_that_decides_which_rows_count_is_read_and_not_released(folder: Path, run: Run) -> None:
     attributes = REPEATED["attributes"]
     document = {**REPEATED, "attributes": attributes | {"age": attributes["age"] | {"missing": "row"}}}
@@ -118,6 +119,7 @@ def test_correlated_attributes_gain_at_no_cost(private: Path, public: Path, run:
     assert losses[1] < 0.8 * losses[0]
 
 
+@pytest.mark.slow
 def test_nothing_public_depends_on_the_confidential_rows(folder: Path, private: Path, public: Path, run: Run) -> None:
     """Plan, weights, released attributes and composition are those of any other rows of the domain."""
     other = write_people(folder / "other.parquet", repeated_people(50, seed=7).head(40), REPEATED)
@@ -172,6 +174,7 @@ def test_python_the_estimator_and_a_job_file_take_it(private: Path, public: Path
     assert public_part(load_model(TARGET))[0] == expected
 
 
+@pytest.mark.slow
 def test_another_public_file_is_another_run(private: Path, public: Path, ledger: Path, run: Run) -> None:
     command = ("train", private, "--ledger", ledger, "--run-id", "night", "--output", TARGET)
     run(*command, *by(public))

@@ -145,6 +145,7 @@ def test_a_part_of_a_folder_and_counted_rows_are_inputs(private: Path, public: P
         dpnb.release(dpnb.aggregate("parts"), epsilon=1, mechanism="histogram", attribute_weights=part)
 
 
+@pytest.mark.slow
 def test_what_a_public_file_does_not_suit_is_refused(folder: Path, private: Path, public: Path, run: Run) -> None:
     told = run("train", private, *by(public), "--shares", "2:1:1", "--output", TARGET, expected=64).err
     assert "shares: the public file divides the budget among the attributes; leave --shares out" in told

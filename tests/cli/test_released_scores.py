@@ -210,6 +210,7 @@ def test_an_output_that_is_there_is_not_replaced(rest: Path, model_file: Path, r
     )
 
 
+@pytest.mark.slow
 def test_more_classes_are_counted_by_predicted_class(folder: Path, run: Run) -> None:
     """Of a file, of the database table of its rows, and of few rows: the same text before the figures, no AUC."""
     document = {**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import stat
 from dataclasses import replace
 from fractions import Fraction
@@ -16,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import PEOPLE, people_domain, repeated_document, repeated_people, spoil_rows, write_people
-from support.running import Run
+from support.running import Run, completed
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure
@@ -39,23 +40,37 @@ CALIBRATED = ("--mechanism", "histogram", "--attribute-weights", "calibrated")
 TABLES, WEIGHTS = Path("tables.json"), Path("weights.json")
 
 
-@pytest.fixture
-def data(folder: Path) -> Path:
-    return write_people(folder / "people.parquet", repeated(3000), REPEATED)
+SECOND = Path("second.parquet")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with rows, their statistics, a model that left a tenth of its budget, and the counts it waits for."""
+    folder = tmp_path_factory.mktemp("second")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        data = write_people(folder / "people.parquet", repeated(3000), REPEATED)
+        completed("aggregate", data, "--output", "first.parquet")
+        completed("release", "first.parquet", *CALIBRATED, "--output", TABLES)
+        completed("aggregate", data, "--given", TABLES, "--output", SECOND)
+    return folder
 
 
 @pytest.fixture
-def tables(data: Path, run: Run) -> Path:
+def data(folder: Path, made: Path) -> Path:
+    return Path(shutil.copy(made / "people.parquet", folder))
+
+
+@pytest.fixture
+def tables(data: Path, made: Path) -> Path:
     """A model that left a tenth of its budget."""
-    run("aggregate", data, "--output", "first.parquet")
-    run("release", "first.parquet", *CALIBRATED, "--output", TABLES)
-    return TABLES
+    shutil.copy(made / "first.parquet", "first.parquet")
+    return Path(shutil.copy(made / TABLES, TABLES))
 
 
 @pytest.fixture
-def second(data: Path, tables: Path, run: Run) -> Path:
-    run("aggregate", data, "--given", tables, "--output", "second.parquet")
-    return Path("second.parquet")
+def second(tables: Path, made: Path) -> Path:
+    return Path(shutil.copy(made / SECOND, SECOND))
 
 
 # The two releases are one.
@@ -280,6 +295,7 @@ def test_no_ledger_pays_for_the_weights_of_a_seeded_model(tables: Path, ledger: 
 # Databases.
 
 
+@pytest.mark.slow
 def test_a_query_counts_what_aggregate_counts(data: Path, tables: Path, second: Path, run: Run) -> None:
     run("sql", "statistics", data, "--given", tables, "--dialect", "duckdb", "--table", "people", "--output", "q.sql")
     with duckdb.connect("people.duckdb") as connection:

@@ -44,6 +44,7 @@ def parsers_built(*arguments: str) -> int:
     return verb_parser.cache_info().currsize
 
 
+@pytest.mark.slow
 def test_train_loads_no_library_and_no_verb_that_it_does_not_use(people_file: Path) -> None:
     others = " ".join(module(verb) for verb in VERBS if verb != "train")
     ended = subprocess.run(

@@ -76,7 +76,8 @@ CELLS = st.sampled_from(ODD) | st.integers(-2, 9) | st.floats() | st.text(max_si
 LIKELY = st.sampled_from([1, 1.0, "1", np.int8(1), Decimal("1.0")])
 
 
-@pytest.mark.parametrize("form", ["lists", pytest.param("pandas", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["lists", "pandas"])
 @pytest.mark.parametrize("place", range(3), ids=["number", "category", "label"])
 def test_one_odd_value_changes_the_counts_of_its_row_only(
     form: str, place: int, monkeypatch: pytest.MonkeyPatch

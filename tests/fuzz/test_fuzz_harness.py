@@ -66,6 +66,7 @@ def hang(connection: object, corpus: Path, scratch: Path) -> None:
         connection.recv()  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fuzz_parent, "serve", crash)
     outcome = died(0, 1)
@@ -90,6 +91,7 @@ def taken_and_given_back() -> tuple[int, int, int]:
     return base, held, fuzz_child.begin_peak()
 
 
+@pytest.mark.slow
 def test_peak_of_memory_is_measured_anew() -> None:
     """In a process of its own, where no thread of another test takes memory meanwhile."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:

@@ -1,35 +1,52 @@
-"""Rows, and models that wait for rounds over them."""
+"""Rows, and models that wait for rounds over them: made once for each module, and copied for each test."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 from support.people import write_people
 from support.rounds import FIRST, METHODS, at_a_round, released, rows_of
-from support.running import Run
+from support.running import completed
 
 
-@pytest.fixture(params=METHODS)
+@pytest.fixture(params=METHODS, scope="module")
 def method(request: pytest.FixtureRequest) -> str:
     chosen: str = request.param
     return chosen
 
 
-@pytest.fixture
-def data(folder: Path, method: str) -> Path:
-    document = METHODS[method]
-    return write_people(folder / "people.parquet", rows_of(document, 1500), document)
+@pytest.fixture(scope="module")
+def made(method: str, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """A folder with all files, the model with every further pass to come, and the one whose next pass is a round."""
+    folder, document = tmp_path_factory.mktemp("rounds"), METHODS[method]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        data = write_people(Path("people.parquet"), rows_of(document, 1500), document)
+        completed("aggregate", data, "--output", FIRST)
+        tables = released(method, completed, "state-0.json")
+        return folder, tables, at_a_round(data, tables, completed)
 
 
 @pytest.fixture
-def tables(data: Path, method: str, run: Run) -> Path:
+def data(folder: Path, made: tuple[Path, Path, Path]) -> Path:
+    return Path(shutil.copy(made[0] / "people.parquet", folder))
+
+
+@pytest.fixture
+def tables(data: Path, made: tuple[Path, Path, Path]) -> Path:
     """A model with every further pass to come."""
-    run("aggregate", data, "--output", FIRST)
-    return released(method, run, "state-0.json")
+    source, model, _ = made
+    for file in (FIRST, model):
+        shutil.copy(source / file, file)
+    return model
 
 
 @pytest.fixture
-def state(data: Path, tables: Path, run: Run) -> Path:
+def state(tables: Path, made: tuple[Path, Path, Path]) -> Path:
     """A model whose next pass is its first round."""
-    return at_a_round(data, tables, run)
+    source, _, model = made
+    for file in source.iterdir():
+        shutil.copy(file, file.name)
+    return model

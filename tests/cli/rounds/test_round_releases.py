@@ -43,6 +43,7 @@ TERMS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("terms", TERMS)
 def test_all_releases_give_the_model_of_one(terms: str, method: str, tmp_path: Path) -> None:
     mechanism, noise, amounts = TERMS[terms]
@@ -68,6 +69,7 @@ def test_all_releases_give_the_model_of_one(terms: str, method: str, tmp_path: P
     assert shares == whole.shares
 
 
+@pytest.mark.slow
 def test_every_state_scores_and_says_what_it_waits_for(data: Path, tables: Path, method: str, run: Run) -> None:
     state, number = tables, PASSES[method]
     for left in range(number, 0, -1):
@@ -118,6 +120,7 @@ def test_parts_add_up_and_no_part_counts_twice(data: Path, state: Path, method: 
 # A ledger.
 
 
+@pytest.mark.slow
 def test_every_round_is_charged_once(data: Path, method: str, run: Run) -> None:
     account = new_ledger(Path("people.ledger"), Approximate(Fraction(1), Fraction(0)), "people")
     run("aggregate", data, "--output", FIRST)
@@ -141,6 +144,7 @@ def test_every_round_is_charged_once(data: Path, method: str, run: Run) -> None:
 # Databases and Python.
 
 
+@pytest.mark.slow
 def test_a_query_sums_up_what_aggregate_sums_up(data: Path, state: Path, run: Run) -> None:
     run("aggregate", data, "--given", state, "--output", STATISTICS, "--overwrite")
     run("sql", "statistics", data, "--given", state, "--dialect", "duckdb", "--table", "people", "--output", "q.sql")
