@@ -15,7 +15,7 @@ from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, Presence, Table
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
-from dpnb_columnar.sensitivity import RunLengthColumn
+from dpnb_columnar.sensitivity import RunLengthColumns, end_to_end
 from dpnb_columnar.training import train
 
 COUNTS = (-40, -2, 0, 1, 3, 8, 60, 1000)
@@ -164,7 +164,7 @@ def remembered_searches() -> Iterator[None]:
     original = dict(MOMENTS)
     MOMENTS.update(
         {
-            query: replace(moment, statistic=_Remembered(moment.statistic), search=_Remembered(moment.search))
+            query: replace(moment, statistics=_Remembered(moment.statistics), search=_Remembered(moment.search))
             for query, moment in original.items()
         }
     )
@@ -175,16 +175,23 @@ def remembered_searches() -> Iterator[None]:
 
 
 class _Remembered:
-    """A function of a column and public numbers that remembers its results."""
+    """A function of columns and public numbers of each that remembers its results by column."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., list[Any]]) -> None:
         self._function = function
         self._results: dict[tuple[Any, ...], Any] = {}
 
-    def __call__(self, column: RunLengthColumn, *public: Any) -> Any:
-        key = (column.codes.tobytes(), column.counts.tobytes(), *public)
-        if key not in self._results:
-            if len(self._results) >= LARGEST:
-                self._results.clear()
-            self._results[key] = self._function(column, *public)
-        return self._results[key]
+    def __call__(self, columns: RunLengthColumns, *public: Any) -> list[Any]:
+        numbers = zip(columns.cells.tolist(), *(array.tolist() for array in public), strict=True)
+        each = [columns[place] for place in range(len(columns))]
+        keys = [
+            (column.codes.tobytes(), column.counts.tobytes(), *key) for column, key in zip(each, numbers, strict=True)
+        ]
+        if len(self._results) + len(keys) > LARGEST:
+            self._results.clear()
+        new = [place for place, key in enumerate(keys) if key not in self._results]
+        if new:
+            asked = end_to_end([each[place] for place in new], columns.cells[new].tolist())
+            results = self._function(asked, *(array[new] for array in public))
+            self._results.update(zip((keys[place] for place in new), results, strict=True))
+        return [self._results[key] for key in keys]

@@ -8,7 +8,7 @@ hold the count of every code, so that the rows are not read again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from dpnb_columnar.budget import Division, Request
@@ -24,7 +24,7 @@ from dpnb_columnar.mechanisms.queries import (
     presence_requests,
 )
 from dpnb_columnar.mechanisms.samples import on_scale, pooled, pooled_size
-from dpnb_columnar.mechanisms.smooth_moments import ExactAnswer, MomentQuery, exact_answers, moment_noise
+from dpnb_columnar.mechanisms.smooth_moments import ExactAnswer, MomentQueries, exact_answers, moment_noise
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.mechanisms.tuning import MOST_BINS, trim, trimmed_normal_variance
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
@@ -63,28 +63,29 @@ class AdaptiveHistogram(PrivateCounts):
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         """Draw a histogram per numeric attribute, and a table per categorical attribute."""
-        answers = iter(exact_answers(list(_moment_queries(context))))
+        numeric = context.statistics.domain.numeric
+        answers = dict(zip(numeric, exact_answers([_moment_queries(context, each) for each in numeric]), strict=True))
         return [
             noisy_table(context, attribute)
             if isinstance(attribute, Categorical)
-            else _place_and_count(context, attribute, answers)
+            else _place_and_count(context, attribute, answers[attribute])
             for attribute in context.statistics.domain.attributes
         ]
 
 
-def _moment_queries(context: QueryContext) -> Iterator[MomentQuery]:
-    """List mean and variance of every numeric attribute, all classes together, in the order of their draws."""
-    for attribute in context.statistics.domain.numeric:
-        size = pooled_size(context, attribute)
-        column = pooled([on_scale(attribute, column) for column in context.statistics.columns[attribute.name]])
-        for query in QUERIES:
-            yield MomentQuery(query, column, size, size, attribute.scale.cells, context.shares[query, attribute.name])
+def _moment_queries(context: QueryContext, attribute: Numeric) -> MomentQueries:
+    """Ask for mean and variance of a numeric attribute, all classes together."""
+    column = pooled([on_scale(attribute, column) for column in context.statistics.columns[attribute.name]])
+    shares = [context.shares[query, attribute.name] for query in QUERIES]
+    return MomentQueries([column], [pooled_size(context, attribute)], attribute.scale.cells, shares)
 
 
-def _place_and_count(context: QueryContext, attribute: Numeric, answers: Iterator[ExactAnswer]) -> Histogram:
+def _place_and_count(
+    context: QueryContext, attribute: Numeric, answers: Mapping[str, Sequence[ExactAnswer]]
+) -> Histogram:
     """Place the bins of one attribute, then count them."""
     cells = attribute.scale.cells
-    mean, variance = (next(answers).noisy(context.draw) for _ in QUERIES)
+    mean, variance = (answers[query][0].noisy(context.draw) for query in QUERIES)
     size, noise = pooled_size(context, attribute), moment_noise(context.shares[QUERIES[-1], attribute.name])
     spread = float(min(max(variance, Fraction(0)), Fraction(cells**2))) / trimmed_normal_variance(
         trim(size, noise) / size

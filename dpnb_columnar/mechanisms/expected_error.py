@@ -15,7 +15,7 @@ from dpnb_columnar.mechanisms.samples import sample_size
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS, moment_noise
 from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.noise import NoiseFamily
-from dpnb_columnar.sensitivity import RunLengthColumn, searched_beta
+from dpnb_columnar.sensitivity import RunLengthColumn, end_to_end, searched_beta
 from dpnb_columnar.sensitivity.moments import squares_shift
 
 CONFIDENCE = Fraction(95, 100)
@@ -88,8 +88,8 @@ def _largest_change(domain: Domain, share: Share) -> float:
 def _smooth(share: Share, sample: RunLengthColumn, size: int, cells: int) -> float:
     """Compute the smooth sensitivity of a moment of the reference column."""
     moment, noise = MOMENTS[share.query], moment_noise(share)
-    column, largest = moment.column_of(sample, cells)
-    return moment.search(column, trim(size, noise), largest, searched_beta(noise.beta))
+    columns = moment.columns_of(end_to_end([sample], [cells]))
+    return moment.search(columns, np.array([trim(size, noise)]), np.array([searched_beta(noise.beta)]))[0]
 
 
 def _unit(attribute: Numeric, query: str) -> float:

@@ -31,11 +31,11 @@ from dpnb_columnar.mechanisms.samples import on_scale, sample_sizes
 from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
 from dpnb_columnar.mechanisms.tuning import pooled_rows
 from dpnb_columnar.model.parameters import AttributeParameters, Normal
-from dpnb_columnar.sensitivity import RunLengthColumn, public_size, trimmed_mean, trimmed_variance
+from dpnb_columnar.sensitivity import RunLengthColumns, chunks, public_sizes, trimmed_means, trimmed_variances
 from dpnb_columnar.sensitivity.moments import (
     deviation_sensitivity,
     mean_sensitivity,
-    rounded_deviation,
+    rounded_deviations,
     variance_sensitivity,
 )
 
@@ -45,18 +45,18 @@ class ConstantMoment:
     """A statistic of all values of a sample, and its global sensitivity: the most that one substitution changes it.
 
     Attributes:
-        statistic: From a sample to the exact statistic, in codes or squared codes.
+        statistics: From samples to the exact statistic of each, in codes or squared codes.
         sensitivity: From the public size of the sample and the largest possible code.
     """
 
-    statistic: Callable[[RunLengthColumn], Fraction]
+    statistics: Callable[[RunLengthColumns], list[Fraction]]
     sensitivity: Callable[[int, int], Fraction]
 
 
 CONSTANT_MOMENTS: dict[str, ConstantMoment] = {
-    "mean": ConstantMoment(lambda column: trimmed_mean(column, 0), mean_sensitivity),
-    "variance": ConstantMoment(lambda column: trimmed_variance(column, 0), variance_sensitivity),
-    "deviation": ConstantMoment(rounded_deviation, deviation_sensitivity),
+    "mean": ConstantMoment(lambda samples: trimmed_means(samples, 0 * samples.size), mean_sensitivity),
+    "variance": ConstantMoment(lambda samples: trimmed_variances(samples, 0 * samples.size), variance_sensitivity),
+    "deviation": ConstantMoment(rounded_deviations, deviation_sensitivity),
 }
 """Moments of constant sensitivity by query."""
 
@@ -126,10 +126,12 @@ def _noisy_moments(context: QueryContext, attribute: Numeric, query: str, sizes:
     """Draw one moment of every class."""
     moment, cells = CONSTANT_MOMENTS[query], attribute.scale.cells
     noise = constant_noise(context.shares[query, attribute.name])
+    columns = [on_scale(attribute, column) for column in context.statistics.columns[attribute.name]]
     moments = []
-    for column, size in zip(context.statistics.columns[attribute.name], sizes, strict=True):
-        sample = public_size(on_scale(attribute, column), size, cells)
-        moments.append(context.draw(moment.statistic(sample), moment.sensitivity(size, cells), noise, GRID_BITS))
+    for chunk in chunks(columns):
+        exact = moment.statistics(public_sizes(columns[chunk], sizes[chunk], [cells] * len(columns[chunk])))
+        for location, size in zip(exact, sizes[chunk], strict=True):
+            moments.append(context.draw(location, moment.sensitivity(size, cells), noise, GRID_BITS))
     return moments
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -25,7 +25,7 @@ from dpnb_columnar.mechanisms.queries import (
     table_counts,
 )
 from dpnb_columnar.mechanisms.samples import on_scale, sample_sizes
-from dpnb_columnar.mechanisms.smooth_moments import ExactAnswer, MomentQuery, exact_answers, moment_noise
+from dpnb_columnar.mechanisms.smooth_moments import ExactAnswer, MomentQueries, exact_answers, moment_noise
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.mechanisms.tuning import pooled_rows, trim, trimmed_normal_variance
 from dpnb_columnar.model.parameters import AttributeParameters, Normal, Presence, Table
@@ -72,11 +72,14 @@ class Smooth(PrivateCounts):
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         """Draw a normal distribution per numeric attribute and class, and a table per categorical attribute."""
-        answers = iter(exact_answers(list(self._moment_queries(context))))
+        numeric = context.statistics.domain.numeric
+        answers = dict(
+            zip(numeric, exact_answers([self._moment_queries(context, each) for each in numeric]), strict=True)
+        )
         return [
             self.table(context, attribute)
             if isinstance(attribute, Categorical)
-            else self._noisy_normal(context, attribute, answers)
+            else self._noisy_normal(context, attribute, answers[attribute])
             for attribute in context.statistics.domain.attributes
         ]
 
@@ -108,20 +111,18 @@ class Smooth(PrivateCounts):
         weight = pooled_rows(noise.cost)
         return postprocessing.normal(attribute, means, spreads, corrections(sizes, noise), sizes, weight)
 
-    def _moment_queries(self, context: QueryContext) -> Iterator[MomentQuery]:
-        """List every moment in the order of its draw: by attribute, query and class."""
-        for attribute in context.statistics.domain.numeric:
-            columns = [on_scale(attribute, column) for column in context.statistics.columns[attribute.name]]
-            sizes = sample_sizes(context, attribute)
-            for query in self.queries:
-                share = context.shares[query, attribute.name]
-                for column, size in zip(columns, sizes, strict=True):
-                    yield MomentQuery(query, column, size, min(sizes), attribute.scale.cells, share)
+    def _moment_queries(self, context: QueryContext, attribute: Numeric) -> MomentQueries:
+        """Ask for the moments of an attribute within every class."""
+        columns = [on_scale(attribute, column) for column in context.statistics.columns[attribute.name]]
+        shares = [context.shares[query, attribute.name] for query in self.queries]
+        return MomentQueries(columns, sample_sizes(context, attribute), attribute.scale.cells, shares)
 
-    def _noisy_normal(self, context: QueryContext, attribute: Numeric, answers: Iterator[ExactAnswer]) -> Normal:
-        """Draw the noise of one attribute, and make its parameters."""
+    def _noisy_normal(
+        self, context: QueryContext, attribute: Numeric, answers: Mapping[str, Sequence[ExactAnswer]]
+    ) -> Normal:
+        """Draw the noise of one attribute by query and class, and make its parameters."""
         sizes = sample_sizes(context, attribute)
-        means, spreads = ([next(answers).noisy(context.draw) for _ in sizes] for _ in self.queries)
+        means, spreads = ([answer.noisy(context.draw) for answer in answers[query]] for query in self.queries)
         noise = moment_noise(context.shares[self.queries[-1], attribute.name])
         parameters = self.normal(attribute, means, spreads, noise, sizes)
         return replace(parameters, presence=self.presence(context, attribute))

@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dpnb_columnar.budget import Share
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
@@ -19,76 +21,69 @@ from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.noise import NoiseFamily, Sampler
 from dpnb_columnar.sensitivity import (
     RunLengthColumn,
-    mean_smooth_sensitivity,
-    public_size,
+    RunLengthColumns,
+    chunks,
+    mean_smooth_sensitivities,
+    public_sizes,
     raised,
     searched_beta,
-    trimmed_mean,
-    trimmed_variance,
-    variance_smooth_bound,
+    trimmed_means,
+    trimmed_variances,
+    variance_smooth_bounds,
 )
-from dpnb_columnar.sensitivity.moments import squared, squared_cells
+from dpnb_columnar.sensitivity.moments import squared
 
 GRID_BITS = 20
 """Moments are released as multiples of 2**-20 codes, or squared codes."""
 
-FEW_RUNS = 2**18
-"""Columns of so few runs, on average, are searched one after the other: numpy calls that take microseconds wait for
-each other longer than they run side by side."""
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A statistic, and the search for its smooth sensitivity.
+    """A statistic, and the search for its smooth sensitivity, of many columns at once.
 
     Attributes:
-        statistic: From a sample and a trim to the exact moment of the window.
-        search: From a sample, a trim, the largest possible code and a beta from ``searched_beta`` to a smooth bound on
-            what one substitution changes, as computed in floating point.
-        squares: Whether both are of the column of squares, in units of ``squares_shift``.
+        statistics: From samples and the trim of each to the exact moments of the windows.
+        search: From samples, the trim of each, and a beta from ``searched_beta`` for each, to smooth bounds on what one
+            substitution changes, as computed in floating point.
+        squares: Whether both are of the columns of squares, in units of ``squares_shift``.
     """
 
-    statistic: Callable[[RunLengthColumn, int], Fraction]
-    search: Callable[[RunLengthColumn, int, int, float], float]
+    statistics: Callable[[RunLengthColumns, Integers], list[Fraction]]
+    search: Callable[[RunLengthColumns, Integers, Floats], list[float]]
     squares: bool = False
 
-    def column_of(self, sample: RunLengthColumn, cells: int) -> tuple[RunLengthColumn, int]:
-        """Return the column that the moment is of, and its largest possible code: confidential, and public.
-
-        Args:
-            sample: Sample of public size. Confidential.
-            cells: Largest possible code of the sample.
-        """
-        return (squared(sample, cells), squared_cells(cells)) if self.squares else (sample, cells)
+    def columns_of(self, samples: RunLengthColumns) -> RunLengthColumns:
+        """Return the columns that the moment is of. Confidential in, confidential out."""
+        return squared(samples) if self.squares else samples
 
 
 MOMENTS: dict[str, Moment] = {
-    "mean": Moment(trimmed_mean, mean_smooth_sensitivity),
-    "variance": Moment(trimmed_variance, variance_smooth_bound),
-    "mean of squares": Moment(trimmed_mean, mean_smooth_sensitivity, squares=True),
+    "mean": Moment(trimmed_means, mean_smooth_sensitivities),
+    "variance": Moment(trimmed_variances, variance_smooth_bounds),
+    "mean of squares": Moment(trimmed_means, mean_smooth_sensitivities, squares=True),
 }
 """Moments by query."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class MomentQuery:
-    """A query for one moment of one column. Confidential.
+class MomentQueries:
+    """Queries for moments of some columns whose answers are compared, such as an attribute's in all classes.
 
     Attributes:
-        query: Name of one of ``MOMENTS``.
-        column: The column, with as many values as it happens to have. Confidential.
-        size: Public size of its sample, from ``sample_size``.
-        smallest: The smallest of the public sizes of the samples that the answer is compared with.
+        columns: The columns, with as many values as they happen to have. Confidential.
+        sizes: Public size of the sample of each, from ``sample_size``.
         cells: Largest possible code. Public.
-        share: Share of the budget; its noise is a family for smooth sensitivity.
+        shares: One share of the budget for each query on every column, the queries among ``MOMENTS``; its noise is a
+            family for smooth sensitivity.
     """
 
-    query: str
-    column: RunLengthColumn
-    size: int
-    smallest: int
+    columns: Sequence[RunLengthColumn]
+    sizes: Sequence[int]
     cells: int
-    share: Share
+    shares: Sequence[Share]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -110,34 +105,54 @@ class ExactAnswer:
         return draw(self.location, self.sensitivity, self.noise, GRID_BITS)
 
 
-def exact_answers(queries: Sequence[MomentQuery]) -> list[ExactAnswer]:
-    """Compute exact moments and their sensitivities, in the order of the queries.
+def exact_answers(asked: Sequence[MomentQueries]) -> list[dict[str, list[ExactAnswer]]]:
+    """Compute exact moments and their sensitivities: of all columns at once, or long ones side by side.
 
-    Queries on one column share its sample of public size.
+    Args:
+        asked: Any number of columns, all with the same queries.
+
+    Returns:
+        Of each element of ``asked``, by query, one answer per column.
     """
-    by_sample: dict[tuple[RunLengthColumn, int, int], list[int]] = {}
-    for place, query in enumerate(queries):  # a column is equal to itself alone
-        by_sample.setdefault((query.column, query.size, query.cells), []).append(place)
+    columns = [column for each in asked for column in each.columns]
+    sizes = [size for each in asked for size in each.sizes]
+    cells = [each.cells for each in asked for _ in each.columns]
+    queries = {
+        share.query: [search for each in asked for search in _searches(each.shares[place], each.sizes)]
+        for place, share in enumerate(asked[0].shares if asked else [])
+    }
 
-    def answers(key: tuple[RunLengthColumn, int, int]) -> list[tuple[int, ExactAnswer]]:
-        sample = public_size(*key)
-        return [(place, _exact_answer(queries[place], sample)) for place in by_sample[key]]
+    def answers(chunk: slice) -> dict[str, list[ExactAnswer]]:
+        samples = public_sizes(columns[chunk], sizes[chunk], cells[chunk])
+        return {query: _answers(MOMENTS[query], samples, searches[chunk]) for query, searches in queries.items()}
 
-    if sum(len(column.codes) for column, _, _ in by_sample) <= FEW_RUNS * len(by_sample):
-        answered = list(map(answers, by_sample))
-    else:
-        with ThreadPoolExecutor(os.cpu_count()) as pool:  # the searches are numpy calls, which run side by side
-            answered = list(pool.map(answers, by_sample))
-    by_place = dict(chain.from_iterable(answered))
-    return [by_place[place] for place in range(len(queries))]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the searches are numpy calls, which run side by side
+        chunked = list(pool.map(answers, chunks(columns)))
+    answered = {query: iter([answer for chunk in chunked for answer in chunk[query]]) for query in queries}
+    return [{query: [next(answers) for _ in each.columns] for query, answers in answered.items()} for each in asked]
 
 
-def _exact_answer(query: MomentQuery, sample: RunLengthColumn) -> ExactAnswer:
-    noise, moment = moment_noise(query.share), MOMENTS[query.query]
-    column, largest = moment.column_of(sample, query.cells)
-    cut = trim(query.size, noise, query.smallest)
-    sensitivity = moment.search(column, cut, largest, searched_beta(noise.beta))
-    return ExactAnswer(moment.statistic(column, cut), raised(sensitivity), noise)
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Public numbers of a search: how many values to cut, at which beta to search, and the noise that it is for."""
+
+    trim: int
+    beta: float
+    noise: NoiseFamily
+
+
+def _searches(share: Share, sizes: Sequence[int]) -> list[_Search]:
+    """Tune the searches of one query in samples that are compared."""
+    noise, smallest = moment_noise(share), min(sizes)
+    beta = searched_beta(noise.beta)
+    return [_Search(trim(size, noise, smallest), beta, noise) for size in sizes]
+
+
+def _answers(moment: Moment, samples: RunLengthColumns, searches: Sequence[_Search]) -> list[ExactAnswer]:
+    columns = moment.columns_of(samples)
+    trims, betas = np.array([each.trim for each in searches]), np.array([each.beta for each in searches])
+    found = zip(moment.statistics(columns, trims), moment.search(columns, trims, betas), searches, strict=True)
+    return [ExactAnswer(location, raised(sensitivity), each.noise) for location, sensitivity, each in found]
 
 
 def moment_noise(share: Share) -> NoiseFamily:

@@ -1,130 +1,170 @@
-"""Exact smooth sensitivity of the trimmed mean in O(K log K), K the number of distinct codes."""
+"""Exact smooth sensitivity of trimmed means in O(K log K), K the number of distinct codes."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.sensitivity.column import Integers, RunLengthColumn
+from dpnb_columnar.sensitivity.columns import Floats, RunLengthColumns, end_to_end, ranges
 from dpnb_columnar.sensitivity.search import DEEPEST, farthest, shortened
-
-Floats = NDArray[np.float64]
 
 
 def mean_smooth_sensitivity(column: RunLengthColumn, trim: int, cells: int, beta: float) -> float:
-    """Smooth sensitivity of the trimmed mean of a column of public size, under substitution of one value.
+    """Search one column as ``mean_smooth_sensitivities`` searches many."""
+    return mean_smooth_sensitivities(end_to_end([column], [cells]), np.array([trim]), np.array([beta]))[0]
 
-    With N values x_1 <= ... <= x_N, m = ``trim``, w = N - 2m, x_i = 0 for i < 1 and x_i = ``cells`` for i > N, the
-    local sensitivity at distance k is (Bun and Steinke 2019, after Nissim, Raskhodnikova and Smith 2007)
+
+def mean_smooth_sensitivities(columns: RunLengthColumns, trim: Integers, beta: Floats) -> list[float]:
+    """Smooth sensitivities of the trimmed means of columns of public size, under substitution of one value.
+
+    With N values x_1 <= ... <= x_N of a column, m = ``trim``, w = N - 2m, x_i = 0 for i < 1 and x_i = ``cells`` for
+    i > N, the local sensitivity at distance k is (Bun and Steinke 2019, after Nissim, Raskhodnikova and Smith 2007)
 
         A^k = max over l = 0..k+1 of (x_{N-m+1+k-l} - x_{m+1-l}) / w,
 
     and the smooth sensitivity is the maximum over k >= 0 of exp(-beta k) A^k. With j = k - l this is the maximum over
     l >= 0, j >= -1, j + l >= 0 of exp(-beta (j+l)) (b_j - a_l) / w, b_j = x_{N-m+1+j}, a_l = x_{m+1-l}. Within a run of
     equal values only its first index can win. For j >= 0, log(b_j - a_l) - log(b_i - a_l) with b_j > b_i falls as a_l
-    falls, so the best j falls as l grows and each half of the rows searches its own part of the columns.
+    falls, so the best j falls as l grows and each half of the rows searches its own part of the matrix's columns.
 
     Args:
-        column: N >= 1 values, codes in ``0..cells``. Confidential.
-        trim: m >= 0 with N - 2m >= 1. Public.
-        cells: Largest code, 1 to 2**32. Public.
-        beta: From ``searched_beta``. Public.
+        columns: N >= 1 values each. Confidential.
+        trim: Shape (columns,): m >= 0 with N - 2m >= 1. Public.
+        beta: Shape (columns,): from ``searched_beta``. Public.
 
     Returns:
-        S in codes, within a factor (1 +- 2**-32) of the exact one (see ``accuracy``), never below
+        S of every column in codes, within a factor (1 +- 2**-32) of the exact one (see ``search``), never below
         exp(-512) * cells / w. Confidential.
     """
-    window = column.size - 2 * trim
+    size, cells = columns.size, columns.cells
     # A candidate at k = 0 is b_0 - a_0.
-    near = farthest(column, (trim + 1, column.size - trim + 1), 1, cells, beta)
-    column = shortened(column, trim, cells, near)
-    left, left_distance = _left_tail(column, trim)
-    right, right_distance = _right_tail(column, trim, cells)
-    floor = math.log(cells) - DEEPEST
-    best = max(
-        floor,
-        _adjacent(column, trim, left, left_distance, beta),
-        _monotone_maximum(left, left_distance, right, right_distance, cells, beta),
-    )
-    return math.exp(best) / window
+    near = farthest(columns, (trim + 1, size - trim + 1), 1, beta)
+    columns = shortened(columns, trim, near)
+    right = _tails(columns, size - trim + 1)
+    mirrored = _tails(columns.reflected(), size - trim)
+    left = replace(mirrored, codes=cells[mirrored.owner] - mirrored.codes)
+    best = np.array([math.log(last) - DEEPEST for last in cells.tolist()])
+    best = np.maximum(best, _adjacent(columns.value(size - trim), left, beta))
+    best = np.maximum(best, _monotone_maximum(left, right, cells, beta))
+    windows = (size - 2 * trim).tolist()
+    return [math.exp(logarithm) / window for logarithm, window in zip(best.tolist(), windows, strict=True)]
 
 
-def _left_tail(column: RunLengthColumn, trim: int) -> tuple[Floats, Floats]:
-    """Distinct a_l, falling, with the first l of each: from x_{m+1} down to the bound, code 0, at l = m + 1."""
-    ends = column.ends
-    reached = ends - column.counts <= trim
-    distance = trim + 1 - np.minimum(ends[reached], trim + 1)
-    return _with_bound(column.codes[reached][::-1], distance[::-1], 0, trim + 1)
+@dataclass(frozen=True)
+class _Tails:
+    """Candidates of every column: its distinct values from a rank on, and behind them a bound of the domain.
 
+    Codes and distances are floats, exactly: codes are at most 2**32, distances at most 2**45, and so are their
+    differences and sums below 2**53.
 
-def _right_tail(column: RunLengthColumn, trim: int, cells: int) -> tuple[Floats, Floats]:
-    """Distinct b_j, rising, with the first j of each: from x_{N-m+1} up to the bound, code ``cells``, at j = m."""
-    ends = column.ends
-    first = column.size - trim + 1
-    reached = ends >= first
-    distance = np.maximum((ends - column.counts)[reached] + 1, first) - first
-    return _with_bound(column.codes[reached], distance, cells, trim)
-
-
-def _with_bound(codes: Integers, distance: Integers, bound: int, bound_distance: int) -> tuple[Floats, Floats]:
-    """Codes and distances as floats, with the domain's bound as the last candidate.
-
-    Exact: codes are at most 2**32, distances at most 2**45, and so are their differences and sums below 2**53.
+    Attributes:
+        codes: Shape (candidates,), all rising within a column, or all falling.
+        distance: Shape (candidates,): how far from the rank the first value of this code is.
+        owner: Shape (candidates,): the column of each, not falling.
+        columns: Number of columns.
     """
-    return np.append(codes, bound).astype(np.float64), np.append(distance, bound_distance).astype(np.float64)
+
+    codes: Floats
+    distance: Floats
+    owner: Integers
+    columns: int
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Number of candidates of every column."""
+        return np.bincount(self.owner, minlength=self.columns)
+
+    @cached_property
+    def starts(self) -> Integers:
+        """First candidate of every column."""
+        return np.cumsum(self.sizes) - self.sizes
+
+    def only(self, kept: NDArray[np.bool_]) -> _Tails:
+        """Leave candidates out."""
+        return _Tails(self.codes[kept], self.distance[kept], self.owner[kept], self.columns)
 
 
-def _adjacent(column: RunLengthColumn, trim: int, left: Floats, distance: Floats, beta: float) -> float:
-    """The part j = -1: log of the maximum over l >= 1 of exp(-beta (l - 1)) (x_{N-m} - a_l)."""
-    last = column.codes[np.searchsorted(column.ends, column.size - trim)]
+def _tails(columns: RunLengthColumns, rank: Integers) -> _Tails:
+    """List the values from a rank on, 1 to a column's size and one beyond; the bound is ``cells``."""
+    first = columns.before + rank
+    run = np.searchsorted(columns.ends, first)
+    sizes = columns.starts[1:] - run + 1
+    bound = np.cumsum(sizes) - 1
+    owner = np.repeat(np.arange(len(columns)), sizes)
+    taken = np.minimum(ranges(run, sizes), len(columns.codes) - 1)
+    codes, start = columns.codes[taken], columns.ends[taken] - columns.counts[taken] + 1
+    distance = np.maximum(start - first[owner], 0)
+    codes[bound], distance[bound] = columns.cells, columns.size - rank + 1
+    return _Tails(codes.astype(np.float64), distance.astype(np.float64), owner, len(columns))
+
+
+def _adjacent(last: Integers, left: _Tails, beta: Floats) -> Floats:
+    """The part j = -1: log of the maximum over l >= 1 of exp(-beta (l - 1)) (x_{N-m} - a_l), x_{N-m} the ``last``."""
     # A run that starts before l = 1 is still there at l = 1 unless l = 0 was all of it; then the next run starts at 1.
-    following = np.append(distance[1:], np.inf)
-    alive = following > 1
-    return float(np.max(_score(last - left[alive], np.maximum(distance[alive], 1) - 1, beta)))
+    following = np.append(left.distance[1:], np.inf)
+    following[left.starts[1:] - 1] = np.inf
+    score = _score(last[left.owner] - left.codes, np.maximum(left.distance, 1) - 1, beta[left.owner])
+    return np.maximum.reduceat(np.where(following > 1, score, -np.inf), left.starts)
 
 
-def _monotone_maximum(
-    left: Floats, left_distance: Floats, right: Floats, right_distance: Floats, cells: int, beta: float
-) -> float:
+def _monotone_maximum(left: _Tails, right: _Tails, cells: Integers, beta: Floats) -> Floats:
     """The part j >= 0: log of the maximum over (l, j) of exp(-beta (l + j)) (b_j - a_l).
 
     Rows are the candidates of the left tail. Level by level, the middle row of every gap between rows already searched
-    is searched between the best columns of its two neighbours, all gaps at once.
+    is searched between the best columns of its two neighbours, all gaps of all matrices at once.
     """
-    bound = max(
-        float(np.max(_score(right - left[0], right_distance, beta))),
-        float(np.max(_score(right[0] - left, left_distance, beta))),
-        float(_score(right[-1] - left[-1], left_distance[-1] + right_distance[-1], beta)),
-    )
+    bound = _first_look(left, right, beta)
     # A row or column that cannot beat this even against the opposite bound of the domain is left out; what remains of
     # a totally monotone matrix is totally monotone.
-    rows = _score(cells - left, left_distance, beta) >= bound
-    columns = _score(right, right_distance, beta) >= bound
-    left, left_distance = left[rows], left_distance[rows]
-    right, right_distance = right[columns], right_distance[columns]
-    if not len(left) or not len(right):
-        return bound
-    best = np.zeros(len(left) + 2, dtype=np.int64)
-    best[0] = len(right) - 1  # sentinel before row 1; rows beyond the last keep column 0
-    stride = 1 << (len(left).bit_length() - 1)
+    owner = left.owner
+    rows = left.only(_score(cells[owner] - left.codes, left.distance, beta[owner]) >= bound[owner])
+    columns = right.only(_score(right.codes, right.distance, beta[right.owner]) >= bound[right.owner])
+    height, width = np.where(columns.sizes > 0, rows.sizes, 0), columns.sizes
+    # Every matrix has places for its rows, counted from 1, and a sentinel on either side: columns that the best of a
+    # row lies between. Before row 1 it is the last column, beyond the last row column 0.
+    place = np.cumsum(height + 2) - height - 2
+    best = np.zeros(int((height + 2).sum()), dtype=np.int64)
+    best[place] = width - 1
+    stride = 1 << (int(height.max()).bit_length() - 1) if height.any() else 0
     while stride:
-        row = np.arange(stride, len(left) + 1, 2 * stride)
-        low, high = best[np.minimum(row + stride, len(left) + 1)], best[row - stride]
-        start = np.concatenate([[0], np.cumsum(high - low + 1)])
-        column = np.arange(start[-1]) + np.repeat(low - start[:-1], high - low + 1)
-        origin = np.repeat(row - 1, high - low + 1)
-        score = _score(right[column] - left[origin], left_distance[origin] + right_distance[column], beta)
-        top = np.maximum.reduceat(score, start[:-1])
-        bound = max(bound, float(np.max(top)))
-        winner = np.flatnonzero(score == np.repeat(top, high - low + 1))
-        best[row] = column[winner[np.searchsorted(winner, start[:-1])]]
+        searched = (height // stride + 1) // 2
+        matrix = np.repeat(np.arange(len(height)), searched)
+        row = stride * (2 * ranges(np.zeros_like(searched), searched) + 1)
+        low = best[place[matrix] + np.minimum(row + stride, height[matrix] + 1)]
+        sizes = best[place[matrix] + row - stride] - low + 1
+        start = np.cumsum(sizes) - sizes
+        candidate = ranges(columns.starts[matrix] + low, sizes)
+        origin = np.repeat(rows.starts[matrix] + row - 1, sizes)
+        distance = rows.distance[origin] + columns.distance[candidate]
+        score = _score(columns.codes[candidate] - rows.codes[origin], distance, beta[columns.owner[candidate]])
+        top = np.maximum.reduceat(score, start)
+        np.maximum.at(bound, matrix, top)
+        winner = np.flatnonzero(score == np.repeat(top, sizes))
+        best[place[matrix] + row] = candidate[winner[np.searchsorted(winner, start)]] - columns.starts[matrix]
         stride //= 2
     return bound
 
 
-def _score(difference: Floats, distance: Floats, beta: float) -> Floats:
+def _first_look(left: _Tails, right: _Tails, beta: Floats) -> Floats:
+    """Score the nearest value of either tail against all of the other, and both bounds against each other."""
+    farthest_left, farthest_right = left.starts + left.sizes - 1, right.starts + right.sizes - 1
+    rising = _score(right.codes - left.codes[left.starts][right.owner], right.distance, beta[right.owner])
+    falling = _score(right.codes[right.starts][left.owner] - left.codes, left.distance, beta[left.owner])
+    bounds = _score(
+        right.codes[farthest_right] - left.codes[farthest_left],
+        left.distance[farthest_left] + right.distance[farthest_right],
+        beta,
+    )
+    tops = np.maximum.reduceat(rising, right.starts), np.maximum.reduceat(falling, left.starts)
+    return np.maximum(np.maximum(*tops), bounds)
+
+
+def _score(difference: Floats, distance: Floats, beta: Floats) -> Floats:
     """log(difference) - beta * distance, minus infinity where the difference is zero."""
     with np.errstate(divide="ignore"):
         score: Floats = np.log(difference) - beta * distance

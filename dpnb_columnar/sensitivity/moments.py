@@ -1,4 +1,4 @@
-"""Exact moments of a column of codes, trimmed and not, with the global sensitivities of the latter.
+"""Exact moments of columns of codes, trimmed and not, with the global sensitivities of the latter.
 
 Proofs in docs/privacy.md, section 4.
 """
@@ -10,48 +10,57 @@ from math import isqrt
 
 import numpy as np
 
-from dpnb_columnar.sensitivity.column import LARGEST_CODE, LIMB_BITS, Integers, RunLengthColumn, limbs, weighted_sum
+from dpnb_columnar.sensitivity.column import LARGEST_CODE, LIMB_BITS, Integers, RunLengthColumn, limbs
+from dpnb_columnar.sensitivity.columns import RunLengthColumns, compacted, end_to_end, sums_between
 
 
 def trimmed_mean(column: RunLengthColumn, trim: int) -> Fraction:
-    """Mean of the window that is left when ``trim`` values are cut from each end, in codes."""
-    cut = sum(weighted_sum(*end) for end in _ends(column, trim))
-    return Fraction(column.total - cut, column.size - 2 * trim)
+    """Compute one column's mean as ``trimmed_means`` computes many."""
+    return trimmed_means(_alone(column), np.array([trim]))[0]
 
 
 def trimmed_variance(column: RunLengthColumn, trim: int) -> Fraction:
-    """Variance of the same window (divisor w, its size), in squared codes: (w * sum(q^2) - sum(q)^2) / w^2.
+    """Compute one column's variance as ``trimmed_variances`` computes many."""
+    return trimmed_variances(_alone(column), np.array([trim]))[0]
+
+
+def trimmed_means(columns: RunLengthColumns, trim: Integers) -> list[Fraction]:
+    """Mean of the window that is left of every column when ``trim`` values are cut from each end, in codes."""
+    totals = sums_between(columns, columns.codes, trim, columns.size - trim)
+    return list(map(Fraction, totals, (columns.size - 2 * trim).tolist()))
+
+
+def trimmed_variances(columns: RunLengthColumns, trim: Integers) -> list[Fraction]:
+    """Variance of the same windows (divisor w, the size), in squared codes: (w * sum(q^2) - sum(q)^2) / w^2.
 
     The sums have up to 2 * 32 + 45 bits, the products 154: they are Python's integers, which have no end.
     """
-    size, ends = column.size - 2 * trim, _ends(column, trim)
-    total = column.total - sum(weighted_sum(*end) for end in ends)
-    squares = _sum_of_squares(column.codes, column.counts) - sum(_sum_of_squares(*end) for end in ends)
-    return Fraction(size * squares - total**2, size * size)
+    first, last = trim, columns.size - trim
+    sums = zip(
+        (last - first).tolist(),
+        sums_between(columns, columns.codes, first, last),
+        _squares_between(columns, first, last),
+        strict=True,
+    )
+    return [Fraction(size * squares - total**2, size * size) for size, total, squares in sums]
 
 
-def _ends(column: RunLengthColumn, trim: int) -> tuple[tuple[Integers, Integers], tuple[Integers, Integers]]:
-    """Codes and counts of the ``trim`` smallest values, and of the ``trim`` largest."""
-    ends, counts = column.ends, column.counts
-    low = int(np.searchsorted(ends, trim))
-    high = int(np.searchsorted(ends, column.size - trim, side="right"))
-    smallest, largest = counts[: low + 1].copy(), counts[high:].copy()
-    smallest[low:] -= ends[low : low + 1] - trim
-    largest[:1] = ends[high : high + 1] - (column.size - trim)
-    return (column.codes[: low + 1], smallest), (column.codes[high:], largest)
+def _alone(column: RunLengthColumn) -> RunLengthColumns:
+    return end_to_end([column], [int(column.codes[-1])])
 
 
-def _sum_of_squares(codes: Integers, counts: Integers) -> int:
-    """Exact sum of count * code**2.
+def _squares_between(columns: RunLengthColumns, first: Integers, last: Integers) -> list[int]:
+    """Add up the squares of the values of ranks ``first + 1`` to ``last`` of every column, exactly.
 
-    At once where it fits into 63 bits. Else a code is high * 2**16 + low, its square
-    high^2 * 2**32 + high * low * 2**17 + low^2: three numbers up to 2**32, as codes are.
+    At once where they fit. Else a code is high * 2**16 + low, its square high^2 * 2**32 + high * low * 2**17 + low^2:
+    three numbers up to 2**32, as codes are.
     """
-    if not len(codes) or int(codes[-1]) ** 2 * int(counts.sum()) < 2**63:
-        return int(np.dot(codes * counts, codes))
-    high, low = limbs(codes)
-    squares, mixed, rest = (weighted_sum(part, counts) for part in (high * high, high * low, low * low))
-    return (squares << 2 * LIMB_BITS) + (mixed << LIMB_BITS + 1) + rest
+    if int(columns.cells.max()) ** 2 * int(columns.size.max()) < 2**63:
+        return sums_between(columns, columns.codes**2, first, last)
+    high, low = limbs(columns.codes)
+    parts = ((high * high, 2 * LIMB_BITS), (high * low, LIMB_BITS + 1), (low * low, 0))
+    sums = [[total << shift for total in sums_between(columns, numbers, first, last)] for numbers, shift in parts]
+    return list(map(sum, zip(*sums, strict=True)))
 
 
 # The column of squares: another sorted column of codes.
@@ -68,19 +77,18 @@ def squared_cells(cells: int) -> int:
     return _rounded(cells**2, squares_shift(cells))
 
 
-def squared(column: RunLengthColumn, cells: int) -> RunLengthColumn:
+def squared(columns: RunLengthColumns) -> RunLengthColumns:
     """Squares of codes 0..cells, in units of 2**squares_shift(cells), rounded to the nearest (half a unit up).
 
     A public map of each value that never falls: order, ranks and neighbours stay what they are. Exact: q = high * 2**16
     + low has the square high^2 2**32 + (high low 2**17 + low^2), and the first part is a multiple of every unit.
     """
-    shift = squares_shift(cells)
-    high, low = limbs(column.codes)
+    cells = columns.cells.tolist()
+    shift = np.array(list(map(squares_shift, cells)))[columns.owner]
+    high, low = limbs(columns.codes)
     rest = (high * low << (LIMB_BITS + 1)) + low * low
     codes = (high * high << (2 * LIMB_BITS - shift)) + ((rest + (1 << shift) // 2) >> shift)
-    distinct, first = np.unique(codes, return_index=True)
-    counts = np.add.reduceat(column.counts, first) if len(first) else column.counts
-    return RunLengthColumn(distinct, counts)
+    return compacted(codes, columns.counts, columns.owner, np.array(list(map(squared_cells, cells))))
 
 
 def _rounded(square: int, shift: int) -> int:
@@ -109,7 +117,7 @@ def variance_sensitivity(size: int, cells: int) -> Fraction:
 
 
 def deviation_sensitivity(size: int, cells: int) -> Fraction:
-    """Bound the change of ``rounded_deviation``: sqrt(N-1)/N cells and the rounding, at most 2**-63 too large.
+    """Bound the change of ``rounded_deviations``: sqrt(N-1)/N cells and the rounding, at most 2**-63 too large.
 
     The root is attained where the variance's sensitivity is. Numbers that are d apart differ by less than d + 2**-64
     once both are rounded down to multiples of 2**-64.
@@ -118,10 +126,13 @@ def deviation_sensitivity(size: int, cells: int) -> Fraction:
     return Fraction(root, size << ROOT_BITS) + Fraction(1, 1 << ROOT_BITS)
 
 
-def rounded_deviation(column: RunLengthColumn) -> Fraction:
-    """Compute the square root of the variance (divisor N) in codes, rounded down to a multiple of 2**-64, exactly.
+def rounded_deviations(columns: RunLengthColumns) -> list[Fraction]:
+    """Compute the square roots of variances (divisor N) in codes, rounded down to multiples of 2**-64, exactly.
 
     floor(sqrt(y)) = floor(sqrt(floor(y))) for every y >= 0, so no digit of the irrational root is ever needed.
     """
-    variance = trimmed_variance(column, 0)
-    return Fraction(isqrt((variance.numerator << 2 * ROOT_BITS) // variance.denominator), 1 << ROOT_BITS)
+    variances = trimmed_variances(columns, np.zeros_like(columns.size))
+    return [
+        Fraction(isqrt((variance.numerator << 2 * ROOT_BITS) // variance.denominator), 1 << ROOT_BITS)
+        for variance in variances
+    ]

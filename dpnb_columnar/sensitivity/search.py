@@ -40,12 +40,12 @@ does not take for a wider deviation. So the work does not grow with the column.
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
 
-from dpnb_columnar.sensitivity.column import Integers, RunLengthColumn, weighted_sum
+from dpnb_columnar.sensitivity.column import Integers
+from dpnb_columnar.sensitivity.columns import Floats, RunLengthColumns, compacted, ranges, sums_between
 
 DEEPEST = 512.0
 """Largest ``beta * k`` that is looked at. A smooth bound may be replaced by its maximum with any public constant, and
@@ -82,72 +82,69 @@ SPARE = 2
 (``accuracy``). The other is for the mean's search, whose candidates with j = -1 are at l = k + 1."""
 
 
-def farthest(column: RunLengthColumn, ranks: tuple[int, int], part: float, cells: int, beta: float) -> int:
-    """Find the largest k that a search has to evaluate, at most the column's size.
+def farthest(columns: RunLengthColumns, ranks: tuple[Integers, Integers], part: float, beta: Floats) -> Integers:
+    """Find the largest k that a search has to evaluate in every column, at most the column's size.
 
     Args:
-        column: The column. Confidential.
-        ranks: Two ranks, counted from 1; beyond the first and the last value lie the domain's bounds.
+        columns: The columns. Confidential.
+        ranks: Two ranks of every column, counted from 1; beyond the first and the last value lie the domain's bounds.
         part: What is known of the widest candidate at k = 0: its score is at least the one of this part of the values'
             distance, squared or not, and so is the widest score there is of ``cells``.
-        cells: Largest code.
-        beta: What a score loses with every k, for a distance that is not squared.
+        beta: Shape (columns,): what a score loses with every k, for a distance that is not squared.
 
     Returns:
-        Confidential.
+        Shape (columns,). Confidential.
     """
-    low, high = (_value(column, rank, cells) for rank in ranks)
-    lead = math.log(cells / (part * (high - low))) if high > low else math.inf
-    return min(math.ceil(min(lead, DEEPEST) / beta) + SPARE, column.size)
+    low, high = map(columns.value, ranks)
+    with np.errstate(divide="ignore"):
+        lead = np.log(columns.cells / (part * (high - low)))
+    return np.minimum(np.ceil(np.minimum(lead, DEEPEST) / beta).astype(np.int64) + SPARE, columns.size)
 
 
-def _value(column: RunLengthColumn, rank: int, cells: int) -> int:
-    if rank < 1:
-        return 0
-    return cells if rank > column.size else int(column.codes[np.searchsorted(column.ends, rank)])
-
-
-def shortened(column: RunLengthColumn, trim: int, cells: int, reach: int) -> RunLengthColumn:
-    """Prune values that cannot affect a search of distances up to ``reach``; the size stays the same.
+def shortened(columns: RunLengthColumns, trim: Integers, reach: Integers) -> RunLengthColumns:
+    """Prune values that cannot affect a search of distances up to ``reach``; the size of every column stays the same.
 
     All values at most ``reach`` ranks from the ends of the window, and a few more, keep their ranks. Values below and
     above these come to lie at the domain's bounds, values between them at one or two neighbouring codes, as many as
     there were and with the same sum.
 
     Args:
-        column: N values, codes in ``0..cells``. Confidential.
-        trim: Values cut from each end, N - 2 * trim of them left.
-        cells: Largest code.
-        reach: From ``farthest``. Confidential.
+        columns: N values each. Confidential.
+        trim: Shape (columns,): values cut from each end, N - 2 * trim of them left.
+        reach: Shape (columns,): from ``farthest``. Confidential.
     """
-    codes, counts, ends, size = column.codes, column.counts, column.ends, column.size
+    size, before, ends = columns.size, columns.before, columns.ends
     near, far = trim + SPARE + reach + 1, trim - reach - 1
-    ranks = np.clip([far, near, size + 1 - near, size + 1 - far], 1, size)
-    first, low, high, last = map(int, np.searchsorted(ends, ranks))
-    if high - low > SPARE:
-        outside = weighted_sum(codes[: low + 1], counts[: low + 1]) + weighted_sum(codes[high:], counts[high:])
-        middle = _same_sum(column.total - outside, int(ends[high - 1] - ends[low]))
-        runs = [
-            (codes[first : low + 1], counts[first : low + 1]),
-            middle,
-            (codes[high : last + 1], counts[high : last + 1]),
-        ]
-    else:  # too few values lie between
-        runs = [(codes[first : last + 1], counts[first : last + 1])]
-    if first:
-        runs.insert(0, _runs((0, int(ends[first - 1]))))
-    if last + 1 < len(codes):
-        runs.append(_runs((cells, size - int(ends[last]))))
-    return RunLengthColumn(*map(np.concatenate, zip(*runs, strict=True)))
+    ranks = (np.clip(rank, 1, size) for rank in (far, near, size + 1 - near, size + 1 - far))
+    first, low, high, last = map(columns.run, ranks)
+    sparse = high - low <= SPARE  # too few values lie between
+    nothing, every = np.zeros_like(size), np.arange(len(columns))
+    code, fewer, more = _same_sum(
+        columns, np.where(sparse, 0, ends[low] - before), np.where(sparse, 0, ends[high - 1] - before)
+    )
+    made = (  # codes and counts of runs that are made, one of every column each; those of no values are left out below
+        (nothing, ends[first] - columns.counts[first] - before),
+        (code, fewer),
+        (code + 1, more),
+        (columns.cells, before + size - ends[last]),
+    )
+    lowest, lower, upper, highest = (len(columns.codes) + place * len(columns) + every for place in range(len(made)))
+    one, head, tail = nothing + 1, np.where(sparse, last, low) - first + 1, np.where(sparse, 0, last - high + 1)
+    starts = np.stack([lowest, first, lower, upper, high, highest], axis=1)
+    lengths = np.stack([one, head, one, one, tail, one], axis=1)
+    taken = ranges(starts.ravel(), lengths.ravel())
+    codes, counts = (np.concatenate(runs)[taken] for runs in zip((columns.codes, columns.counts), *made, strict=True))
+    return compacted(codes, counts, np.repeat(every, lengths.sum(axis=1)), columns.cells)
 
 
-def _same_sum(total: int, count: int) -> tuple[Integers, Integers]:
-    """Make ``count`` values of sum ``total`` from at most two neighbouring codes."""
-    code, above = divmod(total, count)
-    return _runs((code, count - above), *([(code + 1, above)] if above else []))
+def _same_sum(columns: RunLengthColumns, first: Integers, last: Integers) -> tuple[Integers, Integers, Integers]:
+    """Make the values of ranks ``first + 1`` to ``last`` of every column one or two neighbouring codes of their sum.
 
-
-def _runs(*runs: tuple[int, int]) -> tuple[Integers, Integers]:
-    """Return codes and counts of runs."""
-    codes, counts = np.array(runs, dtype=np.int64).T
-    return codes, counts
+    Returns:
+        The lower code, how many have it, and how many have the next one; 0 where there are no values.
+    """
+    counts = last - first
+    totals = sums_between(columns, columns.codes, first, last)
+    pairs = [divmod(total, count) if count else (0, 0) for total, count in zip(totals, counts.tolist(), strict=True)]
+    code, above = np.array(pairs, dtype=np.int64).T
+    return code, counts - above, above

@@ -21,10 +21,9 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms import smooth_moments
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.samples import pooled, sample_size
-from dpnb_columnar.mechanisms.smooth_moments import MomentQuery, exact_answers
+from dpnb_columnar.mechanisms.smooth_moments import MomentQueries, exact_answers
 from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.model.parameters import Normal, Table
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
@@ -242,19 +241,23 @@ def test_pooled_columns_are_all_classes_together() -> None:
 
 def test_moments_of_any_columns_are_released_in_order(statistics: Statistics) -> None:
     """One column of all classes together, as well as one per class."""
-    shares = plan(people_domain(), Budget(Fraction(6)), "smooth").shares
+    shares = plan(people_domain(), Budget(Fraction(6)), "smooth").shares[1:3]
     columns = statistics.columns["age"]
-    queries = [
-        MomentQuery("mean", pooled(columns), 1000, 1000, 100, shares[1]),
-        MomentQuery("variance", columns[0], sample_size(3), 8, 100, shares[2]),
+    asked = [
+        MomentQueries([pooled(columns)], [1000], 100, shares),
+        MomentQueries(columns, [sample_size(3), 1000], 100, shares),
     ]
     told = Told()
-    noise = told.asked
-    locations = [answer.noisy(told) for answer in exact_answers(queries)]
-    whole, few = pooled(columns), public_size(columns[0], 8, 100)
+    locations = [
+        answer.noisy(told) for answers in exact_answers(asked) for query in answers.values() for answer in query
+    ]
+    noise = told.asked[0][2]
+    whole, few, many = pooled(columns), public_size(columns[0], 8, 100), public_size(columns[1], 1000, 100)
+    cut, cut_few, cut_many = trim(1000, noise), trim(8, noise, 8), trim(1000, noise, 8)
     assert locations == [
-        trimmed_mean(whole, trim(1000, noise[0][2])),
-        trimmed_variance(few, trim(8, noise[1][2])),
+        *(trimmed_mean(whole, cut), trimmed_variance(whole, cut)),
+        *(trimmed_mean(few, cut_few), trimmed_mean(many, cut_many)),
+        *(trimmed_variance(few, cut_few), trimmed_variance(many, cut_many)),
     ]
 
 
@@ -263,6 +266,6 @@ def test_columns_searched_side_by_side_give_the_same_model(
     mechanism: str, statistics: Statistics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     budget = Budget(Fraction(1))
-    in_turn = plan_and_release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3)))
-    monkeypatch.setattr(smooth_moments, "FEW_RUNS", 0)
-    assert plan_and_release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3))) == in_turn
+    at_once = plan_and_release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3)))
+    monkeypatch.setattr("dpnb_columnar.sensitivity.columns.CHUNK_RUNS", 1)
+    assert plan_and_release(statistics, budget, mechanism, None, ExactSampler(SeededBits(3))) == at_once

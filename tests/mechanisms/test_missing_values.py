@@ -147,7 +147,7 @@ def test_samples_are_as_large_as_what_was_released(
     seen: set[int] = set()
 
     def recorded(asked: Sequence[object]) -> object:
-        seen.update(query.size for query in asked)  # type: ignore[attr-defined]
+        seen.update(size for each in asked for size in each.sizes)  # type: ignore[attr-defined]
         return exact_answers(asked)  # type: ignore[arg-type]
 
     monkeypatch.setattr(f"dpnb_columnar.mechanisms.{module}.exact_answers", recorded)

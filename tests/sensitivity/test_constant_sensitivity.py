@@ -16,11 +16,11 @@ from support.exact_sensitivity import runs_of
 
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
-from dpnb_columnar.sensitivity import RunLengthColumn, public_size
+from dpnb_columnar.sensitivity import RunLengthColumn, RunLengthColumns, end_to_end, public_size
 from dpnb_columnar.sensitivity.column import LARGEST_CODE, LARGEST_SIZE
 from dpnb_columnar.sensitivity.moments import (
     deviation_sensitivity,
-    rounded_deviation,
+    rounded_deviations,
     squared,
     squared_cells,
     squares_shift,
@@ -35,6 +35,14 @@ DIGITS = Context(prec=60)
 
 def column(values: Values) -> RunLengthColumn:
     return runs_of({code: values.count(code) for code in values})
+
+
+def alone(counts: dict[int, int], cells: int) -> RunLengthColumns:
+    return end_to_end([runs_of(counts)], [cells])
+
+
+def all_of(values: list[Values], cells: int) -> RunLengthColumns:
+    return end_to_end(list(map(column, values)), [cells] * len(values))
 
 
 def pairs(size: int, cells: int) -> list[tuple[Values, Values]]:
@@ -71,13 +79,15 @@ def test_constant_sensitivities_are_what_neighbours_differ_by_at_most(
     moment = CONSTANT_MOMENTS[query]
     found = max(abs(statistic(one) - statistic(two)) for one, two in pairs(size, cells))
     assert moment.sensitivity(size, cells) == found
-    assert all(moment.statistic(column(one)) == statistic(one) for one, _ in pairs(size, cells))
+    columns = [one for one, _ in pairs(size, cells)]
+    assert moment.statistics(all_of(columns, cells)) == list(map(statistic, columns))
 
 
 @pytest.mark.parametrize(("size", "cells"), DOMAINS)
 def test_a_deviations_sensitivity_covers_its_rounding_and_hardly_more(size: int, cells: int) -> None:
     moment, unit = CONSTANT_MOMENTS["deviation"], Fraction(1, 2**64)
-    released = {values: moment.statistic(column(values)) for pair in pairs(size, cells) for values in pair}
+    columns = [values for pair in pairs(size, cells) for values in pair]
+    released = dict(zip(columns, moment.statistics(all_of(columns, cells)), strict=True))
     for values, rounded in released.items():
         assert (rounded / unit).denominator == 1
         assert -Fraction(1, 10**50) <= deviation(values) - rounded < unit
@@ -103,7 +113,8 @@ def test_no_deviation_moves_by_more_than_its_sensitivity(size: int, cells: int, 
     moved[data.draw(st.sampled_from(codes))] -= 1
     target = data.draw(st.integers(0, cells) | st.sampled_from([0, cells]))
     moved[target] = moved.get(target, 0) + 1
-    change = abs(rounded_deviation(runs_of(counts)) - rounded_deviation(runs_of(moved)))
+    [before], [after] = (rounded_deviations(alone(each, cells)) for each in (counts, moved))
+    change = abs(before - after)
     sensitivity = deviation_sensitivity(size, cells)
     assert change <= sensitivity
     exact = Fraction(DIGITS.sqrt(Decimal(size - 1))) * cells / size
@@ -139,8 +150,8 @@ def test_the_unit_of_squares_is_the_smallest_that_fits(cells: int) -> None:
 @given(st.sampled_from(EDGES), st.data())
 def test_squares_are_exact_and_keep_every_row_and_their_order(cells: int, data: st.DataObject) -> None:
     code = st.integers(0, cells) | st.sampled_from([0, 1, cells - 1, cells])
-    counts = data.draw(st.dictionaries(code, st.integers(1, 2**40), max_size=12))
-    found, shift = squared(runs_of(counts), cells), squares_shift(cells)
+    counts = data.draw(st.dictionaries(code, st.integers(1, 2**40), min_size=1, max_size=12))
+    found, shift = squared(alone(counts, cells))[0], squares_shift(cells)
     expected: dict[int, int] = {}
     for value, number in counts.items():
         expected[rounded(value, shift)] = expected.get(rounded(value, shift), 0) + number
@@ -160,9 +171,9 @@ def test_smooth_sensitivity_of_the_mean_of_squares_equals_the_definition(
         local[one] = max(local.get(one, Fraction(0)), change)
     for values in local:
         true = max(float(local[other]) * math.exp(-beta * apart(values, other)) for other in local)
-        asked, largest = moment.column_of(column(values), cells)
-        assert moment.statistic(asked, trim) == window_of_squares(values, trim)
-        assert moment.search(asked, trim, largest, beta) == pytest.approx(true, rel=1e-9), values
+        asked, cut = moment.columns_of(all_of([values], cells)), np.array([trim])
+        assert moment.statistics(asked, cut) == [window_of_squares(values, trim)]
+        assert moment.search(asked, cut, np.array([beta])) == pytest.approx([true], rel=1e-9), values
 
 
 def window_of_squares(values: Values, trim: int) -> Fraction:
@@ -174,8 +185,9 @@ def apart(one: Values, two: Values) -> int:
     return sum(max(one.count(code) - two.count(code), 0) for code in set(one))
 
 
-@given(st.dictionaries(st.integers(0, 9), st.integers(1, 9), max_size=4), st.integers(1, 40))
+@given(st.dictionaries(st.integers(0, 9), st.integers(1, 9), min_size=1, max_size=4), st.integers(1, 40))
 def test_padding_squares_is_squaring_a_padded_column(counts: dict[int, int], size: int) -> None:
-    cells, start = 9, runs_of(counts)
-    one, two = public_size(squared(start, cells), size, 81), squared(public_size(start, size, cells), cells)
+    cells = 9
+    one = public_size(squared(alone(counts, cells))[0], size, 81)
+    two = squared(end_to_end([public_size(runs_of(counts), size, cells)], [cells]))[0]
     assert (one.codes.tolist(), one.counts.tolist()) == (two.codes.tolist(), two.counts.tolist())

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from dpnb_columnar.sensitivity import (
     RunLengthColumn,
+    RunLengthColumns,
+    end_to_end,
     mean,
     mean_smooth_sensitivity,
     trimmed_mean,
@@ -19,7 +21,7 @@ from dpnb_columnar.sensitivity import (
     variance,
     variance_smooth_bound,
 )
-from dpnb_columnar.sensitivity.column import between_ranks
+from dpnb_columnar.sensitivity.column import Integers
 from dpnb_columnar.sensitivity.search import shortened
 
 Search = Callable[[RunLengthColumn, int, int, float], float]
@@ -33,6 +35,13 @@ def in_the_whole_column(search: Search, column: RunLengthColumn, trim: int, cell
         for module in (mean, variance):
             patch.setattr(module, "shortened", lambda column, *_: column)
         return search(column, trim, cells, beta)
+
+
+def between_ranks(column: RunLengthColumn, first: int, last: int) -> RunLengthColumn:
+    """Values of ranks ``first <= rank < last``, counted from 0."""
+    ends = np.cumsum(column.counts)
+    counts = np.clip(ends, first, last) - np.clip(ends - column.counts, first, last)
+    return RunLengthColumn(column.codes[counts > 0], counts[counts > 0])
 
 
 @st.composite
@@ -92,7 +101,7 @@ def test_what_is_near_the_ends_of_the_window_stays_in_its_place(
     case: tuple[RunLengthColumn, int, int], reach: int
 ) -> None:
     column, trim, cells = case
-    short = shortened(column, trim, cells, reach)
+    short = shortened(end_to_end([column], [cells]), np.array([trim]), np.array([reach]))[0]
     assert short.size == column.size
     assert len(short.codes) <= len(column.codes) + 2
     assert trimmed_mean(short, trim) == trimmed_mean(column, trim)
@@ -109,8 +118,8 @@ def test_a_search_looks_at_few_of_many_codes(search: Search, monkeypatch: pytest
     """A hundred thousand rows, each code of a wide grid among them, and a hundred times as many: no more to look at."""
     looked_at = []
 
-    def remembered(*arguments: int) -> RunLengthColumn:
-        found = shortened(*arguments)  # type: ignore[arg-type]
+    def remembered(columns: RunLengthColumns, trim: Integers, reach: Integers) -> RunLengthColumns:
+        found = shortened(columns, trim, reach)
         looked_at.append(len(found.codes))
         return found
 

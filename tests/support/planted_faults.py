@@ -42,7 +42,7 @@ from dpnb_columnar.noise import (
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import category_code, class_code, number, row_fits
 from dpnb_columnar.rows.streaming import scan
-from dpnb_columnar.sensitivity import RunLengthColumn, searched_beta, trimmed_mean
+from dpnb_columnar.sensitivity import RunLengthColumns, searched_beta, trimmed_means
 
 Patch = pytest.MonkeyPatch
 DOUBLE = "double"
@@ -120,12 +120,15 @@ def one_count_of_two(patch: Patch) -> None:
 def literal_mean_sensitivity(patch: Patch) -> None:
     """The paper's (U - x_(k+1))/n at distance k, for the mean of all values: up to half of the truth."""
 
-    def literal(column: RunLengthColumn, trim: int, cells: int, beta: float) -> float:
-        values = np.repeat(column.codes, column.counts)
-        weighed = np.exp(-beta * np.arange(len(values))) * (cells - values) / len(values)
-        return max(float(weighed.max()), 1e-9)
+    def literal(columns: RunLengthColumns, trim: object, beta: np.ndarray) -> list[float]:
+        found = []
+        for place, (cells, each) in enumerate(zip(columns.cells, beta, strict=True)):
+            values = np.repeat(columns[place].codes, columns[place].counts)
+            weighed = np.exp(-each * np.arange(len(values))) * (cells - values) / len(values)
+            found.append(max(float(weighed.max()), 1e-9))
+        return found
 
-    patch.setitem(MOMENTS, "mean", Moment(lambda column, trim: trimmed_mean(column, 0), literal))
+    patch.setitem(MOMENTS, "mean", Moment(lambda columns, trim: trimmed_means(columns, 0 * trim), literal))
 
 
 def beta_too_large(patch: Patch) -> None:
@@ -145,7 +148,7 @@ def halved_constant(patch: Patch, query: str) -> None:
     def halved(size: int, cells: int) -> Fraction:
         return right.sensitivity(size, cells) / 2
 
-    patch.setitem(CONSTANT_MOMENTS, query, ConstantMoment(right.statistic, halved))
+    patch.setitem(CONSTANT_MOMENTS, query, ConstantMoment(right.statistics, halved))
 
 
 def deviation_halved(patch: Patch) -> None:
