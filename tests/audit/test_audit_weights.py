@@ -54,6 +54,20 @@ def test_every_release_of_weighted_rows_costs_at_most_epsilon(
     assert 0.5 < compared.loss <= 1 + 1e-6
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("noise", ["student-3", "gaussian", "laplace", "arsinh-normal"])
+@pytest.mark.parametrize("mechanism", ["smooth", "paper"])
+def test_noise_with_a_delta_or_a_rho_covers_the_sums(mechanism: str, noise: str) -> None:
+    """Whatever moments spend, sums and counts of classes have pure noise, or noise that their share's rho allows."""
+    delta = Fraction(0) if noise == "student-3" else Fraction(1, 10**6)
+    configuration = Configuration(mechanism, noise, Budget(Fraction(1), REPLACE, delta=delta), weighted=True)
+    universe, _ = build_units(None, 2, weighted=True)
+    group = Group(list(small_pairs(len(universe.rows), REPLACE, 2)), forced_sizes(universe.domain, 2))
+    compared = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+    assert compared.findings == ()
+    assert 0.2 < compared.loss <= 1 + 1e-6
+
+
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("rows", [pytest.param(None), pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
