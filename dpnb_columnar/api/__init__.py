@@ -52,6 +52,7 @@ from dpnb_columnar.wording import speaking_python
 def aggregate(
     data: Data,
     *,
+    table: str | None = None,
     domain: Declaration | Mapping[str, Any] | None = None,
     dataset: str | None = None,
     catalogue: str | PathLike[str] | None = None,
@@ -64,11 +65,13 @@ def aggregate(
     whole_units: bool = False,
     engine: str = Engine.LOCAL,
 ) -> Statistics:
-    """Count every cell of the domain over Parquet files, or over a frame. The result is CONFIDENTIAL.
+    """Count every cell of the domain over Parquet files, a frame, or a table. The result is CONFIDENTIAL.
 
     Args:
         data: Files, folders or patterns; or a Polars DataFrame, LazyFrame or Arrow table, which counts as a file of the
-            same rows would, in the domain named by ``domain`` or ``dataset``.
+            same rows would, in the domain named by ``domain`` or ``dataset``; or a database: a DuckDB or SQLite file,
+            or the address of a PostgreSQL server.
+        table: Table or view of the database, as it writes the name.
         domain: Domain to count in, or a mapping of its declaration's tables; None for the one the files carry, or a
             catalogue holds for them.
         dataset: Catalogue entry to take the domain from.
@@ -90,7 +93,7 @@ def aggregate(
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
-    with opened_data(data, engine) as rows:
+    with opened_data(data, engine, table) as rows:
         resolved = declared_domain(rows, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
         resolved = resolved.by_weight(weight, weight_cap, weight_step)
         return replace(rows.check(resolved.domain).count(), whole_units=whole_units)
@@ -156,6 +159,7 @@ def release(
 def train(
     data: Data,
     *,
+    table: str | None = None,
     epsilon: Epsilon,
     delta: Epsilon = 0,
     rows: int | None = None,
@@ -178,12 +182,14 @@ def train(
     run_id: str | None = None,
     engine: str = Engine.LOCAL,
 ) -> Model:
-    """Train a differentially private model on Parquet files or a frame: ``aggregate``, then ``release``.
+    """Train a differentially private model on Parquet files, a frame or a table: ``aggregate``, then ``release``.
 
     A fault in the arguments is reported before a row is read.
 
     Args:
-        data: Files, folders or patterns; or a Polars DataFrame, LazyFrame or Arrow table, as for ``aggregate``.
+        data: Files, folders or patterns; or a Polars DataFrame, LazyFrame or Arrow table; or a database, as for
+            ``aggregate``.
+        table: Table or view of the database, as for ``aggregate``.
         epsilon: Privacy budget, as for ``release``.
         delta: The delta of (epsilon, delta)-differential privacy, or a rule for it, as for ``release``.
         rows: The declared number of rows, as for ``release``.
@@ -222,7 +228,7 @@ def train(
     """
     known = declared_rows(rows, delta, attribute_weights)
     budget = budget_of(epsilon, delta, neighbours, known, shares)
-    with opened_data(data, engine) as opened:
+    with opened_data(data, engine, table) as opened:
         resolved = declared_domain(opened, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
         resolved = resolved.by_weight(weight, weight_cap, weight_step)
         if attribute_weights == AUTO and known is None:
@@ -233,22 +239,23 @@ def train(
 
 
 @speaking_python()
-def count_given(data: Data, model: Model, *, engine: str = Engine.LOCAL) -> FurtherStatistics:
+def count_given(data: Data, model: Model, *, table: str | None = None, engine: str = Engine.LOCAL) -> FurtherStatistics:
     """Count what a model that left a part of its budget asks the rows next, for ``calibrate``. CONFIDENTIAL.
 
     That is the rows by the score that the model gives them, or the sums of a round.
 
     Args:
-        data: Files, folders or patterns, or a frame, as for ``aggregate``; read in the model's domain.
+        data: Files, folders or patterns, a frame, or a database, as for ``aggregate``; read in the model's domain.
         model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated`` or ``learned``, or what
             ``calibrate`` made of it so far.
+        table: Table or view of the database, as for ``aggregate``.
         engine: ``local``, or ``spark`` for files.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
     plan_given(model)
-    with opened_data(data, engine) as rows:
+    with opened_data(data, engine, table) as rows:
         return further_passes.count_given(rows.check(model.domain), query_given(model))
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_division, parse_epsilon, parse_rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
-from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, opened_input
+from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, LocalInput, local_input, opened_input
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_declaration, read_domain
 from dpnb_columnar.domain.catalogue import Entry
 from dpnb_columnar.errors import ConfigurationError, UsageError
@@ -87,27 +87,52 @@ def _check_payment(
 
 
 @contextmanager
-def opened_data(data: Data, engine: str) -> Iterator[Input]:
-    """Open the frame, or the files that paths stand for.
+def opened_data(data: Data, engine: str, table: str | None = None) -> Iterator[Input]:
+    """Open the frame, the files that paths stand for, or a table of a database.
 
     Raises:
-        UsageError: if the engine is unknown, or counts files and is given a frame; or if a path is a database's.
+        UsageError: if the engine is unknown, or counts files and is given a frame; or if arguments do not go together.
     """
     if engine not in list(Engine):
         raise UsageError(f"engine: no {engine!r:.80}; known engines: {', '.join(Engine)}")
     if is_frame(data):
+        refuse_table(table)
         if engine != Engine.LOCAL:
             raise UsageError(f"engine: {engine} counts files; a frame is counted here, so leave engine out")
         yield FrameInput(data)
         return
+    if engine == Engine.LOCAL:
+        yield opened_paths(data, table)
+        return
+    if table is not None:
+        raise UsageError("table: is of a database that data names; for a table of Spark's, give a frame of its rows")
+    with opened_input(Engine(engine), paths_of(data), None, None) as rows:
+        yield rows
+
+
+def opened_paths(data: Paths, table: str | None) -> LocalInput:
+    """Open the files that paths stand for, or a table of a database.
+
+    Raises:
+        UsageError: if there is a database without a table, or a table without a database.
+    """
     paths = paths_of(data)
-    if engine == Engine.LOCAL and any(map(parse_database, paths)):
+    if table is None and any(map(parse_database, paths)):
         raise UsageError(
-            "data: names a database, which the command line alone reads by its address; give a relation, such as "
+            "data: names a database; name its table with table, or give a relation, such as "
             "duckdb.connect(file).table(name), or a frame of its rows"
         )
-    with opened_input(Engine(engine), paths, None, None) as rows:
-        yield rows
+    return local_input(paths, table)
+
+
+def refuse_table(table: str | None) -> None:
+    """Refuse a table beside a frame.
+
+    Raises:
+        UsageError: if one is named.
+    """
+    if table is not None:
+        raise UsageError("table: is of a database that data names, and data is a frame; leave table out")
 
 
 def paths_of(data: Paths, argument: str = "data") -> list[str]:

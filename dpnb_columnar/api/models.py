@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpnb_columnar import training
-from dpnb_columnar.api.arguments import Data, Epsilon, budget_of, opened_data, score_payment_of
+from dpnb_columnar.api.arguments import (
+    Data,
+    Epsilon,
+    budget_of,
+    opened_data,
+    opened_paths,
+    refuse_table,
+    score_payment_of,
+)
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.counting.inputs import Engine
 from dpnb_columnar.mechanisms.score_release import plan_scores
@@ -15,6 +23,7 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.model.released_scores import ReleasedScores
 from dpnb_columnar.model.released_scores import load_scores as read_scores_file
+from dpnb_columnar.rows.frames import is_frame
 from dpnb_columnar.wording import speaking_python
 
 if TYPE_CHECKING:
@@ -50,13 +59,14 @@ def load_model(path: str | PathLike[str]) -> Model:
 
 
 @speaking_python()
-def evaluate(model: Model, data: Data) -> Evaluation:
+def evaluate(model: Model, data: Data, *, table: str | None = None) -> Evaluation:
     """Compare a model's predictions with the classes of labelled rows: as ``model.evaluate``. CONFIDENTIAL.
 
     Args:
         model: The model.
-        data: Files, folders or patterns, or a frame as for ``train``, with the label's columns too. Rows that the model
-            was not trained on, such as ``split`` holds out, say how well it does on others.
+        data: Files, folders or patterns, a frame, or a database, as for ``train``, with the label's columns too. Rows
+            that the model was not trained on, such as ``split`` holds out, say how well it does on others.
+        table: Table or view of the database.
 
     Returns:
         Exact figures, without noise: accuracy, ranking, probabilities, calibration and their confidence intervals.
@@ -64,7 +74,13 @@ def evaluate(model: Model, data: Data) -> Evaluation:
     Raises:
         dpnb_columnar.errors.Error: if the data is missing, does not fit the domain, or no row of it does.
     """
-    return model.evaluate(data)
+    if is_frame(data):
+        refuse_table(table)
+        return model.evaluate(data)
+    from dpnb_columnar.model.exact_evaluation import evaluate as evaluate_rows
+    from dpnb_columnar.model.exact_evaluation import open_evaluated
+
+    return evaluate_rows(model, open_evaluated(opened_paths(data, table).open, model.domain))
 
 
 @speaking_python()
@@ -72,6 +88,7 @@ def release_scores(
     model: Model,
     data: Data,
     *,
+    table: str | None = None,
     epsilon: Epsilon,
     neighbours: str = Neighbours.ADD_REMOVE,
     ledger: str | PathLike[str] | None = None,
@@ -83,7 +100,8 @@ def release_scores(
 
     Args:
         model: A released model. ``model.evaluate`` gives exact figures, which are confidential.
-        data: Files, folders or patterns, or a frame, as for ``aggregate``; read in the model's domain.
+        data: Files, folders or patterns, a frame, or a database, as for ``aggregate``; read in the model's domain.
+        table: Table or view of the database, as for ``aggregate``.
         epsilon: Privacy budget, as for ``release``.
         neighbours: ``add-remove`` or ``replace-one``.
         ledger: File of the ledger that pays for the release; None to account for nothing.
@@ -99,7 +117,7 @@ def release_scores(
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
     """
     planned = plan_scores(model, budget_of(epsilon, 0, neighbours))
-    with opened_data(data, engine) as opened:
+    with opened_data(data, engine, table) as opened:
         payment = score_payment_of(planned, opened.names, ledger, account, run_id)
         return training.carry_out(training.ScoringTask(planned), opened, payment)
 

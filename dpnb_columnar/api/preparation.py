@@ -8,14 +8,24 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dpnb_columnar.api.arguments import Data, Epsilon, Paths, declaration_of, declared_domain, opened_data, paths_of
+from dpnb_columnar.api.arguments import (
+    Data,
+    Epsilon,
+    Paths,
+    declaration_of,
+    declared_domain,
+    opened_paths,
+    paths_of,
+    refuse_table,
+)
 from dpnb_columnar.counting.find_domain import find_declaration
-from dpnb_columnar.counting.inputs import Engine
+from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Declaration, labelled
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.frames import Frame, is_frame, to_polars
-from dpnb_columnar.rows.holdout import batches_of_files, split_frame, split_of, split_outputs, split_rows
-from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, resolve_files
+from dpnb_columnar.rows.holdout import split_frame, split_of, split_outputs, split_rows
+from dpnb_columnar.rows.parquet import resolve_files
+from dpnb_columnar.rows.streaming import Source
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target
 from dpnb_columnar.runtime.outputs import check_output
@@ -151,6 +161,7 @@ def ingest(
 def check(
     data: Data,
     *,
+    table: str | None = None,
     epsilon: Epsilon | None = None,
     domain: Declaration | Mapping[str, Any] | None = None,
     dataset: str | None = None,
@@ -160,7 +171,8 @@ def check(
     """Compare the rows with the declared domain, for the curator, before a release. The result is CONFIDENTIAL.
 
     Args:
-        data: Files, folders or patterns, or a frame, as for ``train``.
+        data: Files, folders or patterns, a frame, or a database, as for ``train``.
+        table: Table or view of the database.
         epsilon: Budget of the release to come: classes that are too small for it are named; None for the one that a
             catalogue entry declares, else 1.
         domain: Domain, or a mapping of its declaration's tables; None for the one that the files carry, or that a
@@ -179,23 +191,25 @@ def check(
     """
     from dpnb_columnar.report.findings import find
 
-    with opened_data(data, Engine.LOCAL) as opened:
+    if is_frame(data):
+        refuse_table(table)
+        resolved = declared_domain(FrameInput(data), domain, dataset, catalogue, label)
+        rows: Frame | Source = to_polars(data, resolved.domain.columns)
+        files = 0
+    else:
+        opened = opened_paths(data, table)
         resolved = declared_domain(opened, domain, dataset, catalogue, label)
-        spent = resolved.effective_epsilon(None) if epsilon is None else epsilon
-        rows: Frame | ParquetSource
-        if is_frame(data):
-            rows = to_polars(data, resolved.domain.columns)
-        else:
-            opened.check(resolved.domain)
-            rows = open_parquet(opened.files, resolved.domain)
-        found = find(rows, resolved, spent, DECLARE, len(opened.files))
-        return replace(found, notes=tuple(map(in_python, found.notes)), faults=tuple(map(in_python, found.faults)))
+        rows, files = opened.open_once(resolved.domain), 0 if table else len(opened.files)
+    spent = resolved.effective_epsilon(None) if epsilon is None else epsilon
+    found = find(rows, resolved, spent, DECLARE, files)
+    return replace(found, notes=tuple(map(in_python, found.notes)), faults=tuple(map(in_python, found.faults)))
 
 
 @speaking_python()
 def split(
     data: Data,
     *,
+    table: str | None = None,
     test: Any = "0.2",
     by: str | Sequence[str] = (),
     seed: int = 1,
@@ -206,7 +220,9 @@ def split(
     """Hold rows out, to evaluate a model on them. The parts are CONFIDENTIAL, as the rows are.
 
     Args:
-        data: Parquet files, folders or patterns; or a frame held in memory, of any library that ``train`` takes.
+        data: Parquet files, folders or patterns; a frame held in memory, of any library that ``train`` takes; or a
+            database.
+        table: Table or view of the database.
         test: Part that is held out, above 0 and below 1, taken exactly.
         by: Column, or columns, that name a unit, such as a household, whose rows stay together.
         seed: The same seed divides the same rows alike.
@@ -222,14 +238,15 @@ def split(
     """
     division = split_of(test, (by,) if isinstance(by, str) else by, seed)
     if is_frame(data):
+        refuse_table(table)
         if train_output is not None or test_output is not None:
             raise UsageError("train_output and test_output are for files; a frame is divided into two frames")
         return Parts(*split_frame(data, division))
-    names = paths_of(data)
-    files = resolve_files(names)
+    rows = opened_paths(data, table)
     named = [None if each is None else Path(each) for each in (train_output, test_output)]
-    train, held_out = split_outputs(names, files, named[0], named[1], overwrite)
-    split_rows(batches_of_files(files), division, train, held_out, overwrite=overwrite)
+    names = paths_of(data) if table is None else [table]
+    train, held_out = split_outputs(names, rows.files, named[0], named[1], overwrite)
+    split_rows(rows.batches(division.by), division, train, held_out, overwrite=overwrite)
     return Parts(train, held_out)
 
 

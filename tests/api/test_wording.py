@@ -39,7 +39,7 @@ OF_THE_SHELL = {
 """Options of verbs that are no argument of their function: it returns what they write, and makes no model without
 guarantee."""
 
-EVERYWHERE = {"config", "json", "log-format", "master", "table", "weights"}
+EVERYWHERE = {"config", "json", "log-format", "master", "weights"}
 """Options of settings, logs and Spark's session, and a former name."""
 
 
