@@ -33,7 +33,8 @@ def test_every_argument_is_described(name: str) -> None:
 
 def test_help_shows_signature_and_description() -> None:
     text = pydoc.plain(pydoc.render_doc(dpnb.train))
-    assert "train(data:'Data',*,table:'str|None'=None,epsilon:'Epsilon'" in "".join(text.split())  # from 3.13 on over several lines
+    signature = "".join(text.split())  # from 3.13 on over several lines
+    assert "train(data:'Data',*,table:'str|None'=None,epsilon:'Epsilon'" in signature
     assert "run_id: Name of this release in the ledger" in text
 
 
