@@ -92,6 +92,7 @@ FAULTS: list[tuple[Plant, str, Domain, Neighbours, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plant", "mechanism", "domain", "relation", "check"),
     FAULTS,

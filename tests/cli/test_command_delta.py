@@ -89,6 +89,7 @@ def test_the_same_budget_is_planned(people_file: Path, run: Run) -> None:
 GAUSSIAN = ("--noise", "gaussian")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "delta"), [("1/n", "0.0005"), ("1/n^2", "0.00000025")])
 def test_a_rule_is_told_and_becomes_the_exact_number(rule: str, delta: str, people_file: Path, run: Run) -> None:
     options = ("--delta", rule, "--declared-rows", 2000, *GAUSSIAN)

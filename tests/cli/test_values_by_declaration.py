@@ -74,6 +74,7 @@ def test_files_of_every_type_are_counted_alike(declared: Path, run: Run) -> None
     assert all(model == models[0] for model in models)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dictionary", [True, False])
 @pytest.mark.parametrize("small", [2**22, 0], ids=["Polars", "DuckDB"])
 @pytest.mark.parametrize("columns", [["KIND"], ["AGE"], ["RATE"], ["KIND", "AGE", "RATE"]], ids=str)

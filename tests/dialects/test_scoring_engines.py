@@ -153,6 +153,7 @@ def test_extremes_neither_fail_nor_lose_digits(
     assert compare(engine, model, table, kinds_of(table)) <= CLOSE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", ["skip", "category"])
 @pytest.mark.parametrize("known", [True, False], ids=["kinds known", "kinds unknown"])
 def test_many_cells_are_looked_up(engine: Engine, known: bool, missing: str) -> None:
@@ -190,6 +191,7 @@ def test_bins_that_no_code_reaches(engine: Engine) -> None:
     assert compare(engine, model, table, kinds_of(table)) <= CLOSE
 
 
+@pytest.mark.slow
 def test_many_classes(engine: Engine) -> None:
     domain = declared({"x": AGE}, [f"class {index}" for index in range(40)])
     model = model_of(domain, [normal_of("x", [2.5 * k for k in range(40)], [5 + k / 7 for k in range(40)])])

@@ -88,6 +88,7 @@ def drawn(seed: int, classes: int) -> tuple[Model, pl.DataFrame]:
     return model, frame
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32), st.integers(2, 4))
 @settings(max_examples=40, deadline=None)
 def test_figures_are_those_of_scikit_learn(seed: int, classes: int) -> None:

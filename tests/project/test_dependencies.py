@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 TOOLS = {"test", "lint", "benchmark", "docs"}
@@ -51,6 +53,7 @@ def normalised(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
+@pytest.mark.slow
 def test_imports_are_the_declared_dependencies() -> None:
     extras = PROJECT["optional-dependencies"]
     optional = [requirement for name in extras.keys() - TOOLS for requirement in extras[name]]

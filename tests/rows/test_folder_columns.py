@@ -67,6 +67,7 @@ def test_every_verb_reads_the_columns_of_folders(hive: Path, run: Run) -> None:
     assert "sex = {" in run("suggest-domain", "hive").out
 
 
+@pytest.mark.slow
 def test_large_files_are_counted_with_their_folders(hive: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """DuckDB, which is not told of the folders, does not count them; nor do checkpoints mix up files of two folders."""
     monkeypatch.setattr(local, "SMALL", 0)

@@ -39,6 +39,7 @@ def columns(draw: st.DrawFn) -> tuple[RunLengthColumn, int, int, float]:
     return RunLengthColumn(codes, counts.astype(np.int64)), trim, cells, beta
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(columns())
 def test_direct_search_finds_the_products_sensitivities(case: tuple[RunLengthColumn, int, int, float]) -> None:
