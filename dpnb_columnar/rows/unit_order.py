@@ -12,6 +12,11 @@ multipliers m and the prime p = 2^31 - 1,
 two rows that always differ by the same codes, say in sex; their fifth powers come in either order equally often (the
 number of x with (x + d)^5 mod p above x^5 mod p is half of p but for some square root of p). Every product is below
 2^63, so that 64-bit integers do.
+
+The order is the same for all units, so where only a few different rows exist, those that come first are chosen more
+often. A salt made of all rows of the unit, such as the sum of their x, would even that out and stay a function of the
+unit alone. But then one row more would exchange all that count, where it now moves one; no row could be dropped before
+its unit is complete, and memory would grow with the largest unit; and databases would make one window more.
 """
 
 from __future__ import annotations
