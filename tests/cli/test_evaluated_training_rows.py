@@ -6,8 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.people import people, write_people
+from support.people import DECLARATION, people, write_people
 from support.running import Run
+from test_command_predict_database import into_duckdb
+from test_one_door import into_sqlite
 
 TOLD = "people.parquet: run first counted these rows to train this model, and training rows score too well"
 CONFIDENTIAL = "dpnb-columnar: CONFIDENTIAL: computed from the rows without noise; do not release.\n"
@@ -52,3 +54,23 @@ def test_a_ledger_without_the_model_cannot_tell(trained: Path, ledger: Path, peo
     ended = run("evaluate", "other.json", people_file, "--ledger", ledger)
     assert "no run in it released this model, so it cannot tell" in ended.err
     assert run("evaluate", trained, people_file, "--ledger", "none.ledger", expected=66).out == ""
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
+def test_a_table_that_the_run_counted_is_named(dialect: str, folder: Path, ledger: Path, run: Run) -> None:
+    Path("datasets.toml").write_text(DECLARATION)
+    file, into = Path(f"census.{dialect}"), into_duckdb if dialect == "duckdb" else into_sqlite
+    for table, seed in (("person", 1), ("held_out", 2)):
+        into(file, people(300, seed=seed), table)
+    paid = ("--ledger", ledger, "--run-id", "first")
+    run("train", file, "--table", "person", "--dataset", "people", "--output", "m.json", *paid)
+    for name in ("person", "main.person", "PERSON"):
+        told = run("evaluate", "m.json", file, "--table", name, "--ledger", ledger).err
+        assert told.startswith(f"dpnb-columnar: {file}, table {name}: run first counted this table to train this model")
+    assert run("evaluate", "m.json", file, "--table", "held_out", "--ledger", ledger).err == CONFIDENTIAL
+    into(other := Path(f"other.{dialect}"), people(300), "person")
+    assert run("evaluate", "m.json", other, "--table", "person", "--ledger", ledger).err == CONFIDENTIAL
+    write_people(Path("people.parquet"))
+    run("train", "people.parquet", "--output", "alone.json")
+    told = run("evaluate", "alone.json", file, "--table", "person", "--ledger", ledger).err
+    assert "no run in it released this model, so it cannot tell" in told

@@ -82,8 +82,8 @@ def command(
     ledger: Annotated[
         Path | None,
         typer.Option(
-            help="Ledger that paid for the model: says if the same files trained it. With --epsilon, the ledger that "
-            "pays for the release; its limit is never passed.",
+            help="Ledger that paid for the model: says if the same files, or the same table, trained it. With "
+            "--epsilon, the ledger that pays for the release; its limit is never passed.",
             metavar="FILE",
             show_default=False,
         ),

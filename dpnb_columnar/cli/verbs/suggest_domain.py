@@ -61,10 +61,10 @@ def command(
             raise UsageError(f"{output}: is an entry of datasets.toml; end its name in .toml")
         check_target(output, overwrite, rows.files)
         _refuse_other_entries(output, name)
+    given = rows.scan()
     print_warning(
         "CONFIDENTIAL: the draft is taken from the rows. Do not publish it; replace its figures by codebook facts."
     )
-    given = rows.scan()
     with stage("reading the rows"):
         suggestion = draft(profile(given, most_values))
     if not suggestion.attributes:
