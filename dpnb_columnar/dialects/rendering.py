@@ -13,6 +13,7 @@ import sqlglot
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
+    SOURCE,
     as_double,
     identifier,
     integer,
@@ -42,15 +43,18 @@ DEFAULT_PARTS = ("this", "db", "catalog")
 """The parts of a table's name, from the last to the first."""
 
 
-def render(query: exp.Expr, dialect: Dialect, *, pretty: bool = True) -> str:
+def render(query: exp.Expr, dialect: Dialect, *, pretty: bool = True, of_rows: bool = False) -> str:
     """Render a query as text of the dialect, without a semicolon; the tree is changed on the way.
 
     Args:
         query: The tree.
         dialect: The database.
         pretty: Whether the text has many lines, or one.
+        of_rows: Whether the result is the rows of a table, none taken together with another.
     """
     for rewrite in REWRITES[dialect]:
+        if of_rows and dialect is Dialect.DUCKDB and rewrite is _steps_apart:
+            rewrite = _rows_apart
         query = query.transform(rewrite, copy=False)
     return query.sql(dialect=dialect.value, pretty=pretty, copy=False)
 
@@ -206,6 +210,17 @@ def _steps_apart(node: exp.Expr) -> exp.Expr:
     """
     if isinstance(node, exp.CTE) and isinstance(node.this, exp.Select):
         node.set("this", node.this.offset(0, copy=False))
+    return node
+
+
+def _rows_apart(node: exp.Expr) -> exp.Expr:
+    """Keep the steps of a query of rows apart in DuckDB by a join of the rows with one row of nothing.
+
+    An OFFSET would give all rows to one thread, so that they keep their order, and copy them at every step.
+    """
+    if isinstance(node, exp.CTE) and isinstance(node.this, exp.Select) and node.this.args["from_"].this.alias == SOURCE:
+        nothing = exp.alias_(exp.select(integer(0)).subquery(), identifier("nothing"), table=True)
+        node.this.append("joins", exp.Join(this=nothing, kind="CROSS"))
     return node
 
 

@@ -73,7 +73,7 @@ def scoring_query(
         query = rows.query([*steps, *weighed], _results(model, results), [terms, *given])
     if view is not None:
         query = exp.Create(this=parse_table(view, dialect), kind="VIEW", expression=query)
-    return header(_remarks(model, dialect)) + render(query, dialect)
+    return header(_remarks(model, dialect)) + render(query, dialect, of_rows=parameters is None)
 
 
 def _steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Iterator[Step]:
@@ -137,7 +137,7 @@ def _results(model: NaiveBayes, names: Sequence[str]) -> list[exp.Alias]:
         for share, name in zip(shares, model.domain.classes, strict=True)
     ]
     left_out: list[exp.Expr] = [
-        case([(is_null(step_column(f"value_{place}")), integer(1))], integer(0))
+        exp.cast(is_null(step_column(f"value_{place}")), exp.DType.INT)
         for place, parameters in enumerate(model.attributes)
         if missing_terms(parameters) is None
     ]

@@ -312,5 +312,5 @@ SELECT
   END AS "predicted",
   "__dpnb_weight_0" / "__dpnb_total" AS "probability_no",
   "__dpnb_weight_1" / "__dpnb_total" AS "probability_yes",
-  CASE WHEN "__dpnb_value_0" IS NULL THEN 1 ELSE 0 END + CASE WHEN "__dpnb_value_1" IS NULL THEN 1 ELSE 0 END + CASE WHEN "__dpnb_value_2" IS NULL THEN 1 ELSE 0 END + CASE WHEN "__dpnb_value_3" IS NULL THEN 1 ELSE 0 END + CASE WHEN "__dpnb_value_5" IS NULL THEN 1 ELSE 0 END AS "skipped"
+  CAST("__dpnb_value_0" IS NULL AS INT) + CAST("__dpnb_value_1" IS NULL AS INT) + CAST("__dpnb_value_2" IS NULL AS INT) + CAST("__dpnb_value_3" IS NULL AS INT) + CAST("__dpnb_value_5" IS NULL AS INT) AS "skipped"
 FROM "rows_summed"

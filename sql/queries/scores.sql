@@ -32,7 +32,10 @@ WITH "rows_read" AS (
       '^.{1,64}$'
     ) AS DOUBLE) AS "__dpnb_read_5"
   FROM person AS "source"
-  OFFSET 0
+  CROSS JOIN (
+    SELECT
+      0
+  ) AS "nothing"
 ), "rows_placed" AS (
   SELECT
     *,
@@ -91,7 +94,6 @@ WITH "rows_read" AS (
       ) AS BIGINT)
     END AS "__dpnb_value_5"
   FROM "rows_read"
-  OFFSET 0
 ), "rows_joint" AS (
   SELECT
     *,
@@ -258,7 +260,6 @@ WITH "rows_read" AS (
       CAST('0.0' AS DOUBLE)
     ) AS "__dpnb_joint_1"
   FROM "rows_placed"
-  OFFSET 0
 ), "rows_largest" AS (
   SELECT
     *,
@@ -268,7 +269,6 @@ WITH "rows_read" AS (
       ELSE GREATEST("__dpnb_joint_0", "__dpnb_joint_1")
     END AS "__dpnb_largest"
   FROM "rows_joint"
-  OFFSET 0
 ), "rows_weighed" AS (
   SELECT
     *,
@@ -283,13 +283,11 @@ WITH "rows_read" AS (
       ELSE EXP("__dpnb_joint_1" - "__dpnb_largest")
     END AS "__dpnb_weight_1"
   FROM "rows_largest"
-  OFFSET 0
 ), "rows_summed" AS (
   SELECT
     *,
     "__dpnb_weight_0" + "__dpnb_weight_1" AS "__dpnb_total"
   FROM "rows_weighed"
-  OFFSET 0
 )
 SELECT
   "kept_0" AS "id",
@@ -301,5 +299,5 @@ SELECT
   END AS "predicted",
   "__dpnb_weight_0" / "__dpnb_total" AS "probability_no",
   "__dpnb_weight_1" / "__dpnb_total" AS "probability_yes",
-  CASE WHEN "__dpnb_value_0" IS NULL THEN 1 ELSE 0 END + CASE WHEN "__dpnb_value_1" IS NULL THEN 1 ELSE 0 END + CASE WHEN "__dpnb_value_2" IS NULL THEN 1 ELSE 0 END + CASE WHEN "__dpnb_value_3" IS NULL THEN 1 ELSE 0 END + CASE WHEN "__dpnb_value_5" IS NULL THEN 1 ELSE 0 END AS "skipped"
+  CAST("__dpnb_value_0" IS NULL AS INT) + CAST("__dpnb_value_1" IS NULL AS INT) + CAST("__dpnb_value_2" IS NULL AS INT) + CAST("__dpnb_value_3" IS NULL AS INT) + CAST("__dpnb_value_5" IS NULL AS INT) AS "skipped"
 FROM "rows_summed"
