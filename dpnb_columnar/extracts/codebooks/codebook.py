@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 
 class Form(StrEnum):
@@ -164,8 +165,9 @@ PARENTHESIS = re.compile(r"\([^()]*\)")
 SEPARATOR = re.compile(r"[/,;]|\bor\b|\band\b", re.IGNORECASE)
 
 
+@lru_cache(maxsize=2**12)
 def meaning_of(code: Code) -> Meaning:
-    """Classify a code by its label.
+    """Classify a code by its label. Cached: it is asked for more than once for each code of a variable.
 
     A label means "unknown" only if all its parts do: ``Missing/unknown`` and ``Industry not reported`` do, while
     ``Foreign born, citizenship status not reported`` is a value.

@@ -26,8 +26,9 @@ Several codes of one variable may have the same label, so codes are never identi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from xml.etree.ElementTree import ParseError
 
 from defusedxml import DefusedXmlException
@@ -48,16 +49,17 @@ from dpnb_columnar.extracts.codebooks.ddi_variable import VariableElement
 DEEPEST_NESTING = 64
 """Elements inside one another."""
 
-TEXTS = {
-    ("fileTxt", "fileName"),
-    ("var", "labl"),
-    ("var", "concept"),
-    ("var", "universe"),
-    ("var", "codInstr"),
-    ("catgry", "catValu"),
-    ("catgry", "labl"),
-}
-"""Elements whose text is kept, each with its parent element."""
+TEXTS: Mapping[str, Collection[str]] = MappingProxyType(
+    {
+        "fileTxt": frozenset({"fileName"}),
+        "var": frozenset({"labl", "concept", "universe", "codInstr"}),
+        "catgry": frozenset({"catValu", "labl"}),
+    }
+)
+"""Elements whose text is kept, by their parent element."""
+
+FACTS = frozenset({"codeBook", "serName", "timePrd", "fileStrc", "recGrp", "fileType", "var", "location", "varFormat"})
+"""Elements whose attributes are kept. ``catgry`` has none: most elements of a large codebook are of codes."""
 
 MOST_SAMPLES = 10_000
 
@@ -118,15 +120,23 @@ class _DocumentElements:
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         """Take the start of an element."""
-        name = tag.rpartition("}")[2]
-        parent = self.elements[-1] if self.elements else ""
-        self.elements.append(name)
-        if len(self.elements) > DEEPEST_NESTING:
+        name, elements = tag.rpartition("}")[2], self.elements
+        parent = elements[-1] if elements else ""
+        elements.append(name)
+        if self.text is None and parent in TEXTS and name in TEXTS[parent]:
+            self.text, self.text_depth = [], len(elements)
+        if name == "catgry":
+            if self.variable is not None:
+                self.variable.category = {}
+        elif name in FACTS:
+            self._take_attributes(name, attributes)
+        if len(elements) > DEEPEST_NESTING:
             raise self.refusal(f"nests more than {DEEPEST_NESTING} elements")
         if not parent and name != "codeBook":
             raise self.refusal(f"begins with {excerpt(name)}, a DDI codebook with codeBook")
-        if self.text is None and (parent, name) in TEXTS:
-            self.text, self.text_depth = [], len(self.elements)
+
+    def _take_attributes(self, name: str, attributes: dict[str, str]) -> None:
+        """Take the attributes of an element."""
         match name:
             case "codeBook":
                 self.identifier = attributes.get("ID", "")
@@ -146,8 +156,6 @@ class _DocumentElements:
                 self.variable.location = attributes
             case "varFormat" if self.variable is not None:
                 self.variable.character = attributes.get("type") == "character"
-            case "catgry" if self.variable is not None:
-                self.variable.category = {}
 
     def data(self, text: str) -> None:
         """Take characters of the innermost open element."""
@@ -156,20 +164,28 @@ class _DocumentElements:
 
     def end(self, tag: str) -> None:
         """Take the end of an element."""
-        name = self.elements[-1]
-        if self.text is not None and len(self.elements) == self.text_depth:
+        name = self.elements.pop()
+        if self.text is not None and len(self.elements) < self.text_depth:
             text, self.text = "".join(self.text), None
             if name == "fileName":
                 self.file_name = text.strip()
             elif self.variable is not None:
-                self.variable.add_text(self.elements[-2], name, text)
-        self.elements.pop()
-        if self.variable is not None and name == "catgry":
-            self.variable.end_category()
+                self.variable.add_text(self.elements[-1], name, text)
+        if self.variable is not None and name in ("catgry", "var"):
+            self._end_of_variable(self.variable, name)
+
+    def _end_of_variable(self, variable: VariableElement, name: str) -> None:
+        """Take the end of a variable, or of one of its codes.
+
+        Raises:
+            ConfigurationError: If the document has more of either than any codebook.
+        """
+        if name == "catgry":
+            variable.end_category()
             self.number_of_codes += 1
-        elif self.variable is not None and name == "var":
-            self.variables.append(self.variable.to_variable(self.structure == "hierarchical"))
-            self.faults += self.variable.faults
+        else:
+            self.variables.append(variable.to_variable(self.structure == "hierarchical"))
+            self.faults += variable.faults
             self.variable = None
         if len(self.variables) > MOST_VARIABLES or self.number_of_codes > MOST_CODES:
             raise self.refusal(f"has more than {MOST_VARIABLES} variables or {MOST_CODES} codes")
