@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from dpnb_columnar.report.styles import BASELINES, MAJORITY
+from dpnb_columnar.report.figures import BASELINES, MAJORITY
 from dpnb_columnar.study.averages import accuracies, weighted
 from dpnb_columnar.study.experiments import WEIGHTED
 from dpnb_columnar.study.results import Results, read_results

@@ -13,9 +13,8 @@ from dpnb_columnar.advice.population import parse_class_sizes
 from dpnb_columnar.advice.recommendation import Advice, advise, releases_to_advise
 from dpnb_columnar.budget.amounts import DeclaredRowCount
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.mechanisms.expected_error import expected_error
+from dpnb_columnar.mechanisms.expected_error import WideRange, expected_error, wide_ranges
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
-from dpnb_columnar.mechanisms.wide_ranges import WideRange, wide_ranges
 from dpnb_columnar.runtime.row_progress import working
 
 

@@ -16,9 +16,9 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import relation_text
 
 if TYPE_CHECKING:
+    from dpnb_columnar.mechanisms.expected_error import WideRange
     from dpnb_columnar.mechanisms.public_weights import PublicWeights
     from dpnb_columnar.mechanisms.release_plan import ReleasePlan
-    from dpnb_columnar.mechanisms.wide_ranges import WideRange
     from dpnb_columnar.model.parameters import PublicSource
 
 EFFECTS = {

@@ -16,7 +16,7 @@ from dpnb_columnar.advice.plan_text import (
 from dpnb_columnar.cli import budget_options
 from dpnb_columnar.cli.console import print_line, print_warning
 from dpnb_columnar.cli.file_output import FileOutput
-from dpnb_columnar.cli.tables import awaits
+from dpnb_columnar.cli.next_commands import awaits
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.numbers import number_text

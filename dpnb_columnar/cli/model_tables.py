@@ -23,7 +23,7 @@ LONGEST_VALUE = 32
 def print_classes(model: NaiveBayes) -> None:
     """Print the prior: the noisy count and the probability of each class."""
     from dpnb_columnar.advice.plan_text import prior_line
-    from dpnb_columnar.model.prior_table import prior_header, prior_rows
+    from dpnb_columnar.model.parameters import prior_header, prior_rows
 
     weights = model.attribute_weights
     header, rows = prior_header(model), [[*row] for row in prior_rows(model)]

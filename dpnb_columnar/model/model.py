@@ -87,7 +87,7 @@ class Model(NaiveBayes):
         from dpnb_columnar.domain.description import predicts
         from dpnb_columnar.domain.names import printable
         from dpnb_columnar.model.guarantee import statement
-        from dpnb_columnar.model.prior_table import prior_header, prior_rows
+        from dpnb_columnar.model.parameters import prior_header, prior_rows
 
         texts = (f"{self.domain.name}: {predicts(self.domain)}", statement(self.guarantee))
         paragraphs = "".join(f"<p>{escape(printable(text))}</p>" for text in texts)

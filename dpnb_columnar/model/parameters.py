@@ -5,12 +5,14 @@ Public: no exact count, no sensitivity, no trimmed statistic of the rows and no 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.value_labels import class_texts
 from dpnb_columnar.model.guarantee import Guarantee
 
 LARGEST_COUNT = 2**53
@@ -224,3 +226,23 @@ class NaiveBayes:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be made again."""
         return {name: value for name, value in self.__dict__.items() if name != "steps_by_types"}
+
+
+# The classes of a released model as a table: noisy counts, noisy sums of weights, and the prior of the score.
+
+
+def prior_header(model: NaiveBayes) -> list[str]:
+    """Name the columns of ``prior_rows``."""
+    sums = [] if model.domain.weight is None else [f"noisy sum of {model.domain.weight.column}"]
+    return ["class", "noisy count", *sums, "probability"]
+
+
+def prior_rows(model: NaiveBayes) -> Iterator[list[str | int]]:
+    """Yield the cells of each class: its text, whole numbers, and its prior to four digits."""
+    weight, weighted = model.domain.weight, model.weighted_classes
+    for place, name in enumerate(class_texts(model.domain)):
+        row: list[str | int] = [name, model.classes.released[place]]
+        if weight is not None and weighted is not None:
+            total = weighted.released[place] * weight.step
+            row.append(int(total) if total.denominator == 1 else number_text(total))
+        yield [*row, f"{model.priors[place]:.4f}"]

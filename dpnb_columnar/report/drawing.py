@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.domain.names import printable
-from dpnb_columnar.report.figures import Axis, Figure, Panel, Reference, Series
-from dpnb_columnar.report.styles import COLOURS, Style
+from dpnb_columnar.report.figures import COLOURS, Axis, Figure, Panel, Reference, Series, Style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

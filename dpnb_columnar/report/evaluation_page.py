@@ -19,6 +19,7 @@ from dpnb_columnar.model.noisy_intervals import Estimate
 from dpnb_columnar.model.released_scores import ReleasedScores
 from dpnb_columnar.model.score_figures import UNRANKED
 from dpnb_columnar.model.weighted_figures import weighted_rows
+from dpnb_columnar.report.figures import ORDERED
 from dpnb_columnar.report.page import write_single_page
 from dpnb_columnar.report.plots import (
     FRAME,
@@ -28,7 +29,6 @@ from dpnb_columnar.report.plots import (
     number_text,
     roc_plot,
 )
-from dpnb_columnar.report.styles import ORDERED
 
 EXACT = "Computed from the rows without noise; for the curator. Do not release."
 

@@ -28,12 +28,11 @@ from dpnb_columnar.ledger.records import Account
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, WEIGHTED_COUNTS
 from dpnb_columnar.model.guarantee import Guarantee, statement
 from dpnb_columnar.model.model_document import DECLARED_PUBLIC
-from dpnb_columnar.model.parameters import NaiveBayes, Normal
-from dpnb_columnar.model.prior_table import prior_header, prior_rows
+from dpnb_columnar.model.parameters import NaiveBayes, Normal, prior_header, prior_rows
+from dpnb_columnar.report.figures import ORDERED
 from dpnb_columnar.report.informative_attributes import informative_attributes
 from dpnb_columnar.report.page import write_single_page
 from dpnb_columnar.report.sheet_figures import counts_noise, drawn
-from dpnb_columnar.report.styles import ORDERED
 
 MOST_ATTRIBUTES = 10
 """Attributes whose distributions are drawn: those that tell most about the class."""

@@ -14,8 +14,7 @@ import polars as pl
 
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.attribute_weights import NONE as UNWEIGHTED
-from dpnb_columnar.report.figures import Axis, Point, Reference, Series, logarithmic
-from dpnb_columnar.report.styles import BASELINES, legend_order, style
+from dpnb_columnar.report.figures import BASELINES, Axis, Point, Reference, Series, legend_order, logarithmic, style
 from dpnb_columnar.study.experiments import NO_DELTA
 
 METHOD = ("mechanism", "noise", "delta", "attribute_weights")

@@ -6,7 +6,7 @@ Everything a cross-validation needs follows from this: counts of any rows under 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +14,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dpnb_columnar.counting.gradients import CERTAIN, UNITS, GradientQuery, GradientSums, WeightGroup, exponentials
+from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Attribute, Domain, Numeric
+from dpnb_columnar.model.likelihood import bin_starts, class_terms
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram
+from dpnb_columnar.model.polars_terms import prepared_value, terms
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits
@@ -109,3 +115,153 @@ def _coded(values: pl.Series) -> CodedColumn:
     joined = frame.join(numbered, on=VALUE, how="left", nulls_equal=True, maintain_order="left")
     narrow = np.min_scalar_type(max(len(distinct) - 1, 0))
     return CodedColumn(distinct[VALUE].alias(values.name), joined[PLACE].to_numpy().astype(narrow))
+
+
+# Rows that are held out of a training, to score models on and to count again. Many models are scored on the same rows:
+# the terms of a model are evaluated once per distinct value of a column, not once per row. The mathematics is that of
+# ``dpnb_columnar.model.scoring``: its terms, by the same expressions. Only the order of a sum may differ, so the
+# predicted classes are the same, but for ties that rounding decides.
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """How well a model predicts held-out rows. Confidential.
+
+    Attributes:
+        correct: Number of rows whose class it predicts.
+        log_loss: Mean of -log of the probability that it gives a row's true class.
+    """
+
+    correct: int
+    log_loss: float
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class HeldOut:
+    """Rows to score models on. Confidential.
+
+    Attributes:
+        classes: Shape (rows,), int64: true class codes.
+        columns: Per attribute, its column of these rows.
+        kinds: Per column of the data set, the kind of its values.
+    """
+
+    classes: Integers
+    columns: Mapping[str, CodedColumn]
+    kinds: Mapping[str, Kind]
+    _prepared: dict[Attribute, pl.Series] = field(default_factory=dict)
+    _coded: dict[Attribute, Integers] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: CodedRows, chosen: Integers) -> HeldOut:
+        """Select rows by their positions."""
+        columns = {name: column.of(chosen) for name, column in rows.columns.items()}
+        return cls(rows.classes[chosen], columns, rows.kinds)
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return len(self.classes)
+
+    def correct(self, model: Model) -> int:
+        """Count the rows whose class the model predicts correctly."""
+        return int(np.count_nonzero(self.predicted(model) == self.classes))
+
+    def predicted(self, model: Model) -> Integers:
+        """Predict the class of each row: the first class of the largest likelihood.
+
+        Returns:
+            Shape (rows,), int64: class codes.
+        """
+        classes: Integers = self._joint(model).argmax(axis=0)
+        return classes
+
+    def log_loss(self, model: Model) -> float:
+        """Compute the mean of -log of the probability that the model gives a row's true class."""
+        return self.score(model).log_loss
+
+    def score(self, model: Model) -> Score:
+        """Score a model on the rows."""
+        joint = self._joint(model)
+        true = np.take_along_axis(joint, self.classes[None, :], axis=0)[0]
+        correct = int(np.count_nonzero(joint.argmax(axis=0) == self.classes))
+        return Score(correct, float(np.mean(np.logaddexp.reduce(joint, axis=0) - true)))
+
+    def score_counts(self, scores: Scores) -> ScoreCounts:
+        """Count the rows of each bin of a score and each class."""
+        score = np.zeros(self.size, dtype=np.int64)
+        for table in scores.tables:
+            score += self._steps(table, scores.domain)
+        classes = len(scores.domain.classes)
+        cell = np.searchsorted(scores.edges, score, side="right") * classes + self.classes
+        counts = np.bincount(cell, minlength=scores.bins * classes).reshape(scores.bins, classes)
+        return ScoreCounts(scores, counts)
+
+    def sum_gradients(self, query: GradientQuery) -> GradientSums:
+        """Sum up a round's gradient, as ``counting.engines.polars_gradients`` does."""
+        relative = [self._clipped(group, query.domain) for group in query.groups]
+        totals = np.zeros((len(query.domain.classes), self.size), dtype=np.int64)
+        totals[1:] = np.array(query.log_odds)[:, None]
+        for group, scores in zip(query.groups, relative, strict=True):
+            totals[1:] += group.weight * scores
+        table = np.array(exponentials())
+        likelihood = table[np.minimum((totals.max(axis=0) - totals) // UNITS, len(table) - 1)]
+        is_class = np.arange(len(totals))[:, None] == self.classes
+        error = (is_class * CERTAIN - likelihood * CERTAIN // likelihood.sum(axis=0))[1:]
+        sums = np.array([(error * scores).sum() for scores in relative])
+        return GradientSums(query, sums, error.sum(axis=1), is_class.sum(axis=1))
+
+    def _clipped(self, group: WeightGroup, domain: Domain) -> Integers:
+        """Clipped scores of a group; shape (classes - 1, rows)."""
+        scores = np.zeros((len(group.tables) + 1, self.size), dtype=np.int64)
+        for row, tables in zip(scores[1:], group.tables, strict=True):
+            for table in tables:
+                row += self._steps(table, domain)
+        scores = np.maximum(scores - scores.max(axis=0), -group.clip)
+        clipped: Integers = scores[1:] - scores[0]
+        return clipped
+
+    def _steps(self, table: ScoreTable, domain: Domain) -> Integers:
+        """The score of each row in one table; its rows have all values."""
+        step = np.searchsorted(table.starts, self._codes(domain[table.attribute]), side="right") - 1
+        scores: Integers = np.array(table.scores, dtype=np.int64)[step][self.columns[table.attribute].places]
+        return scores
+
+    def _joint(self, model: Model) -> Floats:
+        """Joint log-likelihoods; shape (classes, rows)."""
+        joint = np.empty((len(model.classes.probability), self.size))
+        joint[:] = [[term] for term in class_terms(model)]
+        for parameters, weight in zip(model.attributes, model.weights, strict=True):
+            attribute = model.domain[parameters.attribute]
+            places = self.columns[attribute.name].places
+            for row, table in zip(joint, self._terms(attribute, parameters, weight), strict=True):
+                row += table[places]
+        return joint
+
+    def _terms(self, attribute: Attribute, parameters: AttributeParameters, weight: float) -> list[Floats]:
+        """Per class, the term of each distinct value of an attribute."""
+        value = self._value(attribute, parameters)
+        weighted = terms(attribute, parameters, pl.col(value.name), weight)
+        by_class = value.to_frame().select(term.alias(str(place)) for place, term in enumerate(weighted))
+        return [column.to_numpy() for column in by_class]
+
+    def _value(self, attribute: Attribute, parameters: AttributeParameters) -> pl.Series:
+        """The prepared form of each distinct value."""
+        if isinstance(parameters, Histogram):
+            assert isinstance(attribute, Numeric)
+            reached = np.searchsorted(bin_starts(attribute, parameters.edges), self._codes(attribute), side="right")
+            return pl.Series("value", reached)
+        if attribute not in self._prepared:
+            column = self.columns[attribute.name].values
+            value = prepared_value(attribute, parameters, self.kinds[attribute.name]).alias("value")
+            self._prepared[attribute] = column.to_frame().select(value).to_series()
+        return self._prepared[attribute]
+
+    def _codes(self, attribute: Attribute) -> Integers:
+        """The grid code or category code of each distinct value."""
+        if attribute not in self._coded:
+            column = self.columns[attribute.name].values
+            self._coded[attribute] = codes(attribute, column, self.kinds[attribute.name])
+        return self._coded[attribute]

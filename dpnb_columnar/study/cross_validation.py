@@ -21,8 +21,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.study.coded_rows import CodedRows, code_rows
-from dpnb_columnar.study.held_out import HeldOut
+from dpnb_columnar.study.coded_rows import CodedRows, HeldOut, code_rows
 from dpnb_columnar.training import train
 
 Integers = NDArray[np.int64]

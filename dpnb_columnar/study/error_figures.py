@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from dpnb_columnar.mechanisms.attribute_weights import NONE as UNWEIGHTED
-from dpnb_columnar.report.figures import Axis, Figure, Panel, Point, Series
-from dpnb_columnar.report.styles import style
+from dpnb_columnar.report.figures import Axis, Figure, Panel, Point, Series, style
 from dpnb_columnar.study.averages import (
     SETTING,
     epsilon_axis,

@@ -6,8 +6,7 @@ import polars as pl
 
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.attribute_weights import NONE as UNWEIGHTED
-from dpnb_columnar.report.figures import Axis, Figure, Panel, Point, Series, shared_limits
-from dpnb_columnar.report.styles import NONE, style
+from dpnb_columnar.report.figures import NONE, Axis, Figure, Panel, Point, Series, shared_limits, style
 from dpnb_columnar.study.averages import (
     ACCURACY_BARS,
     WITHIN,

@@ -15,7 +15,7 @@ from dpnb_columnar.budget import Budget, parse_delta, parse_division, parse_epsi
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO, NONE
 from dpnb_columnar.mechanisms.release_plan import mechanism_named, noise_named
-from dpnb_columnar.report.styles import BASELINES
+from dpnb_columnar.report.figures import BASELINES
 from dpnb_columnar.study import data_sets
 from dpnb_columnar.study.data_sets import DataSet
 

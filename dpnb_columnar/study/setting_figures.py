@@ -10,8 +10,21 @@ import math
 
 import polars as pl
 
-from dpnb_columnar.report.figures import Axis, Figure, Panel, Point, Series, logarithmic, shared_limits
-from dpnb_columnar.report.styles import NONE, ORDERED, STYLES, Style, legend_order, style
+from dpnb_columnar.report.figures import (
+    NONE,
+    ORDERED,
+    STYLES,
+    Axis,
+    Figure,
+    Panel,
+    Point,
+    Series,
+    Style,
+    legend_order,
+    logarithmic,
+    shared_limits,
+    style,
+)
 from dpnb_columnar.study.averages import (
     ACCURACY_BARS,
     accuracies,

@@ -11,7 +11,7 @@ import polars as pl
 
 from dpnb_columnar.mechanisms.attribute_weights import NONE as UNWEIGHTED
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
-from dpnb_columnar.report.styles import MAJORITY, NONE, legend_order
+from dpnb_columnar.report.figures import MAJORITY, NONE, legend_order
 from dpnb_columnar.study.averages import METHOD, WITHIN, WORST, accuracies, level, listed, names, of_method, pure
 from dpnb_columnar.study.evaluation_figures import best, named, reached, smooth_method
 from dpnb_columnar.study.experiments import NO_DELTA

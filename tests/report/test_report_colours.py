@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.fake_results import PRIVATE
 
-from dpnb_columnar.report.styles import COLOURS, STYLES
+from dpnb_columnar.report.figures import COLOURS, STYLES
 
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
 VISION = {

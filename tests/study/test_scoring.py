@@ -27,11 +27,10 @@ from dpnb_columnar.mechanisms.round_starts import start_rounds
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.study.coded_rows import code_rows
+from dpnb_columnar.study.coded_rows import HeldOut, code_rows
 from dpnb_columnar.study.cross_validation import Folds, split
 from dpnb_columnar.study.cross_validation import models as trained
 from dpnb_columnar.study.data_sets import complete_rows
-from dpnb_columnar.study.held_out import HeldOut
 
 
 def by_predict(model: Model, rows: pl.DataFrame) -> list[str]:

@@ -40,7 +40,7 @@ def command(
       dpnb-columnar check census.parquet --label "INCWAGE > 1500" --json
       dpnb-columnar check census.duckdb --table person --dataset census
     """
-    from dpnb_columnar.cli.domain_commands import edit_command
+    from dpnb_columnar.cli.next_commands import edit_command
     from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.report.findings import find
 

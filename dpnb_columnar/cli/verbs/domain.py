@@ -185,7 +185,7 @@ def edit(
       dpnb-columnar domain edit census.parquet --output households.toml \\
           --unit SERIAL --unit-rows 1 --weight PERWT --weight-cap 400
     """
-    from dpnb_columnar.cli.domain_commands import training_command
+    from dpnb_columnar.cli.next_commands import training_command
     from dpnb_columnar.domain.catalogue_entries import check_entry_output, entry_toml, put_entry
     from dpnb_columnar.domain.editing import edited
     from dpnb_columnar.domain.labelling import labelled

@@ -155,13 +155,12 @@ def _print_plan(domain: Declaration, output: Path) -> None:
     from dpnb_columnar.advice.plan_text import missing_lines
     from dpnb_columnar.budget import Budget
     from dpnb_columnar.budget.amounts import DEFAULT_EPSILON
-    from dpnb_columnar.cli.tables import print_wide_ranges
+    from dpnb_columnar.cli.next_commands import print_wide_ranges
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.domain.labelling import provisional
     from dpnb_columnar.mechanisms.attribute_weights import AUTO
-    from dpnb_columnar.mechanisms.expected_error import USUAL_SIZE
+    from dpnb_columnar.mechanisms.expected_error import USUAL_SIZE, wide_ranges
     from dpnb_columnar.mechanisms.release_plan import plan
-    from dpnb_columnar.mechanisms.wide_ranges import wide_ranges
 
     labelled = domain if isinstance(domain, Domain) else provisional(domain)
     try:

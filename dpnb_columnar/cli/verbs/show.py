@@ -11,7 +11,7 @@ from dpnb_columnar.advice.plan_text import composition_lines, source_text
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_warning
 from dpnb_columnar.cli.model_tables import MOST_ATTRIBUTES, print_attributes, print_classes, print_parameters
-from dpnb_columnar.cli.tables import awaits
+from dpnb_columnar.cli.next_commands import awaits
 from dpnb_columnar.domain.description import predicts
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import check_target

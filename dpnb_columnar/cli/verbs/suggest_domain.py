@@ -48,7 +48,7 @@ def command(
       dpnb-columnar suggest-domain survey.parquet --output draft.toml
       dpnb-columnar suggest-domain survey.parquet --most-values 60
     """
-    from dpnb_columnar.cli.domain_commands import training_command
+    from dpnb_columnar.cli.next_commands import training_command
     from dpnb_columnar.counting.column_profiles import profile
     from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.counting.suggestion import draft
