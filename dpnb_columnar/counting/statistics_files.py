@@ -23,6 +23,7 @@ from dpnb_columnar.counting.query_results import (
 )
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain.description import weighs_by
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, excerpt
 from dpnb_columnar.runtime.confinement import confined
@@ -123,7 +124,8 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
         raise _not_statistics(path)
     if domain is not None and digest(domain) != digest(carried):
         raise DataError(
-            f"{path}: was counted in another domain than {domain.name!r}, the one asked for; aggregate anew"
+            f"{path}: was counted in another domain than {domain.name!r}, the one asked for"
+            f"{_weights(carried, domain)}; aggregate anew"
         )
     try:
         return replace(assemble(carried, _cells(table), frozenset(parts)), summands=frozenset(summands))
@@ -131,6 +133,14 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
         raise DataError(
             f"{path}: its counts do not fit its own domain; make it again with dpnb-columnar aggregate"
         ) from None
+
+
+def _weights(counted: Domain, wanted: Domain) -> str:
+    """Say how two domains differ that differ in the weight of rows alone; nothing of any others."""
+    if digest(replace(counted, weight=wanted.weight)) != digest(wanted):
+        return ""
+    found, other = ("no weight" if each.weight is None else weighs_by(each.weight) for each in (counted, wanted))
+    return f": with {found}, not with {other}"
 
 
 def kind_of_table(table: pa.Table) -> Kind | None:

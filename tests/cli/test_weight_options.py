@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -127,3 +128,19 @@ def test_a_faulty_weight_opens_no_row(run: Run, data: Path, tmp_path: Path) -> N
     ):
         ended = run("train", data, *chosen, "--output", tmp_path / "m.json", expected=code)
         assert words in ended.err
+
+
+def test_the_result_of_a_query_is_released_as_files_are(run: Run, data: Path, tmp_path: Path) -> None:
+    """The same options with the query, its result and the files: the same model; others are another domain."""
+    chosen = ["--weight", "PERWT", "--weight-cap", "100", "--weight-step", "0.5"]
+    common = ["--epsilon", "1", "--seed", "3", "--output"]
+    query = run("sql", "statistics", data, "--dialect", "duckdb", "--table", "people", *chosen).out
+    result = tmp_path / "result.csv"
+    with duckdb.connect() as connection:
+        connection.execute(f"CREATE VIEW people AS FROM read_parquet('{data}')")
+        connection.execute(f"COPY ({query.rstrip().removesuffix(';')}) TO '{result}' (HEADER)")
+    run("train", data, *chosen, *common, tmp_path / "one.json")
+    run("release", result, "--domain", data, *chosen, *common, tmp_path / "two.json")
+    assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
+    other = run("release", result, "--domain", data, *common, tmp_path / "three.json", expected=65)
+    assert "was counted in another domain than 'people'" in other.err

@@ -97,10 +97,21 @@ def test_checkpoints_files_and_sums_hold_the_weights(tmp_path: Path) -> None:
 
 def test_statistics_of_another_weight_are_refused(tmp_path: Path) -> None:
     rows = some_people()
-    for counted_in, wanted in ((people_domain(), weighted()), (weighted(), people_domain())):
+    for counted_in, wanted, words in (
+        (
+            people_domain(),
+            weighted(),
+            "with no weight, not with w, at most 400 each, 0 for a row without one; aggregate",
+        ),
+        (
+            weighted(),
+            people_domain(),
+            "with w, at most 400 each, 0 for a row without one, not with no weight; aggregate",
+        ),
+    ):
         path = tmp_path / f"{counted_in.weight is None}"
         save_statistics(local.aggregate_frame(rows, counted_in), path)
-        with pytest.raises(DataError, match="was counted in another domain than 'people', the one asked for"):
+        with pytest.raises(DataError, match=f"another domain than 'people', the one asked for: {words}"):
             load_statistics(path, wanted)
 
 
