@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.errors import DataError, UnavailableError, UsageError
 from dpnb_columnar.rows.column_checks import check_columns
 from dpnb_columnar.rows.column_kinds import Kind, kinds_of
 from dpnb_columnar.rows.row_rules import column
@@ -30,6 +30,9 @@ Result = TypeVar("Result")
 
 NAME = "the frame"
 """Name of a frame in messages."""
+
+COLLECTED = ".collect() of Polars, .compute() of Dask, .to_pyarrow() of Ibis, .pl() of DuckDB"
+"""How libraries call what computes a lazy frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,7 @@ def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFram
     Raises:
         DataError: if the frame has two columns of one name, or a type that Polars does not read, or if the query
             behind it fails.
+        UnavailableError: if its library lacks a package to compute it with.
     """
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return frame
@@ -139,6 +143,11 @@ def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFram
         raise _unreadable() from None
     except query_errors():
         raise failed_query() from None
+    except ImportError as error:  # a library of lazy frames computes with packages of its own
+        raise UnavailableError(
+            f"{NAME}: its library cannot compute it ({error.name or error} is missing, or another version than it "
+            f"needs); collect it first: {COLLECTED}"
+        ) from None
 
 
 def _unreadable() -> DataError:
@@ -183,7 +192,7 @@ def opened_eagerly(frame: Frame) -> nw.DataFrame[Any]:
 
     wrapped = _wrapped(frame)
     if not isinstance(wrapped, nw.DataFrame):
-        raise UsageError(f"{NAME} is lazy, and the order of its rows may change; collect it first")
+        raise UsageError(f"{NAME} is lazy, and the order of its rows may change; collect it first: {COLLECTED}")
     return wrapped
 
 

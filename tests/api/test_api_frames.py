@@ -22,6 +22,7 @@ from support.rows_in_python import Document, counts_of, expected_counts
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
 from dpnb_columnar.counting.engines import polars_units
+from dpnb_columnar.rows import frames as frames_of_libraries
 from dpnb_columnar.rows.frames import to_polars
 
 FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
@@ -275,3 +276,20 @@ def test_a_query_that_panics_is_refused() -> None:
     rows = people(1000).lazy().map_batches(panic, schema=TYPES)
     with pytest.raises(errors.DataError, match="its query fails"):
         dpnb.aggregate(rows, domain=people_domain())
+
+
+def test_a_lazy_frame_that_its_library_cannot_compute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ibis computes with packages of its own, which may be missing, or another version than it needs."""
+
+    def missing(frame: Any, names: Any) -> None:
+        raise ModuleNotFoundError("No module named 'pyarrow_hotfix'", name="pyarrow_hotfix")
+
+    monkeypatch.setattr(frames_of_libraries, "_read", missing)
+    relation = duckdb.sql("SELECT 1 AS age")
+    with pytest.raises(errors.UnavailableError, match=r"pyarrow_hotfix is missing.*\.compute\(\) of Dask"):
+        dpnb.aggregate(relation, domain=people_domain())
+
+
+def test_a_lazy_frame_is_not_split() -> None:
+    with pytest.raises(errors.UsageError, match=r"lazy.*collect it first: \.collect\(\) of Polars"):
+        dpnb.split(people(10).lazy())
