@@ -4,7 +4,7 @@ After every kill a copy of the ledger is verified, and the output has to be abse
 have been charged once, have written the model that the ledger holds, and have left nothing else. Each ledger admits all
 of its runs but the last few, which must end with 77 however they are disturbed.
 
-Usage: nice python -m benchmarks.kills [--kills 300] [--signal KILL|TERM|INT] [--seed 1]
+Usage: nice python -m benchmarks.kills [--kills 300] [--signal KILL|TERM|INT] [--attribute-weights learned] [--seed 1]
 """
 
 from __future__ import annotations
@@ -98,11 +98,12 @@ class KilledRuns:
     Args:
         folder: A folder of its own, with the data in it.
         number: The signal that runs are sent.
+        weights: Attribute weights of the models; ``learned`` reads the rows five times before anything is spent.
         figures: Counts, which are updated.
     """
 
-    def __init__(self, folder: Path, number: Signals, figures: Figures) -> None:
-        self.folder, self.number, self.figures = folder, number, figures
+    def __init__(self, folder: Path, number: Signals, weights: str, figures: Figures) -> None:
+        self.folder, self.number, self.weights, self.figures = folder, number, weights, figures
         self.head: str | None = None
         figures.ledgers += 1
         with Ledger.create(folder / LEDGER) as ledger:
@@ -125,6 +126,7 @@ class KilledRuns:
 
     def _begun(self, run: str) -> subprocess.Popen[bytes]:
         options = ["--epsilon", EPSILON, "--ledger", LEDGER, "--run-id", run, "--output", f"{run}.json"]
+        options += ["--attribute-weights", self.weights]
         arguments = [sys.executable, "-m", "dpnb_columnar", "train", DATA, *options]
         return subprocess.Popen(arguments, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
@@ -198,7 +200,7 @@ class KilledRuns:
         return RunState(known is not None, document, len(charged) == ADMITTED)
 
 
-def kill_runs(folder: Path, kills: int, number: Signals, seed: int | None) -> Figures:
+def kill_runs(folder: Path, kills: int, number: Signals, seed: int | None, weights: str = "auto") -> Figures:
     """Kill a number of runs, of as many ledgers as needed.
 
     Args:
@@ -206,6 +208,7 @@ def kill_runs(folder: Path, kills: int, number: Signals, seed: int | None) -> Fi
         kills: Number of kills.
         number: The signal.
         seed: Seed of the moments; None for other moments every time.
+        weights: Attribute weights of the models.
     """
     generator, figures = random.Random(seed), Figures()
     simulate_census(folder / DATA, rows=ROWS, seed=1940)
@@ -214,7 +217,7 @@ def kill_runs(folder: Path, kills: int, number: Signals, seed: int | None) -> Fi
         place = folder / f"ledger-{figures.ledgers}"
         place.mkdir()
         (place / DATA).symlink_to(folder / DATA)
-        KilledRuns(place, number, figures).carry_out(pace, generator, left)
+        KilledRuns(place, number, weights, figures).carry_out(pace, generator, left)
     return figures
 
 
@@ -223,10 +226,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--signal", choices=["KILL", "TERM", "INT"], default="KILL")
+    parser.add_argument("--attribute-weights", default="auto")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        figures = kill_runs(Path(folder), options.kills, Signals[f"SIG{options.signal}"], options.seed)
+        figures = kill_runs(
+            Path(folder), options.kills, Signals[f"SIG{options.signal}"], options.seed, options.attribute_weights
+        )
     print(figures.report())
     raise SystemExit(bool(figures.faults))
 

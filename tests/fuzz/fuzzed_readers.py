@@ -32,6 +32,9 @@ READERS = (
             PREDICT,
             "evaluate model.json people.parquet",
             "sql score model.json --dialect duckdb --table t",
+            "sql score {} --dialect postgres --table t --parameters-table terms --parameters out.csv --output out.sql",
+            "show {} --html out.html",
+            "evaluate {} people.parquet --html out.html",
         ),
     ),
     Reader("histogram.json", ("show histogram.json --json", PREDICT)),
@@ -60,8 +63,21 @@ READERS = (
             "aggregate {} --output out.parquet",
             "release counts.csv --domain {} --output out.json",
             "evaluate model.json {}",
+            "evaluate histogram.json {} --epsilon 1 --output out.json --html out.html",
+            "split {} --train-output out.a.parquet --test-output out.b.parquet",
         ),
     ),
+    Reader(
+        "units.parquet",
+        (
+            "train {} --output out.json",
+            "aggregate {} --output out.parquet",
+            "check {}",
+            "plan {} --no-advice",
+            "split {} --by household --train-output out.a.parquet --test-output out.b.parquet",
+        ),
+    ),
+    Reader("units.statistics.parquet", (RELEASE, RELEASE + " --whole-units")),
     Reader(
         "sample.parquet",
         (
@@ -107,6 +123,21 @@ READERS = (
         (
             "predict model.json {} --table person --output out.parquet",
             "release {} --table person --dataset people --output out.json",
+            "train {} --table person --dataset people --output out.json",
+            "check {} --table person --dataset people",
+            "evaluate model.json {} --table person",
+            "suggest-domain {} --table person",
+        ),
+    ),
+    Reader(
+        "rows.sqlite",
+        (
+            "predict model.json {} --table person --output out.parquet",
+            "release {} --table person --dataset people --output out.json",
+            "train {} --table person --dataset people --output out.json",
+            "check {} --table person --dataset people",
+            "evaluate model.json {} --table person",
+            "suggest-domain {} --table person",
         ),
     ),
 )

@@ -11,6 +11,7 @@ from mutated_documents import mutated_json, mutated_toml
 from mutated_duckdb import mutated_duckdb
 from mutated_lines import mutated_lines
 from mutated_parquet import mutated_parquet
+from mutated_sqlite import mutated_sqlite
 from mutated_xml import mutated_xml
 
 BY_SUFFIX = {
@@ -21,6 +22,7 @@ BY_SUFFIX = {
     "dat": mutated_lines,
     "parquet": mutated_parquet,
     "duckdb": mutated_duckdb,
+    "sqlite": mutated_sqlite,
 }
 BLIND = 0.35
 """Share of inputs whose bytes are changed without regard to what they mean."""

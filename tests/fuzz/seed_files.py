@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -69,6 +71,13 @@ def write_seed_files(folder: Path) -> None:
     ).write_csv(folder / "second.csv")
     (folder / "counts.csv.gz").write_bytes(gzip.compress((folder / "counts.csv").read_bytes(), mtime=0))
     _write_extracts(folder)
+    households = people(300).with_columns(household=pl.int_range(pl.len()) // 3)
+    write_people(folder / "units.parquet", households, {**DOCUMENT, "unit": {"column": "household", "rows": 2}})
+    _command("aggregate units.parquet --output units.statistics.parquet")
+    with closing(sqlite3.connect(folder / "rows.sqlite")) as file:
+        file.execute("CREATE TABLE person (age INTEGER, hours INTEGER, sex TEXT, income TEXT)")
+        file.executemany("INSERT INTO person VALUES (?, ?, ?, ?)", people(100).rows())
+        file.commit()
     with duckdb.connect(folder / "rows.duckdb") as connection:
         connection.register("given", people(100))
         connection.execute("CREATE TABLE person AS SELECT * FROM given")
