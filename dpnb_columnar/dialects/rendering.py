@@ -29,11 +29,14 @@ from dpnb_columnar.dialects.spelled_numbers import (
     number_of_spark,
     number_of_sqlite,
 )
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.version import __version__
 
 Rewrite = Callable[[exp.Expr], exp.Expr]
+
+POSTGRES_NAME = 63
+"""Bytes of a name, in UTF-8, that PostgreSQL reads."""
 
 LARGEST_SHIFT = 62
 """Two to this power is the largest that a 64-bit integer holds."""
@@ -51,12 +54,33 @@ def render(query: exp.Expr, dialect: Dialect, *, pretty: bool = True, of_rows: b
         dialect: The database.
         pretty: Whether the text has many lines, or one.
         of_rows: Whether the result is the rows of a table, none taken together with another.
+
+    Raises:
+        UsageError: if two names of the query would be one in PostgreSQL.
     """
+    if dialect is Dialect.POSTGRES:
+        _check_names(query)
     for rewrite in REWRITES[dialect]:
         if of_rows and dialect is Dialect.DUCKDB and rewrite is _steps_apart:
             rewrite = _rows_apart
         query = query.transform(rewrite, copy=False)
     return query.sql(dialect=dialect.value, pretty=pretty, copy=False)
+
+
+def _check_names(query: exp.Expr) -> None:
+    """Refuse names that PostgreSQL would take for one: it cuts each, and says so in a notice that nobody reads.
+
+    Raises:
+        UsageError: if two names are alike as far as PostgreSQL reads them.
+    """
+    names: dict[bytes, str] = {}
+    for node in query.find_all(exp.Identifier):
+        first = names.setdefault(node.name.encode()[:POSTGRES_NAME], node.name)
+        if first != node.name:
+            raise UsageError(
+                f"PostgreSQL cuts names to {POSTGRES_NAME} bytes, so {excerpt(first)} and {excerpt(node.name)} are one "
+                "there; rename one of these columns or classes"
+            )
 
 
 def in_duckdb(value: exp.Expr) -> exp.Expr:

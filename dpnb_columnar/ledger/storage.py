@@ -125,11 +125,17 @@ def create(path: Path) -> None:
     """Make a ledger without entries; it takes its name when it is complete.
 
     Raises:
-        OutputError: There is a file of this name, or it cannot be written.
+        OutputError: There is a file of this name, or the journal of one, or it cannot be written.
         ConfigurationError: Everybody may put files in its folder.
     """
     if os.path.lexists(path):
         raise OutputError(f"{path}: exists already; name another ledger")
+    for companion in (path.with_name(path.name + suffix) for suffix in COMPANIONS):
+        if os.path.lexists(companion):  # SQLite would undo what is written here by what is noted there
+            raise OutputError(
+                f"{path}: {companion} is left of an earlier ledger of this name; restore that ledger and open it, or "
+                "name another one"
+            )
     check_folder(path, path.absolute().parent)
     with (
         atomic_output(path, confidential=True) as partial,

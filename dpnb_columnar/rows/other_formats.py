@@ -92,15 +92,16 @@ def _unread_columns(file: Path) -> list[str]:
 
     try:
         schema = pq.read_schema(file)
-    except (pa.ArrowException, OSError):
+        names = schema.names
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         return []
     unread = []
     with confined():
-        for field in schema:
+        for name, field in zip(names, schema, strict=True):
             try:
                 pl.Schema(pa.schema([field]))
             except (pl.exceptions.PolarsError, pl.exceptions.PanicException, ValueError, TypeError):
-                unread.append(field.name)
+                unread.append(name)
     return unread
 
 

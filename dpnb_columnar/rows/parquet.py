@@ -31,7 +31,6 @@ from dpnb_columnar.runtime.row_progress import begin_work
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
 LARGEST_GROUP = 2**31
 """Bytes of a row group, uncompressed, that is copied; it takes up to five times as much memory."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
-from support.engines import Engine, Spark
+from support.engines import Engine, Postgres, Spark
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 from support.released_models import DOMAIN, MODELS
 from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of, numbered
@@ -301,3 +301,24 @@ def test_spark_compiles_hundreds_of_codes(
     found = sorted(engine.run(query), key=lambda row: row["id"])
     expected = model.predict(pl.from_arrow(table).lazy()).collect()["probability_no"]  # type: ignore[union-attr]
     assert [row["probability_no"] for row in found] == pytest.approx(expected.to_list(), abs=CLOSE)
+
+
+@pytest.mark.xdist_group("postgres")
+def test_names_that_postgres_cuts(postgres_connection: Any) -> None:
+    """Longer than 63 bytes: read under what is left of them, and refused where two have that in common."""
+    long, cut, alike = "a" * 64, "a" * 63, "a" * 63 + "b"
+    rows = pa.table({"sex": ["f", "m", None], cut: [10.0, 33.0, 90.0]})
+    engine = Postgres(postgres_connection)
+    engine.load(rows)
+    table = table_of("sex", [0.6, 0.4], [0.35, 0.65])
+    model, same = (
+        model_of(
+            declared({name: AGE, "sex": {"values": ["f", "m"]}}), [normal_of(name, [30, 45.5], [11, 12.25]), table]
+        )
+        for name in (long, cut)
+    )
+    query = scoring_query(model, Dialect.POSTGRES, "rows", ["sex"])
+    assert engine.run(query) == engine.run(scoring_query(same, Dialect.POSTGRES, "rows", ["sex"]))
+    both = model_of(declared({long: AGE, alike: AGE}), [normal_of(name, [30, 45], [11, 12]) for name in (long, alike)])
+    with pytest.raises(UsageError, match=r"PostgreSQL cuts names to 63 bytes, so 'a+' and 'a+b' are one there; rename"):
+        scoring_query(both, Dialect.POSTGRES)

@@ -71,6 +71,7 @@ def test_a_delimited_extract_has_no_columns(tmp_path: Path) -> None:
         ("[2, 2]", "[1, 1]", "'SEX': column 1 of the line belongs to 'KIND' as well on record type 'P'"),
         ('{ 1 = "Male", 2 = "Female" }', '["Male"]', "'SEX'.codes: expected a table"),
         ('"Male"', "1", "'SEX'.codes.1: expected text, found 1"),
+        ('1 = "Male"', '"1\\nFORGED" = 1', r""" 'SEX'.codes."1\nFORGED": expected text, found 1"""),
         ('"Male"', '"\\u001b[31m"', "the label of a code holds a control character"),
         ('name = "SEX"', "name = 3", "3.name: expected text, found 3"),
         ('name = "SEX"', 'name = "SEX"\ndecimals = true', "'SEX'.decimals: expected a whole number, found True"),

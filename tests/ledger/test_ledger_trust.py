@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from support.ledger_cases import charge, full_ledger, new_ledger
 
-from dpnb_columnar.errors import ConfigurationError
+from dpnb_columnar.errors import ConfigurationError, OutputError
 from dpnb_columnar.ledger import Ledger, storage
 
 
@@ -62,6 +62,21 @@ def test_the_journal_of_a_killed_run_of_its_owner_is_rolled_back(tmp_path: Path)
     with Ledger(tmp_path / "y.ledger") as ledger:
         ledger.verify()
     assert not journal.exists()
+
+
+def test_a_ledger_is_not_made_again_beside_the_journal_of_one_that_was_deleted(tmp_path: Path) -> None:
+    """It would be rolled back to pieces of the former one."""
+    path = full_ledger(tmp_path / "x.ledger")
+    again = tmp_path / "y.ledger"
+    journal = hot_journal(path, again)
+    saved = again.read_bytes()
+    again.unlink()
+    with pytest.raises(OutputError, match=r"y\.ledger-journal is left of an earlier ledger of this name; restore"):
+        Ledger.create(again)
+    assert sorted(tmp_path.iterdir()) == [path, journal]
+    again.write_bytes(saved)
+    with Ledger(again) as ledger:
+        ledger.verify()
 
 
 @pytest.mark.parametrize("suffix", ["-journal", "-wal", "-shm"])

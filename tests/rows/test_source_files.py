@@ -155,6 +155,12 @@ def test_a_database_is_no_file() -> None:
     assert "secret" not in str(refused.value)
 
 
+def test_names_of_columns_that_are_no_text(tmp_path: Path) -> None:
+    file = parquet(tmp_path / "census.parquet")
+    file.write_bytes(file.read_bytes().replace(b"income", b"inc\xffme"))
+    assert "not a complete Parquet file" in refusal(file)
+
+
 def test_damaged_footers(tmp_path: Path) -> None:
     """Whatever byte of the footer is damaged, the file opens or is refused; nothing else happens."""
     file = parquet(tmp_path / "census.parquet")

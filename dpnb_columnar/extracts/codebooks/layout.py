@@ -35,6 +35,7 @@ from typing import Any
 
 from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.field_reader import FieldReader
+from dpnb_columnar.domain.names import quoted
 from dpnb_columnar.errors import ConfigurationError, excerpt
 from dpnb_columnar.extracts.codebooks.checks import ENCODINGS, LONGEST_LABEL, checked, inconsistent
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
@@ -131,5 +132,5 @@ class _LayoutReader(FieldReader):
         value = table.get(key, default)
         if isinstance(value, str):
             return value
-        self.fault(f"{place}.{key}", f"expected text, found {excerpt(value)}")
+        self.fault(f"{place}.{quoted(key)}", f"expected text, found {excerpt(value)}")
         return default
