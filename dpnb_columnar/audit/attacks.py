@@ -117,7 +117,8 @@ def attack_units(configuration: Configuration, effort: Effort, error: float) -> 
     with remembered_searches():
         universe, findings = build_units(configuration.unit_rows, effort.members, weighted=configuration.weighted)
         claim = exhaustive.claim_of(configuration, universe)
-        near = list(small_pairs(len(universe.rows), relation, UNITS_TOGETHER))
+        together = UNITS_TOGETHER if configuration.unit_rows else max(UNITS_TOGETHER, effort.rows)
+        near = list(small_pairs(len(universe.rows), relation, together))
         sizes = forced_sizes(universe.domain, effort.scenarios)
         compared = exhaustive.compare(configuration, universe, [Group(near, sizes)], claim)
         pairs = promising(configuration, universe, unit_pairs(universe, relation), effort.scouted, claim)
