@@ -13,7 +13,7 @@ from dpnb_columnar.advice.population import parse_class_sizes
 from dpnb_columnar.advice.recommendation import Advice, advise, releases_to_advise
 from dpnb_columnar.budget.amounts import DeclaredRowCount
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.mechanisms.expected_error import WideRange, expected_error, wide_ranges
+from dpnb_columnar.mechanisms.expected_error import SmallCells, WideRange, expected_error, small_cells, wide_ranges
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.runtime.row_progress import working
 
@@ -49,6 +49,11 @@ class Outlook:
     wide: Sequence[WideRange]
     rehearsal: Rehearsal | None
     edit: str | None
+
+    @property
+    def small(self) -> Sequence[SmallCells]:
+        """Tables whose noise hides what a category has on average."""
+        return small_cells(self.plan.domain, self.plan.shares, self.class_rows) if self.plan.mechanism.private else ()
 
     @property
     def class_rows(self) -> int:

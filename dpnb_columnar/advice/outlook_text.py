@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from dpnb_columnar.advice.expectation import WIDE, Expectation
 from dpnb_columnar.advice.outlook import Outlook, Rehearsal
@@ -15,6 +15,7 @@ from dpnb_columnar.advice.plan_text import (
     narrower_ranges,
     prior_line,
     public_facts,
+    small_cells_line,
     unit_facts,
     weights_line,
 )
@@ -80,6 +81,9 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
         epsilon = number_text(planned.budget.epsilon)
         found_at = f"at {outlook.class_rows} rows in each class and epsilon {epsilon}"
         yield f"{hidden_ranges(outlook.wide, found_at)}: {edit_command(outlook)}"
+    for one in outlook.small:
+        yield ""
+        yield small_cells_line(one, outlook.class_rows)
     if outlook.rehearsal is not None:
         yield ""
         yield from _rehearsal_lines(outlook.rehearsal, outlook.assumed.origin)
@@ -205,6 +209,7 @@ def outlook_document(outlook: Outlook) -> dict[str, object]:
             }
             for one in outlook.wide
         ],
+        "small_cells": [asdict(one) for one in outlook.small],
         "edit": edit_command(outlook),
         **_rehearsal_document(outlook.rehearsal),
     }

@@ -16,7 +16,7 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import relation_text
 
 if TYPE_CHECKING:
-    from dpnb_columnar.mechanisms.expected_error import WideRange
+    from dpnb_columnar.mechanisms.expected_error import SmallCells, WideRange
     from dpnb_columnar.mechanisms.public_weights import PublicWeights
     from dpnb_columnar.mechanisms.release_plan import ReleasePlan
     from dpnb_columnar.model.parameters import PublicSource
@@ -95,6 +95,15 @@ def hidden_ranges(wide: Sequence[WideRange], circumstances: str) -> str:
     return (
         f"declared too widely: {circumstances}, noise hides all differences in {hidden}; narrow the range by a public "
         "source, such as a published table, or leave the attribute out"
+    )
+
+
+def small_cells_line(small: SmallCells, class_rows: int) -> str:
+    """Say that noise hides what the categories of an attribute have on average, and what helps."""
+    return (
+        f"too many categories: at {class_rows} rows in each class, the {small.categories} categories of "
+        f"{small.attribute} have {small.rows:.3g} rows each on average, and noise of up to {small.error:.3g} rows; "
+        "merge values with groups, such as places into regions, or leave the attribute out"
     )
 
 

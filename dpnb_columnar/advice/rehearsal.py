@@ -66,8 +66,9 @@ BAD_DRAWS = 0.05
 """Part of the releases that is called bad luck."""
 
 
-MANY_CLASSES = 100
-"""Releases take time in proportion to the classes: of more than this fewer are rehearsed, so that nobody waits."""
+MANY_CLASSES, MANY_COUNTS = 100, 20_000
+"""Releases take time in proportion to the classes, and to the counts of the largest table: of more than this fewer are
+rehearsed, so that nobody waits."""
 
 
 def draws_to_compare(domain: Domain) -> int:
@@ -76,14 +77,17 @@ def draws_to_compare(domain: Domain) -> int:
 
 
 def fewer(releases: int, domain: Domain, least: int) -> int:
-    """Lower a number of releases, in proportion to the classes where these are many.
+    """Lower a number of releases, in proportion to the classes or the counts of a table where these are many.
 
     Args:
-        releases: How many there are for few classes.
+        releases: How many there are for few of both.
         domain: The declared domain.
         least: How many there are at least.
     """
-    return max(least, releases * MANY_CLASSES // max(len(domain.classes), MANY_CLASSES))
+    classes = len(domain.classes)
+    counts = max((attribute.size * classes for attribute in domain.categorical), default=0)
+    by_classes = releases * MANY_CLASSES // max(classes, MANY_CLASSES)
+    return max(least, min(by_classes, releases * MANY_COUNTS // max(counts, MANY_COUNTS)))
 
 
 def families(domain: Domain) -> list[int]:

@@ -15,7 +15,7 @@ from dpnb_columnar.domain.attributes import (
     Transform,
     default_step,
 )
-from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, FieldReader
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LARGEST_TABLE, FieldReader
 from dpnb_columnar.domain.groups import expanded, in_order
 from dpnb_columnar.domain.names import listed, quoted
 from dpnb_columnar.domain.numbers import declared_number, number_text
@@ -84,13 +84,22 @@ class AttributeReader(FieldReader):
         table = self.table(document, place, CATEGORICAL_KEYS)
         if table is None:
             return None
-        values = self.texts(table.get("values"), f"{place}.values", "at least one value", least=1)
+        values = self.texts(table.get("values"), f"{place}.values", "at least one value", 1, LARGEST_TABLE)
         missing_values = self.missing_values(table, values, place, "listed in values")
         missing = self.missing(table, place)
         groups = self.groups(table, values, missing_values, place)
         attribute = Categorical(name, values, missing, missing_values, groups)
         self.check_numbers(attribute, place)
         return attribute
+
+    def check_table(self, attribute: Attribute, classes: int, place: str) -> None:
+        """Note an attribute of very many categories whose table with the classes has too many counts."""
+        if not isinstance(attribute, Categorical) or len(attribute.values) <= LARGEST_DECLARATION:
+            return
+        counts = attribute.size * classes
+        if counts > LARGEST_TABLE:
+            problem = f"{attribute.size} categories and {classes} classes make {counts} counts"
+            self.fault(f"{place}.values", f"{problem}; at most {LARGEST_TABLE} are accepted; merge values with groups")
 
     def check_numbers(self, attribute: Categorical, place: str) -> None:
         """Note declared values that are the same number but not of the same category: numbers match by value."""
@@ -146,7 +155,7 @@ class AttributeReader(FieldReader):
             self.fault(place, f'expected a table such as {{ NAME = ["10-19", 25] }}, found {excerpt(document)}')
             return ()
         groups: dict[str, tuple[str, ...]] = {}
-        room = LARGEST_DECLARATION
+        room = LARGEST_TABLE
         categories = set(values)
         owners = dict.fromkeys(missing_values, "missing_values") | dict.fromkeys(values, "values")
         for key, body in document.items():
@@ -157,7 +166,7 @@ class AttributeReader(FieldReader):
             members = self.members(body, here, room)
             room -= len(members)
             if room < 0:
-                self.fault(place, f"more than {LARGEST_DECLARATION} values, ranges written out; merge fewer")
+                self.fault(place, f"more than {LARGEST_TABLE} values, ranges written out; merge fewer")
                 return ()
             others = [member for member in members if member != name]  # a group may have its own name as a member
             for owner in dict.fromkeys(owners[member] for member in others if member in owners):
@@ -183,7 +192,7 @@ class AttributeReader(FieldReader):
             if len(members) > room:
                 break
             try:
-                members.update(expanded(member, LARGEST_DECLARATION))
+                members.update(expanded(member, LARGEST_TABLE))
             except ValueError as error:
                 self.fault(place, str(error))
         return in_order(members)

@@ -94,8 +94,9 @@ class _DeclarationReader(UnitReader):
         attributes = self.attributes(table)
         if label is not None:
             for attribute in attributes:
+                place = f"{self.place}.attributes.{quoted(attribute.name)}"
+                self.check_table(attribute, len(label.classes), place)
                 if attribute.name in label.columns:
-                    place = f"{self.place}.attributes.{quoted(attribute.name)}"
                     self.fault(place, "the label is read from this column, so it cannot be an attribute as well")
         columns = [*(() if label is None else label.columns), *(each.name for each in attributes)]
         unit, available = self.units(table, columns)

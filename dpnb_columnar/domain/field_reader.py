@@ -13,7 +13,10 @@ from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import Fault, excerpt
 
 LARGEST_DECLARATION = 10_000
-"""Most attributes, and most values of one attribute: bounds what a file from elsewhere can ask for."""
+"""Most attributes, classes, and values of a list but the categories: bounds what a file from elsewhere can ask for."""
+
+LARGEST_TABLE = 2**20
+"""Most counts of an attribute of more than ``LARGEST_DECLARATION`` values: its categories times the classes."""
 
 LONGEST_VALUE = 8192
 """Characters of a category or a class, which may be named after a condition."""
@@ -106,7 +109,9 @@ class FieldReader:
                 self.fault(f"{place}.{key}", str(error))
         return tuple(numbers)
 
-    def texts(self, values: object, place: str, what: str, least: int = 0) -> tuple[str, ...]:
+    def texts(
+        self, values: object, place: str, what: str, least: int = 0, most: int = LARGEST_DECLARATION
+    ) -> tuple[str, ...]:
         """Read a list of distinct texts; whole numbers and booleans are read as their text.
 
         Args:
@@ -114,12 +119,13 @@ class FieldReader:
             place: Place of the list.
             what: What is expected there, for the fault.
             least: Fewest values that are accepted.
+            most: Most values that are accepted.
         """
         if not isinstance(values, list) or len(values) < least:
             self.fault(place, f"expected {what}, found {excerpt(values)}")
             return ()
-        if len(values) > LARGEST_DECLARATION:
-            self.fault(place, f"{len(values)} values; at most {LARGEST_DECLARATION} are accepted")
+        if len(values) > most:
+            self.fault(place, f"{len(values)} values; at most {most} are accepted")
             return ()
         texts: list[str] = []
         for value in values:

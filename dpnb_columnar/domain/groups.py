@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, missing_texts
 from dpnb_columnar.domain.documents import csv_pairs
-from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
+from dpnb_columnar.domain.field_reader import LARGEST_TABLE
 from dpnb_columnar.domain.numbers import identity
 from dpnb_columnar.errors import ConfigurationError, excerpt
 
@@ -81,7 +81,7 @@ def read_merge_map(path: Path) -> dict[str, str]:
     groups: dict[str, str] = {}
     for place, code, group in csv_pairs(path, "code", "group"):
         try:
-            members = expanded(code, LARGEST_DECLARATION)
+            members = expanded(code, LARGEST_TABLE)
         except ValueError as error:
             raise ConfigurationError(f"{place}: {error}") from None
         for member in members:
@@ -89,8 +89,8 @@ def read_merge_map(path: Path) -> dict[str, str]:
                 raise ConfigurationError(
                     f"{place}: {excerpt(member)} has the group {excerpt(groups[member])} already; a code has one group"
                 )
-        if len(groups) > LARGEST_DECLARATION:
-            raise ConfigurationError(f"{place}: more than {LARGEST_DECLARATION} codes, ranges written out; map fewer")
+        if len(groups) > LARGEST_TABLE:
+            raise ConfigurationError(f"{place}: more than {LARGEST_TABLE} codes, ranges written out; map fewer")
     if not groups:
         raise ConfigurationError(f"{path}: maps no code; add a line for each, such as: 10-99,Managers")
     return groups
@@ -121,10 +121,10 @@ def _categories_by_code(attribute: Attribute) -> dict[str, str]:
     """Category of every code of an attribute."""
     if isinstance(attribute, Categorical):
         return {member: attribute.values[code] for member, code in attribute.members.items()}
-    is_whole = attribute.step == 1 and attribute.lower.denominator == 1 and attribute.cells < LARGEST_DECLARATION
+    is_whole = attribute.step == 1 and attribute.lower.denominator == 1 and attribute.cells < LARGEST_TABLE
     if not is_whole:
         raise ValueError(
-            f"only categories and at most {LARGEST_DECLARATION} whole numbers can be merged; declare it with step 1"
+            f"only categories and at most {LARGEST_TABLE} whole numbers can be merged; declare it with step 1"
         )
     missing = {int(value) for value in attribute.missing_values if value.denominator == 1}
     numbers = range(int(attribute.lower), int(attribute.upper) + 1)

@@ -13,7 +13,7 @@ from dpnb_columnar.budget import Share
 from dpnb_columnar.domain import Domain, Numeric, Transform
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
 from dpnb_columnar.mechanisms.mechanism import WEIGHTED_COUNTS
-from dpnb_columnar.mechanisms.queries import SENSITIVITY, constant, constant_noise
+from dpnb_columnar.mechanisms.queries import COUNTS, SENSITIVITY, constant, constant_noise
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.samples import sample_size
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS, moment_noise
@@ -59,6 +59,44 @@ def expected_error(domain: Domain, share: Share, size: int) -> float:
     return moment_error(
         attribute, share, size * len(domain.classes) if pooled else size, (cells * 9 // 20, cells * 11 // 20)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class SmallCells:
+    """A table whose noise is larger than its counts are on average. Public facts alone.
+
+    Attributes:
+        attribute: Name of the categorical attribute.
+        categories: Number of its categories.
+        rows: Rows of a class that each of them has on average.
+        error: Rows that 95 % of the noise stays below.
+    """
+
+    attribute: str
+    categories: int
+    rows: float
+    error: float
+
+
+def small_cells(domain: Domain, shares: Sequence[Share], size: int) -> tuple[SmallCells, ...]:
+    """Find the tables whose noise hides what a category has on average.
+
+    Args:
+        domain: The declared domain.
+        shares: The composition table.
+        size: Rows of a class, declared by the user.
+    """
+    tables = {each.name: each.size for each in domain.categorical}
+    found = (
+        SmallCells(share.attribute, tables[share.attribute], size / tables[share.attribute], _count_error(share))
+        for share in shares
+        if share.attribute is not None and share.attribute in tables and share.query == COUNTS
+    )
+    return tuple(each for each in found if each.rows < each.error)
+
+
+def _count_error(share: Share) -> float:
+    return float(SENSITIVITY) * _quantile(constant_noise(share))
 
 
 def moment_error(attribute: Numeric, share: Share, size: int, filled: tuple[int, int]) -> float:

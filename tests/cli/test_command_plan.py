@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from fractions import Fraction
 from pathlib import Path
@@ -234,6 +235,18 @@ def test_ranges_too_wide_for_the_rows_are_named_with_the_command_that_narrows_th
     mended = run("plan", path, "--no-advice", "--dataset", "people").out
     assert "from datasets.toml, entry people" in mended
     assert "declared too widely" not in mended
+
+
+def test_tables_whose_counts_are_mostly_noise_are_named(folder: Path, run: Run) -> None:
+    places = {"label": PEOPLE["label"], "attributes": {"hours": {"values": list(range(5000))}}}
+    path = spoil_rows(write_people(Path("places.parquet"), document=places))
+    told = run("plan", path, "--no-advice").out
+    assert "too many categories: at 10000 rows in each class, the 5000 categories of hours have 2 rows each" in told
+    assert "noise of up to 5.99 rows; merge values with groups" in told
+    (small,) = json.loads(run("plan", path, "--no-advice", "--json").out)["small_cells"]
+    assert (small["attribute"], small["categories"], small["rows"]) == ("hours", 5000, 2.0)
+    assert small["error"] == pytest.approx(2 * math.log(20), rel=1e-3)
+    assert "too many categories" not in run("plan", path, "--no-advice", "--rows", 100_000).out
 
 
 def test_a_plan_without_a_label_is_for_two_classes_and_every_column(folder: Path, run: Run) -> None:

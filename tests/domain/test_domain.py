@@ -16,6 +16,8 @@ from dpnb_columnar.domain import (
     Missing,
     Numeric,
     Transform,
+    labelled,
+    read_declaration,
     read_domain,
 )
 from dpnb_columnar.domain.attributes import DEFAULT_CELLS
@@ -200,7 +202,7 @@ def test_faulty_condition_does_not_hide_other_faults() -> None:
         ({"values": [["a"]]}, ".values", "expected text or a whole number, found ['a']"),
         ({"values": [None]}, ".values", "expected text or a whole number, found None"),
         ({"values": [HUGE]}, ".values", "found a value too large"),
-        ({"values": [str(i) for i in range(10_001)]}, ".values", "10001 values; at most 10000"),
+        ({"values": ["a"], "missing_values": list(range(10_001))}, ".missing_values", "10001 values; at most 10000"),
         ({"values": ["a", "b"] * 3000}, ".values", "'a', 'b' appear more than once"),
         ({"values": [str(i) for i in range(20)] * 2}, ".values", "'4' and 15 more appear more than once"),
         ({"values": ["a"], "missing": True}, ".missing", "expected one of skip, category, row, found True"),
@@ -270,3 +272,32 @@ def test_bounds_whose_squares_overflow_are_refused() -> None:
     document = {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": {"x": {"lower": 0, "upper": "1e101"}}}
     with pytest.raises(DomainError, match="beyond 1e100"):
         read_domain("d", document, "test")
+
+
+def _places(categories: int, classes: int, **more: object) -> dict[str, object]:
+    label = {"column": "y", "classes": [f"c{number}" for number in range(classes)]}
+    return {
+        "label": label,
+        "attributes": {"ZIP": {"values": [f"{number:05d}" for number in range(categories)], **more}},
+    }
+
+
+def test_tables_of_a_million_counts_are_accepted_and_larger_ones_are_not() -> None:
+    """40,000 places and a few classes; up to 10,000 values, as before, any number of classes."""
+    assert read_domain("t", _places(40_000, 26), "t").categorical[0].size == 40_000
+    assert read_domain("t", _places(10_000, 200), "t").categorical[0].size == 10_000
+    with pytest.raises(DomainError, match=r"ZIP.values: 40000 categories and 27 classes make 1080000 counts; at most"):
+        read_domain("t", _places(40_000, 27), "t")
+    with pytest.raises(
+        DomainError, match=r"524289 categories and 2 classes make 1048578 counts; at most 1048576 .*groups"
+    ):
+        read_domain("t", _places(2**19, 2, missing="category"), "t")
+    with pytest.raises(DomainError, match=r"ZIP.values: 1048577 values; at most 1048576 are accepted"):
+        read_declaration("t", {"attributes": _places(2**20 + 1, 2)["attributes"]}, "t")
+
+
+def test_a_label_that_makes_a_table_too_large_is_refused() -> None:
+    attributes = {"ZIP": {"values": list(range(40_000))}, "PLACE": {"values": list(range(30))}}
+    unlabelled = read_declaration("t", {"attributes": attributes}, "t")
+    with pytest.raises(DomainError, match="40000 categories and 30 classes make 1200000 counts"):
+        labelled(unlabelled, "PLACE")
