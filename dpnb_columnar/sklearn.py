@@ -27,7 +27,7 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error
-from dpnb_columnar.estimator.columns import array_of, distinct, frame_of, labels_of, table_of
+from dpnb_columnar.estimator.array_columns import array_of, distinct, frame_of, labels_of, table_of
 from dpnb_columnar.estimator.declared import by_groups, declared_domain, labelled_by_y
 from dpnb_columnar.mechanisms.public_sample import weights_chosen
 from dpnb_columnar.mechanisms.release_plan import plan

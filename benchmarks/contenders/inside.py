@@ -47,7 +47,8 @@ def time_count(data: str, step: str) -> None:
     from dpnb_columnar.counting.engines import duckdb, local, polars  # noqa: F401
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.rows import cell_codes
-    from dpnb_columnar.rows.parquet import open_parquet, resolve_files
+    from dpnb_columnar.rows.input_files import resolve_files
+    from dpnb_columnar.rows.parquet import open_parquet
 
     files = resolve_files([data])
     domain = find_domain(files).domain

@@ -19,7 +19,8 @@ from dpnb_columnar.mechanisms.expected_error import USUAL_SIZES
 from dpnb_columnar.mechanisms.public_sample import weights_chosen
 from dpnb_columnar.mechanisms.release_plan import plan as plan_release
 from dpnb_columnar.rows.frames import is_frame, open_frame
-from dpnb_columnar.rows.parquet import open_parquet, resolve_files
+from dpnb_columnar.rows.input_files import resolve_files
+from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.wording import speaking_python
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from dpnb_columnar.domain import Declaration, labelled
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.rows.frames import Frame, is_frame, to_polars
 from dpnb_columnar.rows.holdout import split_frame, split_of, split_outputs, split_rows
-from dpnb_columnar.rows.parquet import resolve_files
+from dpnb_columnar.rows.input_files import resolve_files
 from dpnb_columnar.rows.streaming import Source
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target

@@ -41,7 +41,7 @@ from dpnb_columnar.counting.statistics_files import VERSION, load_statistics, sa
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, Error, OutputError
-from dpnb_columnar.rows.folder_columns import folder_values
+from dpnb_columnar.rows.input_files import folder_values
 from dpnb_columnar.rows.parquet import ParquetSource, rows_in_footers
 from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.rows.unit_order import unit_names, unit_values

@@ -47,7 +47,7 @@ def refuse_copies(files: Iterable[Path]) -> None:
 
 def _size_and_folder(file: Path) -> tuple[int, tuple[tuple[str, str | None], ...]]:
     """Return the size of a file, and the values of its folders, by which rows of equal files may differ."""
-    from dpnb_columnar.rows.folder_columns import folder_values  # statistics, which a release is made of, know no file
+    from dpnb_columnar.rows.input_files import folder_values  # statistics, which a release is made of, know no file
 
     return file.stat().st_size, tuple(folder_values(file).items())
 

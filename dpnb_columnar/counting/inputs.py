@@ -215,7 +215,7 @@ class LocalFiles:
         Raises:
             MissingInputError: if there is no such file.
         """
-        from dpnb_columnar.rows.parquet import resolve_files
+        from dpnb_columnar.rows.input_files import resolve_files
 
         self.files = resolve_files(data)
         self.checkpoint = checkpoint

@@ -21,7 +21,7 @@ from dpnb_columnar.domain.labelling import no_label
 from dpnb_columnar.domain.metadata import domain_from_metadata
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, named
 from dpnb_columnar.errors import ConfigurationError, DomainError, Error, MissingInputError, UsageError
-from dpnb_columnar.rows.folder_columns import scan_file
+from dpnb_columnar.rows.input_files import scan_file
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, read_metadata
 from dpnb_columnar.rows.row_rules import column
 

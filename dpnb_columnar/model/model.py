@@ -66,7 +66,7 @@ class Model(NaiveBayes):
         """
         from dpnb_columnar.model.exact_evaluation import evaluate
         from dpnb_columnar.rows.frames import is_frame
-        from dpnb_columnar.rows.parquet import resolve_files
+        from dpnb_columnar.rows.input_files import resolve_files
 
         if is_frame(data):
             return evaluate(self, data)

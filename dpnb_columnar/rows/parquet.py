@@ -1,8 +1,7 @@
-"""Open Parquet files: which files, which columns, of which types. Footers are read, rows are not."""
+"""Open Parquet files: which columns, of which types. Footers are read, rows are not."""
 
 from __future__ import annotations
 
-import glob
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,9 +19,8 @@ from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.batches import NamedRows
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
 from dpnb_columnar.rows.column_kinds import Kind, common_type, kinds_of
-from dpnb_columnar.rows.database_address import POSTGRES_SCHEMES
-from dpnb_columnar.rows.folder_columns import files_below, scan_file
-from dpnb_columnar.rows.other_formats import BY_TABLE, check_file, not_parquet
+from dpnb_columnar.rows.input_files import cannot_be_opened, scan_file
+from dpnb_columnar.rows.other_formats import check_file, not_parquet
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
@@ -33,9 +31,6 @@ if TYPE_CHECKING:
 
 LARGEST_GROUP = 2**31
 """Bytes of a row group, uncompressed, that is copied; it takes up to five times as much memory."""
-
-MOST_NAMED = 3
-"""Kinds of files, and folders, that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,57 +62,6 @@ class ParquetSource:
     def unreadable(self) -> DataError:
         """Return the error to raise where an engine fails on the files; the engine's own text may quote values."""
         return damaged(self.names)
-
-
-def resolve_files(inputs: Sequence[str | Path]) -> tuple[Path, ...]:
-    """List the files that paths, glob patterns and folders stand for, in the order given and sorted within each.
-
-    A file counts once, whatever names, links and patterns lead to it: each row is in the data once.
-
-    Raises:
-        MissingInputError: if an input stands for no file, or cannot be opened.
-    """
-    resolved: dict[tuple[int, int], Path] = {}
-    for item in inputs:
-        try:
-            matches = _matches(str(item))
-            identities = [(file.stat().st_dev, file.stat().st_ino) for file in matches]
-        except OSError as error:
-            raise _cannot_be_opened(Path(item), error) from None
-        if not matches:
-            raise _no_files(str(item))
-        for identity, file in zip(identities, matches, strict=True):
-            resolved.setdefault(identity, file)
-    if not resolved:
-        raise MissingInputError("no input; give Parquet files, a folder of them, or a quoted pattern")
-    return tuple(resolved.values())
-
-
-def _matches(item: str) -> list[Path]:
-    """List the files of a path or pattern; a folder stands for the Parquet files in it (``files_below``)."""
-    path = Path(item)
-    # An empty path, as from a variable that is not set, would be the working directory. A pattern may be absolute.
-    matches = [path] if item and path.exists() else sorted(map(Path, glob.glob(item, recursive=True)))  # noqa: PTH207
-    files = [file for match in matches for file in (files_below(match) if match.is_dir() else [match])]
-    return [file for file in files if not file.is_dir()]
-
-
-def _no_files(item: str) -> MissingInputError:
-    """Return the error to raise for an input that stands for no file: what is there in its place, and the remedy."""
-    folder = Path(item)
-    if item and folder.is_dir():
-        other = sorted({path.suffix or "no suffix" for path in folder.iterdir() if path.is_file()})[:MOST_NAMED]
-        inner = sorted(path.name for path in folder.iterdir() if path.is_dir())[:MOST_NAMED]
-        held = [f"files with {', '.join(other)}"] * bool(other) + [f"folders such as {', '.join(inner)}"] * bool(inner)
-        remedy = "make Parquet of an extract with dpnb-columnar ingest" if other else "check the path"
-        if inner:
-            remedy = f"for the files of its folders give the pattern '{folder}/**/*.parquet'"
-        return MissingInputError(
-            f"{item}: a folder without files named *.parquet; it holds {' and '.join(held) or 'nothing'}; {remedy}"
-        )
-    if item.startswith(POSTGRES_SCHEMES):
-        return MissingInputError(f"a database, alone or beside files, is not read by this command; {BY_TABLE}")
-    return MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
 
 
 def read_metadata(file: Path) -> dict[str, str]:
@@ -272,7 +216,7 @@ def _footer_errors(file: Path) -> Iterator[None]:
         with confined():
             yield
     except OSError as error:
-        raise _cannot_be_opened(file, error) from None
+        raise cannot_be_opened(file, error) from None
     except pl.exceptions.DuplicateError:
         raise _columns_twice(file) from None
     except RecursionError:
@@ -287,12 +231,6 @@ def _columns_twice(file: Path) -> DataError:
 
     twice = [name for name, times in Counter(pq.read_schema(file).names).items() if times > 1]
     return DataError(f"{file}: has more than one column named {listed(twice)}; rename or drop all but one of a name")
-
-
-def _cannot_be_opened(file: Path, error: OSError) -> MissingInputError:
-    return MissingInputError(
-        f"{file}: cannot be opened: {error.strerror or 'no such file'}; check the path and its permissions"
-    )
 
 
 def damaged(source: object) -> DataError:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import polars as pl
 
 from dpnb_columnar.rows.column_kinds import Kind
-from dpnb_columnar.rows.folder_columns import folder_values, scan_file
+from dpnb_columnar.rows.input_files import folder_values, scan_file
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import column
 from dpnb_columnar.runtime.row_progress import begin_pass, reported

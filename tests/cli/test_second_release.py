@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import PEOPLE, people_domain, repeated_document, repeated_people, spoil_rows, write_people
+from support.rounds import TERMS
 from support.running import Run, completed
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure
+from dpnb_columnar.budget import Approximate, Budget, Pure
 from dpnb_columnar.counting.countable import Counted
 from dpnb_columnar.counting.further_passes import CountedGiven
 from dpnb_columnar.counting.inputs import FrameInput
@@ -74,14 +75,6 @@ def second(tables: Path, made: Path) -> Path:
 
 
 # The two releases are one.
-
-TERMS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
-    "histogram": ("histogram", None, {}),
-    "smooth": ("smooth", None, {}),
-    "replaced": ("histogram", None, {"neighbours": Neighbours.REPLACE_ONE}),
-    "delta": ("smooth", "gaussian", {"delta": Fraction(1, 10**6)}),
-    "concentrated": ("smooth", "arsinh-normal", {"delta": Fraction(1, 10**6), "neighbours": Neighbours.REPLACE_ONE}),
-}
 
 
 @pytest.mark.parametrize("terms", TERMS)

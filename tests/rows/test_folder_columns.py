@@ -13,8 +13,7 @@ from support.people import DECLARATION, people, write_people
 from support.running import Run
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.rows.folder_columns import folder_values, scan_file
-from dpnb_columnar.rows.parquet import resolve_files
+from dpnb_columnar.rows.input_files import folder_values, resolve_files, scan_file
 
 NAMED = ("--dataset", "people")
 

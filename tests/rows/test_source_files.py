@@ -20,7 +20,8 @@ from support.census_files import CENSUS, COLUMNS, parquet, refusal
 
 from dpnb_columnar.counting.column_profiles import profile
 from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.rows.parquet import open_parquet, read_metadata, resolve_files, scan_files
+from dpnb_columnar.rows.input_files import resolve_files
+from dpnb_columnar.rows.parquet import open_parquet, read_metadata, scan_files
 
 
 @pytest.fixture

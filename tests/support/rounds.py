@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.model.model import load_model
 from support.people import repeated_document, repeated_people
@@ -20,6 +22,15 @@ METHODS = {"learned": TWO, "calibrated": THREE}
 repeated = partial(repeated_people, copies=3)
 FIRST = Path("first.parquet")
 STATISTICS = Path("further.parquet")
+
+TERMS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
+    "histogram": ("histogram", None, {}),
+    "smooth": ("smooth", None, {}),
+    "replaced": ("histogram", None, {"neighbours": Neighbours.REPLACE_ONE}),
+    "delta": ("smooth", "gaussian", {"delta": Fraction(1, 10**6)}),
+    "concentrated": ("smooth", "arsinh-normal", {"delta": Fraction(1, 10**6), "neighbours": Neighbours.REPLACE_ONE}),
+}
+"""Mechanism, noise and budget of releases that are compared with those of their parts."""
 
 
 def rows_of(document: Mapping[str, Any], rows: int) -> pl.DataFrame:

@@ -230,7 +230,8 @@ def _parts(bind: list[str] | None) -> frozenset[str] | None:
         return None
     from dpnb_columnar.counting.file_parts import file_parts
     from dpnb_columnar.errors import DataError
-    from dpnb_columnar.rows.parquet import read_metadata, resolve_files
+    from dpnb_columnar.rows.input_files import resolve_files
+    from dpnb_columnar.rows.parquet import read_metadata
 
     files = resolve_files(bind)
     for file in files:

@@ -97,7 +97,8 @@ def command(
     from dpnb_columnar.mechanisms.expected_error import USUAL_SIZES
     from dpnb_columnar.mechanisms.public_sample import weights_chosen
     from dpnb_columnar.mechanisms.release_plan import plan
-    from dpnb_columnar.rows.parquet import open_parquet, resolve_files
+    from dpnb_columnar.rows.input_files import resolve_files
+    from dpnb_columnar.rows.parquet import open_parquet
 
     files = resolve_files(data)
     resolved = find_domain_to_plan(files, dataset, label, catalogue).by_unit(unit, unit_rows)

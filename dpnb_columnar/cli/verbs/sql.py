@@ -217,7 +217,8 @@ def statistics_command(
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.counting.further_passes import further_query
     from dpnb_columnar.dialects.statistics_query import statistics_query
-    from dpnb_columnar.rows.parquet import open_parquet, resolve_files
+    from dpnb_columnar.rows.input_files import resolve_files
+    from dpnb_columnar.rows.parquet import open_parquet
 
     files = resolve_files(data) if data else ()
     if given is not None:

@@ -10,7 +10,7 @@ from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.folder_columns import folder_values
+from dpnb_columnar.rows.input_files import folder_values
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.runtime.confinement import confined
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.counting.engines.spark_files import SparkFile, read_rows
-from dpnb_columnar.counting.engines.spark_progress import reported_stage
+from dpnb_columnar.counting.engines.spark_queries import reported_stage, spark_errors
 from dpnb_columnar.counting.gradient_files import gradient_sums_of
 from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.gradients_query import gradients_query
@@ -22,7 +21,7 @@ from dpnb_columnar.counting.statistics import Cells, Statistics, assemble, cells
 from dpnb_columnar.dialects.rendering import parse_table
 from dpnb_columnar.dialects.statistics_query import places_query
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, excerpt
+from dpnb_columnar.errors import DataError, MissingInputError, excerpt
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.rows.column_kinds import WIDEST_DECIMAL, Kind, kind_of, kinds_of
 from dpnb_columnar.rows.database_address import Dialect
@@ -51,9 +50,6 @@ TABLE_TYPES: Mapping[str, pl.DataType] = {
     "void": pl.Null(),
 }
 """Polars' type for each of Spark's types without parameters, by Spark's name."""
-
-DAMAGED = ("FAILED_READ_FILE", "Parquet", "FileNotFound", "EOFException", "ChecksumException", "SchemaColumnConvert")
-"""Parts of the names and conditions of Spark's errors where a file cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +91,7 @@ def open_files(session: Any, files: Sequence[SparkFile], domain: Domain) -> Spar
         check_alike(types, first.name, check_columns(file.schema, domain, file.name), file.name)
     name = ", ".join(file.name for file in files[:3]) + (" ..." if len(files) > 3 else "")
     kinds = kinds_of(types)
-    with _spark_errors(name):
+    with spark_errors(name):
         # Without the option, folders named key=value would become columns, and some folders would be left out.
         reader = session.read.schema(_file_schema(types, name)).option("recursiveFileLookup", "true")
         rows = read_rows(reader, files, types, name).selectExpr(*_selected(kinds))
@@ -129,7 +125,7 @@ def open_table(session: Any, table: str, domain: Domain) -> SparkSource:
             "configuration"
         ) from None
     kinds = kinds_of(check_columns(schema, domain, f"table {table}"))
-    with _spark_errors(f"table {table}"):
+    with spark_errors(f"table {table}"):
         return SparkSource(session, rows.select(*map(_quoted, kinds)), kinds, f"table {table}", frozenset())
 
 
@@ -182,7 +178,7 @@ def differentiate(source: SparkSource, query: GradientQuery) -> GradientSums:
 
 def _result(source: SparkSource, query: str) -> Any:
     """Return the result of a query over the rows of the source, an Arrow table."""
-    with _spark_errors(source.name), reported_stage(source.session, source.size):
+    with spark_errors(source.name), reported_stage(source.session, source.size):
         source.rows.createOrReplaceTempView(VIEW)
         return source.session.sql(query).toArrow()
 
@@ -256,46 +252,3 @@ def _table_type(type_: Any) -> pl.DataType:
 
 def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
-
-
-@contextmanager
-def _spark_errors(name: str) -> Iterator[None]:
-    """Report Spark's errors as errors of this package: Spark's own texts may quote rows.
-
-    Raises:
-        DataError: if a file cannot be read.
-        UnavailableError: if Spark fails for another reason.
-    """
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        yield
-    except (PySparkException, Py4JError) as error:
-        if any(word in cause for cause in _causes(error) for word in DAMAGED):
-            raise DataError(
-                f"{name}: cannot be read to the end (damaged, cut short, or not where Spark's workers see it); write "
-                "or copy it again"
-            ) from None
-        raise UnavailableError(
-            f"{name}: Spark does not come to the end of the count (a lost cluster, or too little memory); see the logs "
-            "of its executors, and try again"
-        ) from None
-
-
-def _causes(error: Any) -> Iterator[str]:
-    """List the class names and the conditions of an error of Spark and of the errors behind it, without their texts."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
-
-    try:
-        if isinstance(error, PySparkException):
-            yield str(error.getCondition())
-        cause = getattr(error, "java_exception", None)
-        while cause is not None:
-            yield str(cause.getClass().getName())
-            if hasattr(cause, "getCondition"):
-                yield str(cause.getCondition())
-            cause = cause.getCause()
-    except Py4JError:  # the connection is gone as well
-        return

@@ -22,8 +22,7 @@ from dpnb_columnar.counting.engines.spark_java import hadoop
 from dpnb_columnar.counting.file_parts import BEGINNING, MAGIC, footer_part, read_footer
 from dpnb_columnar.domain.metadata import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.rows.folder_columns import FolderValues, folder_values
-from dpnb_columnar.rows.parquet import resolve_files
+from dpnb_columnar.rows.input_files import FolderValues, folder_values, resolve_files
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 """Beginning of an address; a Windows path has one letter before the colon."""
@@ -75,7 +74,7 @@ def is_address(item: str) -> bool:
 
 
 def read_footers(session: Any, inputs: Sequence[str]) -> tuple[SparkFile, ...]:
-    """List the files that paths, addresses, patterns and folders stand for, as ``rows.parquet.resolve_files`` does.
+    """List the files that paths, addresses, patterns and folders stand for, as ``rows.input_files.resolve_files`` does.
 
     Args:
         session: A ``pyspark.sql.SparkSession``.

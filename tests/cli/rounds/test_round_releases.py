@@ -5,18 +5,17 @@ from __future__ import annotations
 import stat
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import polars as pl
 import pytest
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import write_people
-from support.rounds import FIRST, METHODS, STATISTICS, TWO, at_a_round, continued, released, rows_of
+from support.rounds import FIRST, METHODS, STATISTICS, TERMS, TWO, at_a_round, continued, released, rows_of
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Approximate, Budget, Neighbours
+from dpnb_columnar.budget import Approximate, Budget
 from dpnb_columnar.counting.countable import Counted
 from dpnb_columnar.counting.further_passes import CountedGiven, count_given
 from dpnb_columnar.counting.inputs import FrameInput
@@ -33,14 +32,6 @@ PASSES = {"learned": 4, "calibrated": 3}
 
 
 # All releases together are one.
-
-TERMS: dict[str, tuple[str, str | None, dict[str, Any]]] = {
-    "histogram": ("histogram", None, {}),
-    "smooth": ("smooth", None, {}),
-    "replaced": ("histogram", None, {"neighbours": Neighbours.REPLACE_ONE}),
-    "delta": ("smooth", "gaussian", {"delta": Fraction(1, 10**6)}),
-    "concentrated": ("smooth", "arsinh-normal", {"delta": Fraction(1, 10**6), "neighbours": Neighbours.REPLACE_ONE}),
-}
 
 
 @pytest.mark.slow

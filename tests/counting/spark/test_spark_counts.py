@@ -22,7 +22,8 @@ from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, Error, MissingInputError
-from dpnb_columnar.rows.parquet import open_parquet, resolve_files
+from dpnb_columnar.rows.input_files import resolve_files
+from dpnb_columnar.rows.parquet import open_parquet
 
 SMALLEST = 5e-324
 
