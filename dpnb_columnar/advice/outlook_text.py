@@ -58,7 +58,7 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     if planned.domain.weight is not None:
         yield prior_line(planned.domain.weight)
     elif (available := planned.domain.available_weight) is not None:
-        yield f"prior: of rows; with --weight {available.column} of noisy sums of {weighs_by(available)}"
+        yield f"prior: of rows; with --weight {named([available.column])} of noisy sums of {weighs_by(available)}"
     if planned.automatic:
         yield _automatic_line(outlook)
     yield ""
@@ -68,7 +68,7 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     yield ""
     yield "a count's error is in rows, a variance's in squared units"
     if planned.domain.weight is not None:
-        yield f"the error of a weighted class count is in units of {planned.domain.weight.column}"
+        yield f"the error of a weighted class count is in units of {named([planned.domain.weight.column])}"
     if planned.rounds:
         yield "a weight gradient's error is in units of its bound, which the released tables decide"
     if planned.mechanism.name in {"histogram", "adaptive-histogram"}:

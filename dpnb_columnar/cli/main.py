@@ -21,11 +21,17 @@ INTERNAL_ERROR = 70
 INTERRUPTED = SIGNAL_EXIT_BASE + signal.SIGINT
 CLICK_USAGE = 2
 
+READ_AHEAD = "POLARS_ROW_GROUP_PREFETCH_SIZE"
+LEAST_READ_AHEAD = 8
+"""Row groups of Parquet files that Polars reads ahead, or two for each processor. By itself it reads 128, which are all
+of ten million rows: 30 million in three files, counted by units, took 447 MiB in place of 335, and no less time."""
+
 
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code."""
     exit_on_signals(console.final_event)
     keep_rows_in_memory()
+    os.environ.setdefault(READ_AHEAD, str(max(LEAST_READ_AHEAD, 2 * (os.cpu_count() or 1))))
     if not sys.warnoptions:
         warnings.simplefilter("ignore")  # whether a library warns may depend on the rows
     if not shows_confidential_texts():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.advice.plan_text import composition_facts, unit_facts
 from dpnb_columnar.cli.console import is_json, log_event, print_line, print_table, print_warning
 from dpnb_columnar.cli.file_output import FileOutput
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.errors import excerpt
@@ -58,7 +59,9 @@ class ScoreOutput(FileOutput[ScorePlan, ReleasedScores]):
         line = f"epsilon {epsilon} ({of}), {SCORES} in {plan.shares[0].values} cells"
         self.say(line, "budget", mechanism=SCORES, queries=1, **facts)
         if plan.domain.weight is not None:
-            self.say(f"released scores are of rows: the weight {plan.domain.weight.column} does not enter them")
+            self.say(
+                f"released scores are of rows: the weight {named([plan.domain.weight.column])} does not enter them"
+            )
         self.say_charge(payment)
 
     def keep(self, released: ReleasedScores) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.description import predicts
+from dpnb_columnar.domain.names import printable
 from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
 from dpnb_columnar.model.guarantee import statement
@@ -222,12 +223,15 @@ def _weighted(evaluation: Evaluation, domain: Domain, shown: Sequence[int], name
     if weight is None:
         return None
     if weighted is None:
-        return {"note": f"Not weighted: the rows have no numbers above 0 in a column {weight.column}.", "figures": None}
+        return {
+            "note": f"Not weighted: the rows have no numbers above 0 in a column {printable(weight.column)}.",
+            "figures": None,
+        }
     matrix = zip(names, folded(weighted.confusion, shown), strict=True)
     shares = [(weighted.shares[code], weighted.mean_probabilities[code], weighted.recalls[code]) for code in shown]
     tenths = zip(evaluation.calibration, weighted.calibration, strict=True)
     return {
-        "note": f"Every row counts with its {weight.column}, at most {float(weight.cap):g}; "
+        "note": f"Every row counts with its {printable(weight.column)}, at most {float(weight.cap):g}; "
         f"{weighted.weight:,.0f} together. These figures are "
         "for the population that the rows stand for; they have no intervals, and the drawings below are of rows.",
         "figures": [[name, *map(number_text, values)] for name, *values in weighted_rows(evaluation, weighted)],
