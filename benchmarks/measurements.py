@@ -14,21 +14,26 @@ import pyarrow.parquet as pq
 from benchmarks.runs import MACHINE_KEY
 from benchmarks.scale import MILLION
 from benchmarks.series import (
+    CALL,
     CENSUS_ATTRIBUTES,
     COUNTS_DUCKDB,
     COUNTS_POLARS,
+    ESTIMATOR_CALL,
     IMPORTS,
     INTEGERS,
     MANY_ATTRIBUTES,
     MANY_CLASSES,
     PARTIAL_FIT,
+    PREDICT,
     PREDICT_PROBA,
     RELEASE,
+    SHOW,
     TRAIN,
     TYPER_HELP,
 )
 
 SIZES = ("rows", "attributes", "classes", "grid")
+OWN, OTHERS = pl.col("cpu_seconds"), pl.col("cpu_seconds_right")
 MEDIANS = ("seconds", "cpu_seconds", "ratio", "cpu_ratio")
 
 MANY = 100 * MILLION
@@ -37,7 +42,7 @@ SCORED_ROWS = (17 * MILLION // 10, 10 * MILLION)
 FLOATS_ROWS = 17 * MILLION // 10
 COUNTS_LIMIT, PEAK_LIMIT, PREDICT_LEAST = 1.25, 400, 3
 RELEASE_LIMIT, MANY_RELEASE_LIMIT, FLOATS_LIMIT = 0.1, 1, 1.5
-HELP_LIMIT, FEW_ROWS_LIMIT = 2, 0.6
+HELP_LIMIT, FEW_ROWS_LIMIT, START_LIMIT, CALL_LIMIT = 1.6, 0.6, 1.3, 0.002
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +80,18 @@ class Measurements:
         rows = self.summary(series).filter(pl.col("contender") == contender, **sizes)
         return rows.row(0, named=True) if rows.height else None
 
-    def difference(self, series: str, contender: str, other: str, field: str) -> float | None:
-        """Compute the median over turns of a contender's excess over another."""
+    def paired(self, series: str, contender: str, other: str, compared: pl.Expr) -> float | None:
+        """Compute the median over turns of a comparison of two contenders.
+
+        Args:
+            series: Their series.
+            contender: The one.
+            other: The other, whose columns have the suffix ``_right``.
+            compared: The comparison, such as ``OWN / OTHERS``.
+        """
         runs = self.runs.filter(pl.col("series") == series)
         own, others = (runs.filter(pl.col("contender") == name) for name in (contender, other))
-        pairs = own.join(others, on=[*SIZES, "turn"])
-        median = pairs.select((pl.col(field) - pl.col(f"{field}_right")).median()).item()
+        median = own.join(others, on=[*SIZES, "turn"]).select(compared.median()).item()
         return None if median is None else float(median)
 
 
@@ -144,8 +155,15 @@ def targets(measurements: Measurements) -> Iterator[Target]:
     what = f"`train`, five columns of floats / of integers, {millions(FLOATS_ROWS)} rows"
     yield Target(what, FLOATS_LIMIT, _ratio(integers))
     yield Target("`--help` / that of a bare typer program", HELP_LIMIT, _ratio(measurements.of("start", TYPER_HELP)))
-    more = measurements.difference("start", TRAIN, IMPORTS, "cpu_seconds")
-    yield Target("`train` on 1,000 rows, processor time beyond importing polars and duckdb", FEW_ROWS_LIMIT, more, "s")
+    for name in (TRAIN, PREDICT, SHOW):
+        what = f"`{name.split()[-1]}`, 1,000 rows / `{IMPORTS}`, processor time"
+        yield Target(what, START_LIMIT, measurements.paired("start", name, IMPORTS, OWN / OTHERS))
+    more = measurements.paired("start", TRAIN, IMPORTS, OWN - OTHERS)
+    yield Target("`train`, 1,000 rows, processor time beyond these imports", FEW_ROWS_LIMIT, more, "s")
+    for name in (CALL, ESTIMATOR_CALL):
+        called = measurements.of("calls", name)
+        seconds = None if called is None else float(called["cpu_seconds"])
+        yield Target(f"`{name}`, 10 rows, from the second call on, processor time", CALL_LIMIT, seconds, "s")
 
 
 def millions(rows: int) -> str:

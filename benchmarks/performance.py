@@ -83,6 +83,7 @@ TABLES = {
     "release": Table("release", ("rows", "attributes", "classes", "grid")),
     "search": Table("search"),
     "start": Table("start"),
+    "calls": Table("calls"),
     "floats": Table("floats"),
 }
 """Tables of contenders by the name of their place in the document; beside them are ``machine`` and ``targets``."""

@@ -67,6 +67,7 @@ def measured(command: Sequence[str]) -> Measurement:
     if (own := _held()) > SMALL:
         raise SystemExit(f"this process has held {own:.0f} MiB, and would pass that peak on to those it measures")
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed program is not compiled at every start
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         actions = [(os.POSIX_SPAWN_DUP2, output.fileno(), 1), (os.POSIX_SPAWN_DUP2, errors.fileno(), 2)]
         start = time.perf_counter()

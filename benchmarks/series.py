@@ -14,7 +14,8 @@ from benchmarks.scale import MILLION, Places, Scale, Table, aggregate_command, i
 
 HELP = "dpnb-columnar --help"
 TYPER_HELP = "bare typer program --help"
-IMPORTS = "import polars, duckdb"
+IMPORTS = "import polars, duckdb, numpy, flint"
+SHOW = "dpnb-columnar show"
 FEW_ROWS = 1_000
 MORE_TURNS = 3
 """Times as many turns of processes that are short, and close to each other."""
@@ -39,6 +40,9 @@ STEPS = {
 PREDICT = "dpnb-columnar predict"
 PREDICT_PROBA = "GaussianNB.predict_proba"
 
+CALL, ESTIMATOR_CALL, GAUSSIAN_CALL = "Model.predict", "SmoothNaiveBayes.predict", "GaussianNB.predict"
+CALLED_ROWS = 10
+
 INGEST = "dpnb-columnar ingest"
 IPUMSPY = "ipumspy, in chunks"
 EXTRACT_COLUMNS = 10
@@ -61,13 +65,32 @@ USUAL_GRID = 100
 
 
 def start(scale: Scale, places: Places) -> Iterator[Point]:
-    """Measure the cost of a process before it reads many rows: the help, and training on a thousand rows."""
+    """Measure the cost of a process before it reads many rows: the help, and verbs on a thousand rows."""
     help_texts = (Contender(HELP, (*PROGRAM, "--help")), Contender(TYPER_HELP, contender("typer_help", "--help")))
     yield Point("start", help_texts, MORE_TURNS * scale.turns)
     census = places.census(FEW_ROWS)
     trained = train_command(census.path, places.work / "few.model.json")
-    few = (Contender(TRAIN, trained), Contender(IMPORTS, (PYTHON, "-c", "import polars, duckdb")))
-    yield Point("start", few, MORE_TURNS * scale.turns, (census,), FEW_ROWS, attributes=13, classes=2)
+    model, scored = places.model(census), str(places.work / "few.scored.parquet")
+    predicted = (*PROGRAM, "predict", str(model.path), str(census.path), "--output", scored, "--overwrite")
+    few = (
+        Contender(TRAIN, trained),
+        Contender(PREDICT, predicted),
+        Contender(SHOW, (*PROGRAM, "show", str(model.path))),
+        Contender(IMPORTS, (PYTHON, "-c", IMPORTS)),
+    )
+    yield Point("start", few, MORE_TURNS * scale.turns, (census, model), FEW_ROWS, attributes=13, classes=2)
+
+
+def calls(scale: Scale, places: Places) -> Iterator[Point]:
+    """Measure a call that predicts ten rows: seconds inside a process that has predicted them before."""
+    census = places.census(FEW_ROWS)
+    model = places.model(census)
+    contenders = (
+        Contender(CALL, contender("calls", "model", model.path, census.path), inside=True),
+        Contender(ESTIMATOR_CALL, contender("calls", "estimator"), inside=True),
+        Contender(GAUSSIAN_CALL, contender("calls", "gaussian"), inside=True),
+    )
+    yield Point("calls", contenders, scale.turns, (census, model), CALLED_ROWS, attributes=13, classes=2)
 
 
 def train(scale: Scale, places: Places) -> Iterator[Point]:
@@ -197,6 +220,7 @@ def _table_point(table: Table, contenders: tuple[Contender, ...], turns: int, in
 
 SERIES: Mapping[str, Callable[[Scale, Places], Iterator[Point]]] = {
     "start": start,
+    "calls": calls,
     "train": train,
     "steps": steps,
     "predict": predict,

@@ -27,9 +27,10 @@ processes = pytest.importorskip("benchmarks.processes", reason="benchmarks are i
 
 from benchmarks import inputs  # noqa: E402
 from benchmarks.contenders import search  # noqa: E402
-from benchmarks.measurements import Measurements, read_measurements, targets  # noqa: E402
+from benchmarks.measurements import OTHERS, OWN, Measurements, read_measurements, targets  # noqa: E402
 from benchmarks.performance import DOCUMENT, FOLDER, TABLES, replaced, tables_of  # noqa: E402
 from benchmarks.runs import Contender, Point, Run, Runs, write_parquet  # noqa: E402
+from benchmarks.series import CALL, IMPORTS, SHOW  # noqa: E402
 
 DOCS = Path(__file__).parents[2] / "docs"
 MACHINE = {"date": "2026-01-01", "processors": "2"}
@@ -127,7 +128,7 @@ def _ends_at(moment: str, line: str, process: subprocess.Popen[str]) -> bool:
 
 def test_a_series_that_is_not_there_is_refused(tmp_path: Path) -> None:
     ended = python("-m", "benchmarks", "--only", "search,sorting", folder=tmp_path, expected=2)
-    assert "no sorting; the series are start, train" in ended.stderr
+    assert "no sorting; the series are start, calls, train" in ended.stderr
     assert not [*tmp_path.iterdir()]
 
 
@@ -189,7 +190,9 @@ def test_medians_peaks_and_ratios_of_pairs(tmp_path: Path) -> None:
     assert found is not None
     assert (found["seconds"], found["cpu_seconds"], found["peak_mib"], found["turns"]) == (3, 6, 53, 3)
     assert found["cpu_ratio"] == found["ratio"] == 0.5  # of 1/2, 2/8 and 9/3; the medians' ratio would be 2/3
-    assert made.difference("train", "theirs", "ours", "cpu_seconds") == 2  # of 2, 12 and -12
+    assert made.paired("train", "theirs", "ours", OWN - OTHERS) == 2  # of 2, 12 and -12
+    assert made.paired("train", "theirs", "ours", OWN / OTHERS) == 2  # of 2, 4 and 1/3
+    assert made.paired("start", "theirs", "ours", OWN / OTHERS) is None
     assert made.machine == MACHINE
     assert made.of("train", "theirs", rows=2_000) is None
 
@@ -221,14 +224,19 @@ def test_runs_of_two_machines_do_not_mix(tmp_path: Path) -> None:
 def test_targets_are_judged_by_what_was_measured(tmp_path: Path, seconds: float, verdict: str) -> None:
     sized = Point("train", POINT.contenders, 1, rows=1_700_000)
     scored = Point("predict", POINT.contenders, 1, rows=10_000_000)
+    started = (Contender(SHOW, ()), Contender(IMPORTS, ()))
     made = measurements(
         tmp_path,
         (sized, [*turns("dpnb-columnar train", seconds), *turns("GaussianNB.partial_fit", 1)]),
         (scored, [*turns("dpnb-columnar predict", seconds), *turns("GaussianNB.predict_proba", 1.8)]),
+        (Point("start", started, 1, rows=1_000), [*turns(SHOW, seconds), *turns(IMPORTS, 0.6 / 1.3)]),
+        (Point("calls", (Contender(CALL, ()),), 1, rows=10), turns(CALL, seconds / 600)),
     )
     told = {each.what: each.verdict for each in targets(made)}
     assert told.pop("`train` / `GaussianNB.partial_fit`, 1.7 M rows") == verdict
     assert told.pop("rows a second of `predict` / of `GaussianNB.predict_proba`, 10 M rows") == verdict
+    assert told.pop("`show`, 1,000 rows / `import polars, duckdb, numpy, flint`, processor time") == verdict
+    assert told.pop("`Model.predict`, 10 rows, from the second call on, processor time") == verdict
     assert set(told.values()) == {"not measured"}
 
 
