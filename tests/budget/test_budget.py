@@ -170,6 +170,7 @@ def test_shares_of_different_worlds_are_refused() -> None:
 # --- composition --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.lists(WEIGHTS, min_size=1, max_size=40), EPSILONS, st.sampled_from(Neighbours))
 def test_shares_add_up_to_epsilon_exactly(weights: list[Fraction], epsilon: Fraction, neighbours: Neighbours) -> None:

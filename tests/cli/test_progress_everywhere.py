@@ -102,6 +102,7 @@ def test_a_server_says_about_how_many_rows_a_table_has(postgres: PostgresServer,
     assert after.size() == ROWS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shares", [None, "15:1"])
 def test_plan_reports_its_rehearsals(shares: str | None, folder: Path) -> None:
     watching = Watching()

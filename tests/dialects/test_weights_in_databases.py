@@ -15,6 +15,7 @@ from support.weights import RULES, WEIGHTS
 ROWS = max(map(len, WEIGHTS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", [None, {"column": "u", "rows": 1}], ids=["rows", "units"])
 def test_weights_of_every_type(engine: Engine, tmp_path: Path, unit: dict[str, object] | None) -> None:
     rows = people(ROWS).with_columns(u=pl.Series(range(ROWS)) // 2)

@@ -57,6 +57,7 @@ def test_a_smaller_budget_hides_more() -> None:
     assert much.suggested[1] <= little.suggested[1]
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     lower=st.integers(-(10**9), 10**9),

@@ -85,6 +85,7 @@ def test_one_row_of_a_kind_gives_no_interval() -> None:
     assert ranked([0.5, 1.5, 2.5], [True, False, False]) == Ranking(0, 0, None)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_area_as_often_as_they_say() -> None:
     random, held = np.random.default_rng(2026), 0
     truth = 0.5 * math.erfc(-1 / math.sqrt(2))  # their difference is normal, of mean and deviation sqrt(2)

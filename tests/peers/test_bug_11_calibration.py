@@ -117,6 +117,7 @@ def test_bug_11_and_that_of_no_other_family(name: str) -> None:
         assert p_value(sample_of(name), other) < SURE, other
 
 
+@pytest.mark.slow
 def test_bug_11_the_uniform_log_normal_is_not_the_laplace_log_normal() -> None:
     """The two that were mixed up are close: they take more draws to tell."""
     names = "uniform-log-normal", "laplace-log-normal"

@@ -74,6 +74,7 @@ def test_one_release_has_no_quantile(tmp_path: Path) -> None:
     assert page.tables("adult")["ε-differential privacy"]["smooth", "1"] == "0.600"
 
 
+@pytest.mark.slow
 def test_attribute_weights_have_a_panel_and_a_winner(tmp_path: Path) -> None:
     accuracies = {("smooth", "none"): 0.7, ("smooth", "auto"): 0.8, ("histogram", "none"): 0.75}
     rows = [cell(mechanism=name, attribute_weights=w, accuracy=value) for (name, w), value in accuracies.items()]
@@ -95,6 +96,7 @@ def test_log_losses_are_means(tmp_path: Path) -> None:
     assert "Smallest log loss at ε = 1, by data sets: smooth on 1." in page.text
 
 
+@pytest.mark.slow
 def test_each_released_mean_has_its_errors_and_flattened_attributes_are_counted(tmp_path: Path) -> None:
     errors = [{"attribute": "age", "error": 0.5}, {"attribute": "gain", "error": 200.0}]
     rows = [cell(fold=fold, mean_error=0.5, flattened=fold, released_means=errors) for fold in range(2)]

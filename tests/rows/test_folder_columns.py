@@ -43,6 +43,7 @@ def test_the_values_of_a_path() -> None:
     assert folder_values("=6/x=y.parquet") == {}
 
 
+@pytest.mark.slow
 def test_every_verb_reads_the_columns_of_folders(hive: Path, run: Run) -> None:
     """A column of folders counts, is checked, evaluated, scored and split as one of a file is."""
     made: list[list[Any]] = []

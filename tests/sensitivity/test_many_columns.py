@@ -51,6 +51,7 @@ def cases(draw: st.DrawFn) -> tuple[RunLengthColumn, int, int, int, float]:
     return column, size, trim, cells, draw(st.sampled_from(BETAS))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(cases(), min_size=1, max_size=12))
 def test_columns_together_get_what_each_gets_alone(drawn: list[tuple[RunLengthColumn, int, int, int, float]]) -> None:
@@ -74,6 +75,7 @@ def test_columns_together_get_what_each_gets_alone(drawn: list[tuple[RunLengthCo
         assert squares.cells[place] == each.cells[0]
 
 
+@pytest.mark.slow
 def test_a_column_of_the_most_values_does_not_disturb_its_neighbours() -> None:
     """Sums through all columns wrap around: 60,000 columns of 2**45 values of 2**32 each."""
     one = RunLengthColumn(np.array([5, 2**32]), np.array([1, LARGEST_SIZE - 1]))

@@ -95,6 +95,7 @@ def test_what_wins_from_afar_is_kept(search: Search, beta: float) -> None:
     assert found == pytest.approx(widest / window, rel=1e-3)
 
 
+@pytest.mark.slow
 @given(case=cases(), reach=st.sampled_from([2, 3, 10, 1000, 10**6]))
 @settings(max_examples=200, deadline=None)
 def test_what_is_near_the_ends_of_the_window_stays_in_its_place(
@@ -131,6 +132,7 @@ def test_a_search_looks_at_few_of_many_codes(search: Search, monkeypatch: pytest
     assert looked_at[1] <= looked_at[0] < 200
 
 
+@pytest.mark.slow
 @given(case=cases())
 @settings(max_examples=200, deadline=None)
 def test_moments_of_the_window_are_those_of_its_values(case: tuple[RunLengthColumn, int, int]) -> None:
