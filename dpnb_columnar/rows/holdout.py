@@ -24,7 +24,7 @@ from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.batches import BATCH_ROWS, Batches
 from dpnb_columnar.rows.frames import NAME, Frame, opened_eagerly
 from dpnb_columnar.rows.input_files import folder_values
-from dpnb_columnar.rows.other_formats import not_parquet
+from dpnb_columnar.rows.other_formats import check_file, not_parquet
 from dpnb_columnar.rows.parquet import damaged, rows_in_footers
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined
@@ -184,6 +184,7 @@ def batches_of_files(files: Sequence[Path]) -> Batches:
 
     first: pa.Schema | None = None
     for file in files:
+        check_file(file)
         try:
             with pq.ParquetFile(file) as opened:
                 metadata = {
@@ -192,7 +193,7 @@ def batches_of_files(files: Sequence[Path]) -> Batches:
                 schema = opened.schema_arrow.with_metadata(metadata)
                 for name in folder_values(file, schema.names):
                     schema = schema.append(pa.field(name, pa.string()))
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError, UnicodeDecodeError):
             raise not_parquet(file) from None
         if first is None:
             first = schema
@@ -215,7 +216,7 @@ def _batches(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:
                 for batch in opened.iter_batches(BATCH_ROWS):
                     columns = [pa.array([value] * len(batch), pa.string()) for value in values.values()]
                     yield pa.RecordBatch.from_arrays([*batch.columns, *columns], names=[*batch.schema.names, *values])
-        except (pa.ArrowException, OSError):
+        except (pa.ArrowException, OSError, UnicodeDecodeError):
             raise damaged(file) from None
 
 

@@ -154,12 +154,13 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    check_file(source)
     try:
         opened = pq.ParquetFile(source)
-    except pa.ArrowException:
+    except (pa.ArrowException, UnicodeDecodeError):
         raise not_parquet(source) from None
-    except OSError as error:
-        raise MissingInputError(f"{source}: cannot be opened: {error.strerror}; check the path") from None
+    except OSError as error:  # that of Arrow has no number
+        raise (cannot_be_opened(source, error) if error.errno else not_parquet(source)) from None
     with opened as file:
         schema = file.schema_arrow
         if absent := [column for column in domain.counted_columns if column not in schema.names]:

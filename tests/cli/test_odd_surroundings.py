@@ -90,7 +90,7 @@ def test_decimals_of_more_digits_than_an_engine_has(
 def test_pipes_and_devices_are_not_waited_for(model_file: Path, folder: Path, run: Run) -> None:
     os.mkfifo(folder / "pipe.parquet")
     for name in (folder / "pipe.parquet", Path("/dev/zero")):
-        for arguments in (("train",), ("check",), ("predict", model_file)):
+        for arguments in (("train",), ("check",), ("split",), ("predict", model_file)):
             output = ("--output", "scored.parquet") if arguments[0] == "predict" else ()
             assert f"{name}: is a pipe or a device; write" in run(*arguments, name, *output, expected=66).err
     assert (

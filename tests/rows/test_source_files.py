@@ -20,8 +20,9 @@ from support.census_files import CENSUS, COLUMNS, parquet, refusal
 
 from dpnb_columnar.counting.column_profiles import profile
 from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.rows.holdout import batches_of_files
 from dpnb_columnar.rows.input_files import resolve_files
-from dpnb_columnar.rows.parquet import open_parquet, read_metadata, scan_files
+from dpnb_columnar.rows.parquet import copy_with_domain, open_parquet, read_metadata, scan_files
 
 
 @pytest.fixture
@@ -160,6 +161,10 @@ def test_names_of_columns_that_are_no_text(tmp_path: Path) -> None:
     file = parquet(tmp_path / "census.parquet")
     file.write_bytes(file.read_bytes().replace(b"income", b"inc\xffme"))
     assert "not a complete Parquet file" in refusal(file)
+    with pytest.raises(DataError, match="not a complete Parquet file"):
+        batches_of_files([file])
+    with pytest.raises(DataError, match="not a complete Parquet file"):
+        copy_with_domain(file, CENSUS, tmp_path / "copy.parquet")
 
 
 def test_damaged_footers(tmp_path: Path) -> None:
