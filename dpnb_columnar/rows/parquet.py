@@ -15,7 +15,7 @@ import polars as pl
 from dpnb_columnar.domain import Declaration, Domain
 from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.batches import NamedRows
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
 from dpnb_columnar.rows.column_kinds import Kind, common_type, kinds_of
