@@ -135,11 +135,11 @@ def polled(advance: Advance | None, reached: Callable[[], float]) -> Iterator[No
     ended = Event()
 
     def report() -> None:
-        done = 0.0
+        told = 0.0
         while not ended.wait(SECONDS_BETWEEN_REPORTS):
-            now = max(reached(), done)
-            advance(now - done)
-            done = now
+            now = max(reached(), told)
+            advance(now - told)
+            told = now
 
     thread = Thread(target=report, daemon=True)
     thread.start()
