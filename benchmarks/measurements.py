@@ -28,8 +28,11 @@ from benchmarks.series import (
     PREDICT_PROBA,
     RELEASE,
     SHOW,
+    SQL_SCORES,
     TRAIN,
     TYPER_HELP,
+    WIDE_CLASSES,
+    WIDE_ROWS,
 )
 
 SIZES = ("rows", "attributes", "classes", "grid")
@@ -38,9 +41,10 @@ MEDIANS = ("seconds", "cpu_seconds", "ratio", "cpu_ratio")
 
 MANY = 100 * MILLION
 PARTIAL_FIT_LIMITS = {17 * MILLION // 10: 0.6, 10 * MILLION: 0.4, MANY: 0.33}
-SCORED_ROWS = (17 * MILLION // 10, 10 * MILLION)
+PREDICT_LEAST = {17 * MILLION // 10: 3, 10 * MILLION: 4}
+SQL_LIMIT, WIDE_PEAK_LIMIT = 1.5, 500
 FLOATS_ROWS = 17 * MILLION // 10
-COUNTS_LIMIT, PEAK_LIMIT, PREDICT_LEAST = 1.25, 400, 3
+COUNTS_LIMIT, PEAK_LIMIT = 1.25, 400
 RELEASE_LIMIT, MANY_RELEASE_LIMIT, FLOATS_LIMIT = 0.1, 1, 1.5
 HELP_LIMIT, FEW_ROWS_LIMIT, START_LIMIT, CALL_LIMIT = 1.6, 0.6, 1.3, 0.002
 
@@ -140,11 +144,19 @@ def targets(measurements: Measurements) -> Iterator[Target]:
     trained = measurements.of("train", TRAIN, rows=MANY)
     peak = None if trained is None else float(trained["peak_mib"])
     yield Target(f"`train`, peak at {millions(MANY)} rows", PEAK_LIMIT, peak, "MiB")
-    for rows in SCORED_ROWS:
+    for rows, least in PREDICT_LEAST.items():
         beside = measurements.of("predict", PREDICT_PROBA, rows=rows)
         faster = 1 / beside["ratio"] if beside else None
         what = f"rows a second of `predict` / of `GaussianNB.predict_proba`, {millions(rows)} rows"
-        yield Target(what, PREDICT_LEAST, faster, least=True)
+        yield Target(what, least, faster, least=True)
+        queried = measurements.of("predict", SQL_SCORES, rows=rows)
+        what = f"the query for DuckDB / `predict`, processor time, {millions(rows)} rows"
+        yield Target(what, SQL_LIMIT, None if queried is None else 1 / queried["cpu_ratio"])
+    scored = measurements.of("wide", PREDICT, rows=WIDE_ROWS)
+    peak = None if scored is None else float(scored["peak_mib"])
+    yield Target(
+        f"`predict`, peak with {WIDE_CLASSES} classes, {millions(WIDE_ROWS)} rows", WIDE_PEAK_LIMIT, peak, "MiB"
+    )
     releases = measurements.summary("release").filter(pl.col("contender") == RELEASE)
     few, many = (releases.filter(attributes=number) for number in (CENSUS_ATTRIBUTES, MANY_ATTRIBUTES))
     most = f", up to {millions(max(few['rows'].to_list()))} rows" if few.height else ""

@@ -79,6 +79,7 @@ TABLES = {
     "train": Table("train"),
     "steps": Table("steps"),
     "predict": Table("predict", rate=True),
+    "wide": Table("wide", ("rows", "classes"), rate=True),
     "ingest": Table("ingest", rate=True),
     "release": Table("release", ("rows", "attributes", "classes", "grid")),
     "search": Table("search"),

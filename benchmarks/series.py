@@ -39,6 +39,8 @@ STEPS = {
 
 PREDICT = "dpnb-columnar predict"
 PREDICT_PROBA = "GaussianNB.predict_proba"
+SQL_SCORES = "dpnb-columnar sql, in DuckDB"
+WIDE_ROWS, WIDE_CLASSES = MILLION, 100
 
 CALL, ESTIMATOR_CALL, GAUSSIAN_CALL = "Model.predict", "SmoothNaiveBayes.predict", "GaussianNB.predict"
 CALLED_ROWS = 10
@@ -135,7 +137,20 @@ def predict(scale: Scale, places: Places) -> Iterator[Point]:
             inputs.append(Input(fitted, contender("scikit_learn", "partial_fit", census.path, fitted)))
             command = contender("scikit_learn", "predict_proba", fitted, census.path, output)
             contenders.append(Contender(PREDICT_PROBA, command))
+            query = places.work / f"{census.path.stem}.sql"
+            like = ("--like", str(census.path), "--table", "census", "--dialect", "duckdb", "--output", str(query))
+            inputs.append(Input(query, (*PROGRAM, "sql", str(model.path), *like)))
+            contenders.append(Contender(SQL_SCORES, contender("sql_scores", query, census.path, output)))
         yield Point("predict", tuple(contenders), scale.turns_of(rows), tuple(inputs), rows, attributes=13, classes=2)
+
+
+def wide(scale: Scale, places: Places) -> Iterator[Point]:
+    """Measure scoring by a model of many classes, whose probabilities are most of the work."""
+    table = Table("wide", min(WIDE_ROWS, max(scale.predict)), 4, 9, WIDE_CLASSES, USUAL_GRID)
+    made, output = table.made(places.data), places.work / "scored.parquet"
+    model = places.model(made)
+    scored = (*PROGRAM, "predict", str(model.path), str(made.path), "--output", str(output), "--overwrite")
+    yield _table_point(table, (Contender(PREDICT, scored),), min(scale.turns, 3), (made, model))
 
 
 def ingest(scale: Scale, places: Places) -> Iterator[Point]:
@@ -224,6 +239,7 @@ SERIES: Mapping[str, Callable[[Scale, Places], Iterator[Point]]] = {
     "train": train,
     "steps": steps,
     "predict": predict,
+    "wide": wide,
     "ingest": ingest,
     "release": release,
     "search": search,

@@ -228,7 +228,7 @@ def test_targets_are_judged_by_what_was_measured(tmp_path: Path, seconds: float,
     made = measurements(
         tmp_path,
         (sized, [*turns("dpnb-columnar train", seconds), *turns("GaussianNB.partial_fit", 1)]),
-        (scored, [*turns("dpnb-columnar predict", seconds), *turns("GaussianNB.predict_proba", 1.8)]),
+        (scored, [*turns("dpnb-columnar predict", seconds), *turns("GaussianNB.predict_proba", 2.4)]),
         (Point("start", started, 1, rows=1_000), [*turns(SHOW, seconds), *turns(IMPORTS, 0.6 / 1.3)]),
         (Point("calls", (Contender(CALL, ()),), 1, rows=10), turns(CALL, seconds / 600)),
     )
