@@ -212,7 +212,7 @@ def kill_runs(folder: Path, kills: int, number: Signals, seed: int | None, weigh
     """
     generator, figures = random.Random(seed), Figures()
     simulate_census(folder / DATA, rows=ROWS, seed=1940)
-    pace = measured_pace(folder, DATA, DATASET)
+    pace = measured_pace(folder, DATA, DATASET, "--attribute-weights", weights)
     while (left := kills - figures.kills.total()) > 0:
         place = folder / f"ledger-{figures.ledgers}"
         place.mkdir()

@@ -48,12 +48,12 @@ class Pace:
     paid: float
 
 
-def measured_pace(folder: Path, data: str, dataset: str) -> Pace:
-    """Measure the duration of an undisturbed run."""
+def measured_pace(folder: Path, data: str, dataset: str, *options: str) -> Pace:
+    """Measure the duration of an undisturbed run with these options."""
     command = [sys.executable, "-m", "dpnb_columnar"]
     opened = ["ledger", "init", "pace.ledger", "--dataset", dataset, "--epsilon", "1"]
     subprocess.run([*command, *opened], cwd=folder, stdout=subprocess.DEVNULL, check=True)
-    train = ["train", data, "--ledger", "pace.ledger", "--output", "pace.json"]
+    train = ["train", data, "--ledger", "pace.ledger", "--output", "pace.json", *options]
     began = time.monotonic()
     process = subprocess.Popen([*command, *train], cwd=folder, stdout=subprocess.DEVNULL)
     _wait(process, lambda: _transaction(folder / "pace.ledger"))

@@ -41,7 +41,7 @@ def command(
     in one whole unit of rows. All pairs of a small domain are compared exactly;
     lower bounds on epsilon come from counting releases, and hold all
     together with probability 99.9 %. No user's data is read, so what is printed
-    and written is not confidential. The full audit takes about half an hour.
+    and written is not confidential. The full audit takes hours.
 
     Exit code 1 means that a check does not hold; the lines after the table say
     which, and for which databases.
