@@ -261,13 +261,15 @@ def _joined(
     if np.any((klass < 0) | (klass >= classes) | (code < 0) | (code > last)):
         raise ValueError(f"a cell of {_named(name)} lies outside the domain")
     place = klass * (last + 1) + code  # one number to sort by takes half the time of two
-    order = np.argsort(place)
-    starts = np.flatnonzero(np.append(True, np.diff(place[order]) != 0)[: len(place)])
-    totals = np.add.reduceat(count[order], starts) if len(starts) else empty
-    if len(totals) and totals.min() < 0:
+    if not np.all(place[1:] > place[:-1]):  # cells of the largest tables come in order, each once
+        order = np.argsort(place)
+        starts = np.flatnonzero(np.append(True, np.diff(place[order]) != 0))
+        first = order[starts]
+        klass, code, count = klass[first], code[first], np.add.reduceat(count[order], starts)
+    if len(count) and count.min() < 0:
         raise ValueError(f"a count of {_named(name)} is below zero")
-    first = order[starts[totals > 0]]
-    return klass[first], code[first], totals[totals > 0]
+    kept = count > 0
+    return klass[kept], code[kept], count[kept]
 
 
 def _dense(name: str | None, parts: list[Cells], classes: int, size: int, most: int = LARGEST_SIZE) -> Integers:
