@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from dpnb_columnar.advice.population import LIKENESS, Population
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, Statistics, assemble
+from dpnb_columnar.model.likelihood import class_terms
+from dpnb_columnar.model.model import Model
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -119,3 +121,14 @@ def sample(population: Population, family: int) -> Sample:
         )
         places[name] = dealt
     return Sample(population, family, classes, places)
+
+
+def accuracy(model: Model, ratios: Mapping[str, Floats], rows: Sample) -> float:
+    """Compute the part of the rows that a model classifies as they are: the first class of the largest score."""
+    first, *others = class_terms(model)
+    log_odds = np.repeat((np.array(others) - first)[:, None], rows.size, axis=1)
+    for parameters, weight in zip(model.attributes, model.weights, strict=True):
+        for row, table in zip(log_odds, ratios[parameters.attribute] * weight, strict=True):
+            row += table.take(rows.places[parameters.attribute])
+    predicted = np.where(log_odds.max(axis=0) > 0, log_odds.argmax(axis=0) + 1, 0)
+    return float(np.mean(predicted == rows.classes))

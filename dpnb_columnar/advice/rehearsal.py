@@ -13,7 +13,7 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.advice.invented_rows import Sample, expected_statistics, sample
+from dpnb_columnar.advice.invented_rows import Sample, accuracy, expected_statistics, sample
 from dpnb_columnar.advice.population import Population, family_size, population
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Attribute, Domain, Numeric
@@ -22,7 +22,7 @@ from dpnb_columnar.mechanisms.attribute_weights import attribute_weights
 from dpnb_columnar.mechanisms.model_release import release, release_weights
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.mechanisms.score_calibration import scores_given
-from dpnb_columnar.model.likelihood import cell_terms, class_terms, normal_terms
+from dpnb_columnar.model.likelihood import cell_terms, normal_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
@@ -206,7 +206,7 @@ class Stage:
         self._largest_class = float(np.bincount(first.classes).max() / first.size)
         self._released: dict[tuple[object, ...], _Release] = {}
         self._exact = self._release(plan(population.domain, Budget(Fraction(1)), NOT_PRIVATE), 0)
-        self._without_noise = [_accuracy(self._exact.model, self._exact.ratios, each) for each in self._samples]
+        self._without_noise = [accuracy(self._exact.model, self._exact.ratios, each) for each in self._samples]
 
     @property
     def families(self) -> list[int]:
@@ -273,7 +273,7 @@ class Stage:
             classes = len(model.classes.probability)
             weights = attribute_weights(planned.attribute_weights, len(model.attributes), classes)
             model = replace(model, attribute_weights=weights)
-        return _accuracy(model, drawn.ratios, rows)
+        return accuracy(model, drawn.ratios, rows)
 
     def _ratio_error(self, drawn: Sequence[_Release]) -> float:
         """An attribute that a model leaves out says nothing: its ratios are 1, their logarithms 0."""
@@ -289,14 +289,3 @@ class Stage:
 def stage(domain: Domain, looseness: int, class_sizes: tuple[Fraction, ...], rows: int) -> Stage:
     """Prepare an invented population; the advice and the rehearsal of one plan share it."""
     return Stage(population(domain, looseness, class_sizes), rows)
-
-
-def _accuracy(model: Model, ratios: Mapping[str, Floats], rows: Sample) -> float:
-    """Compute the part of the rows that a model classifies as they are: the first class of the largest score."""
-    first, *others = class_terms(model)
-    log_odds = np.repeat((np.array(others) - first)[:, None], rows.size, axis=1)
-    for parameters, weight in zip(model.attributes, model.weights, strict=True):
-        for row, table in zip(log_odds, ratios[parameters.attribute] * weight, strict=True):
-            row += table.take(rows.places[parameters.attribute])
-    predicted = np.where(log_odds.max(axis=0) > 0, log_odds.argmax(axis=0) + 1, 0)
-    return float(np.mean(predicted == rows.classes))
