@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from dataclasses import replace
+from datetime import datetime, tzinfo
 from fractions import Fraction
 from pathlib import Path
 
@@ -249,3 +250,22 @@ def test_two_accounts_are_not_bound_to_one_file(tmp_path: Path) -> None:
             ledger.open_account("second", LIMIT, Neighbours.ADD_REMOVE, frozenset(["parquet:bb", "parquet:cc"]))
         ledger.open_account("third", LIMIT, Neighbours.ADD_REMOVE, frozenset(["parquet:cc"]))
         assert [account.dataset for account in ledger.accounts()] == ["first", "unbound", "third"]
+
+
+def test_a_clock_that_is_set_back_changes_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries are numbered, and a new run's id does not rely on the time alone."""
+    hours = iter((9, 3, 3, 1))
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Clock:
+            return cls(2026, 11, 22, next(hours), tzinfo=tz)
+
+    monkeypatch.setattr("dpnb_columnar.ledger.codec.datetime", Clock)
+    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
+        for run in ("z", "b", "a"):
+            ledger.spend(charge(run))
+        ledger.verify()
+        assert [spend.run for spend, _ in ledger.releases()] == ["z", "b", "a"]
+        assert ledger.account("census").spent.epsilon == Fraction(3, 10)
+    assert fresh_run() != fresh_run()
