@@ -19,6 +19,7 @@ from benchmarks.series import (
     COUNTS_DUCKDB,
     COUNTS_POLARS,
     ESTIMATOR_CALL,
+    FINE,
     IMPORTS,
     INTEGERS,
     MANY_ATTRIBUTES,
@@ -45,7 +46,7 @@ PREDICT_LEAST = {17 * MILLION // 10: 3, 10 * MILLION: 4}
 SQL_LIMIT, WIDE_PEAK_LIMIT = 1.5, 500
 FLOATS_ROWS = 17 * MILLION // 10
 COUNTS_LIMIT, PEAK_LIMIT = 1.25, 400
-RELEASE_LIMIT, MANY_RELEASE_LIMIT, FLOATS_LIMIT = 0.1, 1, 1.5
+RELEASE_LIMIT, MANY_RELEASE_LIMIT, FLOATS_LIMIT, FINE_LIMIT = 0.1, 1, 1.5, 5
 HELP_LIMIT, FEW_ROWS_LIMIT, START_LIMIT, CALL_LIMIT = 1.6, 0.6, 1.3, 0.002
 
 
@@ -166,6 +167,9 @@ def targets(measurements: Measurements) -> Iterator[Target]:
     integers = measurements.of("floats", INTEGERS, rows=FLOATS_ROWS)
     what = f"`train`, five columns of floats / of integers, {millions(FLOATS_ROWS)} rows"
     yield Target(what, FLOATS_LIMIT, _ratio(integers))
+    fine = measurements.of("floats", FINE, rows=FLOATS_ROWS)
+    seconds = None if fine is None else float(fine["seconds"])
+    yield Target(f"`train`, {FINE}, {millions(FLOATS_ROWS)} rows", FINE_LIMIT, seconds, "s")
     yield Target("`--help` / that of a bare typer program", HELP_LIMIT, _ratio(measurements.of("start", TYPER_HELP)))
     for name in (TRAIN, PREDICT, SHOW):
         what = f"`{name.split()[-1]}`, 1,000 rows / `{IMPORTS}`, processor time"

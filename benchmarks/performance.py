@@ -85,7 +85,7 @@ TABLES = {
     "search": Table("search"),
     "start": Table("start"),
     "calls": Table("calls"),
-    "floats": Table("floats"),
+    "floats": Table("floats", ("rows", "grid")),
 }
 """Tables of contenders by the name of their place in the document; beside them are ``machine`` and ``targets``."""
 

@@ -60,6 +60,9 @@ SEARCH_GRID = 65_536
 
 FLOATS = "five columns of floats"
 INTEGERS = "five columns of integers"
+FINE, FINE_GRID = "ten columns of very fine floats", 10**8
+"""Floats that nearly all have a cell of their own."""
+
 ATTRIBUTES = (1, 2, 5, 10, 20, 35, 50)
 CLASSES = (2, 5, 10, 15, 20)
 GRIDS = tuple(2**power for power in range(4, 17, 2))
@@ -204,7 +207,7 @@ def search(scale: Scale, places: Places) -> Iterator[Point]:
 
 
 def floats(scale: Scale, places: Places) -> Iterator[Point]:
-    """Measure training on continuous columns, and on the same rows as codes of the same grid."""
+    """Measure training on continuous columns, on the same rows as codes of the same grid, and on a much finer grid."""
     tables = [Table("floats", scale.floats, 5, 0, 2, 65_536, floats=kind) for kind in (True, False)]
     inputs = tuple(table.made(places.data) for table in tables)
     contenders = tuple(
@@ -212,6 +215,10 @@ def floats(scale: Scale, places: Places) -> Iterator[Point]:
         for name, made in zip((FLOATS, INTEGERS), inputs, strict=True)
     )
     yield _table_point(tables[0], contenders, scale.turns_of(scale.floats), inputs)
+    table = Table("floats", scale.floats, 10, 0, 2, FINE_GRID, floats=True)
+    made = table.made(places.data)
+    fine = Contender(FINE, train_command(made.path, places.work / "floats.model.json"))
+    yield _table_point(table, (fine,), scale.turns_of(scale.floats), (made,))
 
 
 def growth(scale: Scale, places: Places) -> Iterator[Point]:
