@@ -20,7 +20,7 @@ BROKEN = 1
 
 
 def command(
-    quick: Annotated[bool, typer.Option("--quick", help="Less than a minute, with less power.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Minutes in place of hours, with less power.")] = False,
     mechanism: Annotated[
         list[str] | None,
         typer.Option(
