@@ -56,11 +56,6 @@ def model_key(model: NaiveBayes) -> str:
     return hashlib.sha256(to_json(to_document(model)).encode()).hexdigest()[:16]
 
 
-def is_tabulated(parameters: Normal | Table | Histogram) -> bool:
-    """Return whether an attribute has rows in the table; a normal one is a formula of the query."""
-    return not isinstance(parameters, Normal)
-
-
 def listed_codes(attribute: Numeric, parameters: Histogram) -> Sequence[int]:
     """List the grid codes of an attribute with bins that have rows: all, or the first of every bin.
 

@@ -135,11 +135,11 @@ def polled(advance: Advance | None, reached: Callable[[], float]) -> Iterator[No
     ended = Event()
 
     def report() -> None:
-        told = 0.0
+        before = 0.0
         while not ended.wait(SECONDS_BETWEEN_REPORTS):
-            now = max(reached(), told)
-            advance(now - told)
-            told = now
+            now = max(reached(), before)
+            advance(now - before)
+            before = now
 
     thread = Thread(target=report, daemon=True)
     thread.start()

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.study.coded_rows import CodedRows, HeldOut, code_rows
+from dpnb_columnar.study.coded_rows import CodedRows, HeldOut
 from dpnb_columnar.training import train
 
 Integers = NDArray[np.int64]
@@ -139,18 +138,6 @@ def split(rows: CodedRows, domain: Domain, folds: int, seed: int) -> Folds:
         counts[name] = np.bincount(cell, minlength=folds * classes * width).reshape(folds, classes, width)
     held_out = tuple(HeldOut.of(rows, np.flatnonzero(fold == number)) for number in range(folds))
     return Folds(rows, held_out, counts)
-
-
-def read_folds(files: Sequence[Path], domain: Domain, folds: int = 10, seed: int = 0) -> list[Fold]:
-    """Read the rows that fit a domain, and split them as ``split`` does.
-
-    Args:
-        files: Parquet files; their columns, coded, have to fit in memory.
-        domain: Their domain.
-        folds: Number of folds, at least 2.
-        seed: Seed of the random split, not negative.
-    """
-    return split(code_rows(files, domain), domain, folds, seed).under(domain)
 
 
 def models(folds: Sequence[Fold], plan: ReleasePlan, seed: int = 0) -> Iterator[Model]:

@@ -14,7 +14,8 @@ from dpnb_columnar.budget import Budget, parse_epsilon
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.study.cross_validation import Fold, accuracies, read_folds
+from dpnb_columnar.study.coded_rows import code_rows
+from dpnb_columnar.study.cross_validation import Fold, accuracies, split
 
 SEEDS = range(5)
 
@@ -26,7 +27,8 @@ def adult(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @cache
 def folds(file: Path, seed: int) -> list[Fold]:
-    return read_folds([file], find_domain([file]).domain, 10, seed)
+    domain = find_domain([file]).domain
+    return split(code_rows([file], domain), domain, 10, seed).under(domain)
 
 
 def mean_accuracy(file: Path, mechanism: str, epsilon: str) -> float:
