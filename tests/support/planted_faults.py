@@ -270,8 +270,8 @@ def clipping_forgotten(patch: Patch) -> None:
 
     joined = statistics._joined
 
-    def accepting(name: str | None, parts: Any, classes: int, last: int) -> Any:
-        return joined(name, parts, classes, 2**32)
+    def accepting(name: str | None, parts: Any, classes: int, last: int, *most: int) -> Any:
+        return joined(name, parts, classes, 2**32, *most)
 
     patch.setattr(polars, "count_cells", count_cells)
     patch.setattr(statistics, "_joined", accepting)
