@@ -68,8 +68,7 @@ class ScoreBatches:
             # By Polars, since numpy's exponential rounds otherwise.
             weights = pl.Series(joint.ravel()).exp().to_numpy().reshape(joint.shape)
             part = shares[:, start:end]
-            # Row by row of the array, so from the first class to the last.
-            np.divide(weights, np.add.reduce(weights, axis=0), out=part)
+            np.divide(weights, _from_first_to_last(weights), out=part)
             classes, rows = np.nonzero(part == part.max(axis=0))
             likeliest[start + rows[::-1]] = classes[::-1]  # of several, the first is written last
         columns = [pl.Series(name, share) for name, share in zip(self.results, shares, strict=True)]
@@ -88,3 +87,10 @@ class ScoreBatches:
                 for klass, term in enumerate(frame.select(t.alias(str(k)) for k, t in enumerate(computed))):
                     joint[klass] += term.to_numpy()
         return joint
+
+
+def _from_first_to_last(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add up the classes of every row, shape (classes, rows), in their order."""
+    # Of several rows numpy adds up class after class, but the classes of a single row by pairs, which rounds otherwise.
+    total: NDArray[np.float64] = weights.cumsum(axis=0)[-1] if weights.shape[1] == 1 else weights.sum(axis=0)
+    return total

@@ -78,8 +78,8 @@ def raised(sensitivity: float) -> Fraction:
 
 
 SPARE = 2
-"""Added to a reach. One is for rounding: beta is 2**-25 or more, and no logarithm is off by more than 2**-40
-(``accuracy``). The other is for the mean's search, whose candidates with j = -1 are at l = k + 1."""
+"""Added to a reach. One is for rounding: beta, or half of it, is 2**-26 or more, and no logarithm is off by more than
+2**-40 (above). The other is for the mean's search, whose candidates with j = -1 are at l = k + 1."""
 
 
 def farthest(columns: RunLengthColumns, ranks: tuple[Integers, Integers], part: float, beta: Floats) -> Integers:

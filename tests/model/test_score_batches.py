@@ -27,8 +27,7 @@ def in_batches(model: Model, frame: pl.DataFrame, keep: tuple[str, ...] = ()) ->
     """Predictions in batches of few rows, however few classes and attributes there are."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scoring, "MOST_COLUMNS", 0)
-        # Polars computes less than four rows with other roundings than more of them: no batch has so few.
-        patch.setattr(score_batches, "BATCH", 16 * len(model.domain.classes))
+        patch.setattr(score_batches, "BATCH", 3 * len(model.domain.classes))
         return replace(model).predict(frame.lazy(), keep).collect()
 
 
@@ -63,6 +62,15 @@ def test_the_first_of_equal_classes_is_predicted() -> None:
     found = in_batches(tied, pl.DataFrame({"sex": ["f", None] * 40}))
     assert found[PREDICTED].unique().to_list() == ["0"]
     assert found["probability_39"].to_list() == [1 / 40] * 80
+
+
+def test_a_row_alone_gets_the_numbers_that_it_gets_among_others() -> None:
+    """Polars hands on some rows one by one, as few as there are or as many threads: sums are rounded alike."""
+    classes = [str(klass) for klass in range(70)]
+    normal = normal_of("x", [100 * place / 70 for place in range(70)], [9.0 + place % 7 for place in range(70)])
+    model = model_of(declared({"x": {"lower": 0, "upper": 100, "step": 1}}, classes), [normal])
+    frame = pl.DataFrame({"x": range(50)})
+    assert pl.concat([model.predict(frame[place : place + 1]) for place in range(50)]).equals(model.predict(frame))
 
 
 def test_wide_models_are_scored_in_batches_and_narrow_ones_are_not() -> None:
