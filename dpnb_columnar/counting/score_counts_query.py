@@ -6,13 +6,13 @@ CONFIDENTIAL: the result of the query is exact counts. Scores are whole numbers,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from itertools import groupby
 
 from sqlglot import exp
 
 from dpnb_columnar.counting.scores import Scores, ScoreTable
 from dpnb_columnar.dialects.nodes import (
+    added,
     as_double,
     below,
     case,
@@ -53,11 +53,6 @@ MOST_BRANCHES = 256
 def over_steps(columns: Iterable[exp.Expr], steps: Steps) -> exp.Select:
     """Write the query of columns over those rows of the last step that count."""
     return with_steps(exp.select(*columns).from_(last_step(steps)).where(is_there(CLASS)), steps)
-
-
-def added(summands: Sequence[exp.Expr]) -> exp.Expr:
-    """Add up numbers."""
-    return reduce(lambda left, right: exp.Add(this=left, expression=right), summands)
 
 
 def greatest(numbers: Sequence[exp.Expr], dialect: Dialect) -> exp.Expr:

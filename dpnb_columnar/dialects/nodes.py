@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from sqlglot import exp
 
@@ -91,6 +92,11 @@ def is_null(value: exp.Expr) -> exp.Is:
 def plus(left: exp.Expr, right: exp.Expr) -> exp.Add:
     """Add two numbers."""
     return exp.Add(this=_operand(left), expression=_operand(right))
+
+
+def added(summands: Sequence[exp.Expr]) -> exp.Expr:
+    """Add numbers from the left, as SQL's plus does without parentheses."""
+    return reduce(lambda left, right: exp.Add(this=left, expression=right), summands)
 
 
 def minus(left: exp.Expr, right: exp.Expr) -> exp.Sub:

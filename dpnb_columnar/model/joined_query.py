@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import (
+    added,
     as_text,
     at_least,
     case,
@@ -33,7 +34,7 @@ from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.model.likelihood import cell_terms, class_terms, missing_terms
 from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal, Table
 from dpnb_columnar.model.parameters_table import listed_codes, model_key, table_rows
-from dpnb_columnar.model.sql_terms import STEP_PREFIX, added, numbered, prepared_value, step_column, terms
+from dpnb_columnar.model.sql_terms import STEP_PREFIX, numbered, prepared_value, step_column, terms
 from dpnb_columnar.rows.column_kinds import Kind, number_keys
 from dpnb_columnar.rows.database_address import Dialect
 

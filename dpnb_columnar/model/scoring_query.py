@@ -6,7 +6,19 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from dpnb_columnar.dialects.nodes import below, case, double, equal, integer, is_null, minus, named, over, text
+from dpnb_columnar.dialects.nodes import (
+    added,
+    below,
+    case,
+    double,
+    equal,
+    integer,
+    is_null,
+    minus,
+    named,
+    over,
+    text,
+)
 from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
 from dpnb_columnar.dialects.rules import Kinds, category_code, number
 from dpnb_columnar.dialects.steps import RowsAndScalars, Step, rows_of_table
@@ -18,7 +30,7 @@ from dpnb_columnar.model.joined_query import is_complete, joined_steps, model_te
 from dpnb_columnar.model.likelihood import class_terms, missing_terms
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.scoring import PREDICTED, SKIPPED, probability_column
-from dpnb_columnar.model.sql_terms import STEP_PREFIX, added, code_of_integer, numbered, placed, step_column, terms
+from dpnb_columnar.model.sql_terms import STEP_PREFIX, code_of_integer, numbered, placed, step_column, terms
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.database_address import Dialect
 
@@ -107,7 +119,7 @@ def _read(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Iterator[exp.Exp
 
 
 def _joint(model: NaiveBayes, dialect: Dialect) -> Iterator[exp.Expr]:
-    """Per class, the score, added from the left as ``predict.score`` does."""
+    """Per class, the score, added from the left as ``scoring.score`` does."""
     summands: list[list[exp.Expr]] = [[double(term)] for term in class_terms(model)]
     for place, (parameters, weight) in enumerate(zip(model.attributes, model.weights, strict=True)):
         attribute = model.domain[parameters.attribute]

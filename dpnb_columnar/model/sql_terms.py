@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from functools import reduce
 
 from sqlglot import exp
 
@@ -59,11 +58,6 @@ def numbered(name: str, values: Iterable[exp.Expr]) -> list[exp.Alias]:
 def step_column(name: str) -> exp.Column:
     """Name a column of an earlier step."""
     return own_column(f"{STEP_PREFIX}{name}")
-
-
-def added(summands: Sequence[exp.Expr]) -> exp.Expr:
-    """Add from the left, as SQL's plus does without parentheses."""
-    return reduce(lambda left, right: exp.Add(this=left, expression=right), summands)
 
 
 def placed(model: NaiveBayes) -> Iterator[exp.Expr]:
