@@ -27,8 +27,7 @@ MOST_COLUMNS = 2**16
 CHUNK_RUNS = 2**16
 """Runs that are worked on at a time. A search takes some 600 bytes for each, 40 MiB together."""
 
-
-LARGEST_SUM = 2**61
+ONE_LIMB = 2**61
 """Sums over a column below this need no second limb."""
 
 
@@ -113,14 +112,14 @@ class RankSums:
     """Exact sums of a column's codes by rank: wide integers.
 
     A wide integer is shape (1, n), int64, or shape (2, n): ``high`` and ``low`` of ``high * 2**16 + low``. It is one
-    part where sums over a whole column stay below ``LARGEST_SUM``; else it is two, each at most 2**61, since a limb is
+    part where sums over a whole column stay below ``ONE_LIMB``; else it is two, each at most 2**61, since a limb is
     at most 2**16 and a column has at most 2**45 values. Sums through many columns may wrap around. Differences between
     two ranks of one column do not: they are exact modulo 2**64, and smaller.
     """
 
     def __init__(self, columns: RunLengthColumns) -> None:
         self._columns = columns
-        self._narrow = int(columns.cells.max()) * int(columns.size.max()) < LARGEST_SUM
+        self._narrow = int(columns.cells.max()) * int(columns.size.max()) < ONE_LIMB
         self._parts = self.split(columns.codes)
         self._sums = np.zeros((len(self._parts), len(columns.codes) + 1), dtype=np.int64)
         np.cumsum(self._parts * columns.counts, axis=1, out=self._sums[:, 1:])
