@@ -56,6 +56,14 @@ def as_double(value: exp.Expr) -> exp.Cast:
     return exp.cast(value, exp.DType.DOUBLE)
 
 
+def float_of(value: exp.Expr) -> exp.Cast:
+    """Cast a column of floats, or of PostgreSQL's ``numeric``, to the nearest 64-bit float, however large or small.
+
+    ``rendering`` writes what PostgreSQL needs for that.
+    """
+    return exp.Cast(this=value, to=exp.DType.DOUBLE.into_expr(), safe=True)
+
+
 def number_or_null(value: exp.Expr) -> exp.TryCast:
     """Read a value as a 64-bit float; null where it is a text that is no number by ``domain.numbers``.
 

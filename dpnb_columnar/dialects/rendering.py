@@ -22,6 +22,7 @@ from dpnb_columnar.dialects.nodes import (
     times,
 )
 from dpnb_columnar.dialects.spelled_numbers import (
+    float_of_postgres,
     number_of_bigquery,
     number_of_duckdb,
     number_of_postgres,
@@ -265,7 +266,7 @@ def _no_variables(node: exp.Expr) -> exp.Expr:
 
 REWRITES: Mapping[Dialect, Sequence[Rewrite]] = {
     Dialect.DUCKDB: [_nan_by_type, number_of_duckdb, _steps_apart],
-    Dialect.POSTGRES: [_nan_by_order, number_of_postgres, _steps_apart],
+    Dialect.POSTGRES: [_nan_by_order, float_of_postgres, number_of_postgres, _steps_apart],
     Dialect.SPARK: [_nan_by_order, number_of_spark, _no_variables],
     Dialect.BIGQUERY: [_nan_by_order, number_of_bigquery],
     Dialect.SNOWFLAKE: [_nan_by_order, number_of_snowflake],

@@ -27,6 +27,7 @@ from dpnb_columnar.dialects.nodes import (
     below,
     case,
     double,
+    float_of,
     integer,
     is_null,
     lookup,
@@ -62,6 +63,8 @@ def number(name: str, kind: Kind | None, missing_values: Sequence[Fraction] = ()
         return _without(case([(column, double(1)), (exp.Not(this=column.copy()), double(0))]), None, missing_values)
     if kind in (Kind.TEXT, None):
         value: exp.Expr = number_or_null(as_text(column) if kind else column)
+    elif kind is Kind.FLOAT:
+        value = float_of(column)
     else:  # decimals by their text: DuckDB's direct cast is off by one unit in the last place beyond 2^53
         value = as_double(as_text(column) if kind is Kind.DECIMAL else column)
     return _without(value, exp.IsNan(this=value.copy()) if kind in (Kind.FLOAT, None) else None, missing_values)

@@ -6,11 +6,12 @@ column of text is tested by its text, one of unknown kind by its type, too.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from dpnb_columnar.dialects.nodes import Branch, among, as_double, as_text, case, double, integer, lookup, text
+from dpnb_columnar.dialects.nodes import Branch, among, as_double, as_text, below, case, double, integer, lookup, text
 from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER
 from dpnb_columnar.rows.database_address import Dialect
 
@@ -56,8 +57,41 @@ def number_of_postgres(node: exp.Expr) -> exp.Expr:
     """
     if not isinstance(node, exp.TryCast):
         return node
-    spelled, number = _matches(node.this, SPELLED_NUMBER), as_double(_written(node.this))
-    return _number_if(node, Dialect.POSTGRES, "PG_TYPEOF", spelled, number)
+    written = _written(node.this)
+    number: exp.Expr = as_double(written)
+    if not _is_text(node.this):
+        numeric = exp.cast(written, exp.DType.DECIMAL)
+        branches = [(text("numeric"), _nearest_float(numeric, written))]
+        number = lookup(_type_name("PG_TYPEOF", node.this), branches, number)
+    return _number_if(node, Dialect.POSTGRES, "PG_TYPEOF", _matches(node.this, SPELLED_NUMBER), number)
+
+
+def float_of_postgres(node: exp.Expr) -> exp.Expr:
+    """Write ``nodes.float_of``: PostgreSQL's own cast fails at a ``numeric`` that no float holds."""
+    if type(node) is not exp.Cast or not node.args.get("safe"):
+        return node
+    return _nearest_float(node.this, node.this)
+
+
+def _nearest_float(value: exp.Expr, cast: exp.Expr) -> exp.Expr:
+    """Cast a value to the nearest 64-bit float: infinity where it is beyond all, and 0 where it is nearer to 0.
+
+    A query that failed would tell that there is such a row. Bare constants are ``numeric`` themselves. With a column of
+    floats they are compared as floats: the first is the largest then, and the other the smallest above 0.
+
+    Args:
+        value: A number.
+        cast: What is cast: the same, or its text.
+    """
+    largest, smallest = exp.Literal.number("1.7976931348623158e308"), exp.Literal.number("5e-324")
+    is_number = exp.NEQ(this=as_text(cast.copy()), expression=text("NaN"))  # which is above all numbers
+    is_above = exp.and_(exp.GT(this=value.copy(), expression=largest), is_number)
+    is_below = below(value.copy(), exp.Neg(this=largest.copy()))
+    is_least = exp.and_(
+        exp.GT(this=value.copy(), expression=exp.Neg(this=smallest)), below(value.copy(), smallest.copy())
+    )
+    branches = [(is_above, double(math.inf)), (is_below, double(-math.inf)), (is_least, double(0))]
+    return case(branches, as_double(cast.copy()))
 
 
 def number_of_spark(node: exp.Expr) -> exp.Expr:
@@ -132,8 +166,12 @@ def _number_if(node: exp.TryCast, dialect: Dialect, type_of: str, spelled: exp.E
     """
     if _is_text(node.this):
         return case([(spelled, number)])
-    type_ = as_text(exp.Anonymous(this=type_of, expressions=[node.this.copy()]))
+    type_ = _type_name(type_of, node.this)
     return case([(exp.or_(among(type_, list(map(text, NUMBER_TYPES[dialect]))), spelled), number)])
+
+
+def _type_name(type_of: str, value: exp.Expr) -> exp.Expr:
+    return as_text(exp.Anonymous(this=type_of, expressions=[value.copy()]))
 
 
 def _matches(value: exp.Expr, pattern: str) -> exp.Expr:

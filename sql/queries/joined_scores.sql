@@ -52,10 +52,28 @@ WITH "__dpnb_terms" AS (
     END AS "__dpnb_read_0",
     CASE
       WHEN NOT (
-        CAST("source"."wage" AS DOUBLE PRECISION) <= CAST('inf' AS DOUBLE PRECISION)
+        CASE
+          WHEN "source"."wage" > 1.7976931348623158e308
+          AND CAST("source"."wage" AS TEXT) <> 'NaN'
+          THEN CAST('inf' AS DOUBLE PRECISION)
+          WHEN "source"."wage" < -1.7976931348623158e308
+          THEN CAST('-inf' AS DOUBLE PRECISION)
+          WHEN "source"."wage" > -5e-324 AND "source"."wage" < 5e-324
+          THEN CAST('0.0' AS DOUBLE PRECISION)
+          ELSE CAST("source"."wage" AS DOUBLE PRECISION)
+        END <= CAST('inf' AS DOUBLE PRECISION)
       )
       THEN NULL
-      ELSE CAST("source"."wage" AS DOUBLE PRECISION)
+      ELSE CASE
+        WHEN "source"."wage" > 1.7976931348623158e308
+        AND CAST("source"."wage" AS TEXT) <> 'NaN'
+        THEN CAST('inf' AS DOUBLE PRECISION)
+        WHEN "source"."wage" < -1.7976931348623158e308
+        THEN CAST('-inf' AS DOUBLE PRECISION)
+        WHEN "source"."wage" > -5e-324 AND "source"."wage" < 5e-324
+        THEN CAST('0.0' AS DOUBLE PRECISION)
+        ELSE CAST("source"."wage" AS DOUBLE PRECISION)
+      END
     END AS "__dpnb_read_1",
     CAST("source"."hours" AS DOUBLE PRECISION) AS "__dpnb_read_2",
     CAST("source"."job ""x""" AS TEXT) AS "__dpnb_read_3",

@@ -130,7 +130,19 @@ def test_second_passes_name_what_the_first_one_names(name: str, dialect: Dialect
 def _expected(name: str, domain: Domain) -> set[str]:
     """The long texts of a counting query."""
     types = {type_ for types in NUMBER_TYPES.values() for type_ in types}
-    numbers = {"100.0", "0.25", "inf", "true", "false", SPELLED_NUMBER, SPARK_PATTERN, OTHER_CHARACTERS, SHORT, *types}
+    numbers = {
+        "100.0",
+        "0.25",
+        "inf",
+        "-inf",
+        "true",
+        "false",
+        SPELLED_NUMBER,
+        SPARK_PATTERN,
+        OTHER_CHARACTERS,
+        SHORT,
+        *types,
+    }
     return {name, name + "0", name + "y", "other", digest(domain), *numbers}
 
 
