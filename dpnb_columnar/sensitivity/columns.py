@@ -58,7 +58,9 @@ class RunLengthColumns:
         first, last = self.codes[self.starts[:-1]], self.codes[self.starts[1:] - 1]
         if not rises.all() or np.any(first < 0) or np.any(last > self.cells):
             raise ValueError("a column's codes rise from 0 or more to its last cell or less")
-        if self.counts.min() <= 0 or self.counts.max() > LARGEST_SIZE or self.size.max() > LARGEST_SIZE:
+        # In floats, which do not wrap around, and are exact up to ``LARGEST_SIZE``.
+        sizes = np.add.reduceat(self.counts, self.starts[:-1], dtype=np.float64)
+        if self.counts.min() <= 0 or sizes.max() > LARGEST_SIZE:
             raise ValueError(f"a column's counts are positive and add up to {LARGEST_SIZE} at most")
 
     def __len__(self) -> int:

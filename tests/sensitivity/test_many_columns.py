@@ -104,6 +104,13 @@ def test_columns_whose_sums_could_wrap_around_are_refused(
         RunLengthColumns(*map(np.array, (codes, counts, starts, cells)))
 
 
+def test_columns_whose_sizes_wrap_around_are_refused() -> None:
+    """2**18 counts of 2**45 each: in 64 bits they add up to less than nothing."""
+    codes = np.arange(2**18)
+    with pytest.raises(ValueError, match="positive"):
+        RunLengthColumns(codes, np.full(len(codes), LARGEST_SIZE), np.array([0, len(codes)]), np.array([2**18]))
+
+
 def test_columns_of_about_so_many_runs_are_worked_on_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns_module, "CHUNK_RUNS", 10)
     columns = [RunLengthColumn(np.arange(runs), np.ones(runs, dtype=np.int64)) for runs in (4, 6, 0, 11, 1, 9, 1)]
