@@ -37,7 +37,7 @@ class Unit:
 
 
 MOST_WEIGHT_STEPS = 2**20
-"""Most steps of one row's weight: sums over 2^43 rows stay within 64-bit integers."""
+"""Most steps of one row's weight: sums over 2^42 rows stay within 64-bit integers."""
 
 
 WEIGHT_CODE = 1

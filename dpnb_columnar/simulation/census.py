@@ -27,6 +27,9 @@ DATASET = "census_simulated"
 BLOCK_ROWS = 2**17
 """Rows generated, written and held at a time: one row group."""
 
+MOST_ROWS = 10**12
+"""Most rows of a file: thousands of gigabytes."""
+
 COLUMN_TYPES: Mapping[str, str] = MappingProxyType(
     {
         "URBAN": "int8",
@@ -68,7 +71,7 @@ def simulate_census(
 
     Args:
         output: Parquet file to write, in row groups of 131,072 rows; its metadata carries the domain.
-        rows: Persons to simulate, 1 or more.
+        rows: Persons to simulate, 1 to ``MOST_ROWS``.
         seed: Any whole number from 0 on.
         overwrite: Replace an existing file.
         progress: Called after each row group with the number of rows just written.
@@ -79,6 +82,8 @@ def simulate_census(
     """
     if rows < 1:
         raise UsageError(f"--rows {rows}: a file needs rows; give 1 or more, such as --rows 100000")
+    if rows > MOST_ROWS:
+        raise UsageError(f"--rows {rows}: too many for a file; give {MOST_ROWS} at most, such as --rows 100000")
     if seed < 0:
         raise UsageError(f"--seed {seed}: give a whole number from 0 on, such as --seed 1940")
     with (

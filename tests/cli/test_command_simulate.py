@@ -40,7 +40,7 @@ def test_seed(folder: Path, run: Run) -> None:
     assert first != second
 
 
-@pytest.mark.parametrize("arguments", [("--rows", 0), ("--rows", -1), ("--seed", -1)], ids=str)
+@pytest.mark.parametrize("arguments", [("--rows", 0), ("--rows", -1), ("--rows", 10**23), ("--seed", -1)], ids=str)
 def test_number_out_of_range_is_refused(arguments: tuple[object, ...], folder: Path, run: Run) -> None:
     assert str(arguments[0]) in run("simulate", "census.parquet", *arguments, expected=64).err
     assert not list(folder.iterdir())
