@@ -11,6 +11,7 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
+from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.model.weighted_figures import weighted_rows
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> 
                 tenth.rows,
                 f"{tenth.mean_probability:.4f}",
                 f"{tenth.accuracy:.4f}",
-                _ends(tenth.interval),
+                interval_text(tenth.interval),
                 *(() if weighted is None else map(_number, weighted.calibration[place] or (None, None))),
             ]
             for place, tenth in enumerate(evaluation.calibration)
@@ -130,7 +131,8 @@ def print_compared(released: Evaluation, alone: Evaluation) -> None:
     rows = []
     for name in ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier_score", "calibration_error"):
         cells = (
-            f"{_number(getattr(each, name))} {_ends(each.intervals.get(name))}".rstrip() for each in (released, alone)
+            f"{_number(getattr(each, name))} {interval_text(each.intervals.get(name))}".rstrip()
+            for each in (released, alone)
         )
         rows.append([NAMES.get(name, name.replace("_", " ")), *cells])
     print_table(["figure", "released model", "public model alone"], rows)
@@ -139,7 +141,7 @@ def print_compared(released: Evaluation, alone: Evaluation) -> None:
 
 
 def _print_figure(name: str, value: float | None, interval: Interval | None) -> None:
-    print_line(f"{name:<18} {_number(value)}  {_ends(interval)}".rstrip())
+    print_line(f"{name:<18} {_number(value)}  {interval_text(interval)}".rstrip())
 
 
 def _print_classes(classes: Sequence[tuple[str, ClassFigures]], *, ranked: bool) -> None:
@@ -150,16 +152,12 @@ def _print_classes(classes: Sequence[tuple[str, ClassFigures]], *, ranked: bool)
     rows = []
     for name, each in classes:
         cells: list[object] = [name, each.rows, each.predicted, f"{each.mean_probability:.4f}"]
-        cells += [_number(each.recall), _ends(each.recall_interval), _number(each.precision)]
+        cells += [_number(each.recall), interval_text(each.recall_interval), _number(each.precision)]
         if ranked:
-            cells += [_number(each.auc), _ends(each.auc_interval), _number(each.brier_score)]
+            cells += [_number(each.auc), interval_text(each.auc_interval), _number(each.brier_score)]
         rows.append(cells)
     print_table(header, rows)
 
 
 def _number(value: float | None) -> str:
     return "none" if value is None else f"{value:.4f}"
-
-
-def _ends(interval: Interval | None) -> str:
-    return "" if interval is None else f"({interval[0]:.4f} to {interval[1]:.4f})"

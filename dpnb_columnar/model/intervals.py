@@ -18,6 +18,11 @@ Interval = tuple[float, float]
 """Lower and upper end."""
 
 
+def interval_text(interval: Interval | None) -> str:
+    """Write both ends to four digits, in brackets; nothing where there is no interval."""
+    return "" if interval is None else f"({interval[0]:.4f} to {interval[1]:.4f})"
+
+
 def wilson(successes: int, trials: int) -> Interval:
     """Compute the score interval of a probability (Wilson 1927, Journal of the American Statistical Association 22).
 

@@ -15,7 +15,7 @@ from dpnb_columnar.domain.names import printable
 from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
 from dpnb_columnar.model.guarantee import statement
-from dpnb_columnar.model.intervals import Interval
+from dpnb_columnar.model.intervals import Interval, interval_text
 from dpnb_columnar.model.noisy_intervals import Estimate
 from dpnb_columnar.model.released_scores import ReleasedScores
 from dpnb_columnar.model.score_figures import UNRANKED
@@ -122,7 +122,7 @@ def write_scores_page(scores: ReleasedScores, output: Path, name: str, *, overwr
         "confidential": "" if private else UNGUARANTEED,
         "intervals": "The intervals are for the population that the rows were drawn from, as independent draws; they "
         "include the noise as well." + (f" {UNRANKED}" if figures.auc is None else ""),
-        "figures": [[each, number_text(found.value), _ends(found.interval)] for each, found in named.items()],
+        "figures": [[each, number_text(found.value), interval_text(found.interval)] for each, found in named.items()],
         "confusion": (
             ["true \\ predicted", *(short[code] for code in shown), *rest],
             [[each, *(f"{count:,}" for count in row)] for each, row in matrix],
@@ -205,7 +205,11 @@ def _exact_figures(evaluation: Evaluation, domain: Domain) -> list[list[str]]:
     }
     keys = {"difference": "gain", "AUC": "auc"}
     return [
-        [name, number_text(value), _ends(evaluation.intervals.get(keys.get(name, name.replace(" ", "_").lower())))]
+        [
+            name,
+            number_text(value),
+            interval_text(evaluation.intervals.get(keys.get(name, name.replace(" ", "_").lower()))),
+        ]
         for name, value in named.items()
     ]
 
@@ -246,8 +250,4 @@ def _weighted(evaluation: Evaluation, domain: Domain, shown: Sequence[int], name
 
 def _text(value: float | None, interval: Interval | None) -> str:
     """Write a figure with its interval, if it has one."""
-    return f"{number_text(value)} {_ends(interval)}".rstrip()
-
-
-def _ends(interval: Interval | None) -> str:
-    return "" if interval is None else f"({interval[0]:.4f} to {interval[1]:.4f})"
+    return f"{number_text(value)} {interval_text(interval)}".rstrip()

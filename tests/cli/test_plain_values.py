@@ -10,7 +10,7 @@ import pytest
 import typer
 from support.running import parser_of
 
-from dpnb_columnar.cli.plain_values import PlainValues
+from dpnb_columnar.cli.plain_values import PlainParameters, PlainValues
 from dpnb_columnar.cli.program import VERBS
 
 TEXTS = ("", " ", "a", "0", "7", "-1", "+5", "007", "1_0", "1.0", "٣", "9" * 18, "9" * 30, "1e3", "true")
@@ -53,3 +53,19 @@ def test_an_unreadable_path_is_refused_as_typer_refuses_it(tmp_path: Path, monke
     (model,) = (each for each in parser_of("predict").params if each.name == "model")
     monkeypatch.setattr("os.access", lambda path, mode: mode == 0)
     assert "not readable" in str(read(PlainValues(model), model, str(tmp_path / "model.json")))
+
+
+def test_versions_of_typer_without_such_validators_are_left_alone() -> None:
+    class Option:
+        pass
+
+    class Parser:
+        def get_params(self, ctx: object) -> list[Option]:
+            return [option]
+
+    class PlainParser(PlainParameters, Parser):
+        pass
+
+    option = Option()
+    assert PlainParser().get_params(None) == [option]
+    assert not vars(option)
