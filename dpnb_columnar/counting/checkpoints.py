@@ -225,9 +225,13 @@ def _check_units_apart(source: ParquetSource, domain: Domain) -> None:
 def _ranges(rows: pl.LazyFrame, domain: Domain, types: Mapping[str, pl.DataType]) -> list[tuple[Any, Any]]:
     """Find the smallest and the largest value of each column of the unit; empty where no row has a unit."""
     import polars as pl
+    import polars.selectors as cs
 
     units = rows.select(**dict(zip(unit_names(domain), unit_values(domain, types), strict=True))).drop_nulls()
-    bounds = units.select(pl.all().min().name.prefix("least "), pl.all().max().name.prefix("largest "))
+    # Days by their number: Python has no date beyond its calendar.
+    bounds = units.with_columns(cs.date().to_physical()).select(
+        pl.all().min().name.prefix("least "), pl.all().max().name.prefix("largest ")
+    )
     found = bounds.collect(engine="streaming").row(0)
     pairs = zip(found[: len(found) // 2], found[len(found) // 2 :], strict=True)
     return [pair for pair in pairs if pair[0] is not None]

@@ -17,7 +17,7 @@ from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.input_files import folder_values, scan_file
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import column
-from dpnb_columnar.runtime.row_progress import begin_pass, reported
+from dpnb_columnar.runtime.row_progress import RowsOnce, begin_pass, reported
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,19 +64,25 @@ def stream(source: Source, compute: Callable[[pl.LazyFrame], Result], *, shown: 
             return compute(source.rows if advance is None else reported(source.rows, advance))
         except query_errors():
             raise failed_query(source.names) from None
+    once = None if advance is None else RowsOnce(advance)
     try:
-        rows = scan(source)
-        return compute(rows if advance is None else reported(rows, advance))
+        return compute(_shown(scan(source), once))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         if Kind.TEXT not in source.kinds.values():
             raise source.unreadable() from None
     import pyarrow as pa
 
     # Perhaps one text is not UTF-8. A damaged file fails here once more.
+    if once is not None:
+        once.again()
     try:
-        return compute(scan_invalid_text(source))
+        return compute(_shown(scan_invalid_text(source), once))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
         raise source.unreadable() from None
+
+
+def _shown(rows: pl.LazyFrame, once: RowsOnce | None) -> pl.LazyFrame:
+    return rows if once is None else reported(rows, once.add)
 
 
 def scan_invalid_text(source: ParquetSource) -> pl.LazyFrame:

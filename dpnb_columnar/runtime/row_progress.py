@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -119,6 +119,30 @@ def reported(rows: pl.LazyFrame, advance: Advance) -> pl.LazyFrame:
     return rows.map_batches(
         passed, predicate_pushdown=False, slice_pushdown=False, streamable=True, validate_output_schema=False
     )
+
+
+class RowsOnce:
+    """Reports rows that may have to be read again: none twice, so that the share goes on to the whole either way.
+
+    Args:
+        advance: What takes numbers of rows.
+    """
+
+    def __init__(self, advance: Advance) -> None:
+        self._advance, self._lock = advance, Lock()
+        self._read = self._told = 0.0
+
+    def again(self) -> None:
+        """Begin anew with the first row."""
+        self._read = 0.0
+
+    def add(self, rows: float) -> None:
+        """Report rows that are read, but for those that were before."""
+        with self._lock:
+            self._read += rows
+            new, self._told = max(self._read - self._told, 0.0), max(self._read, self._told)
+        if new:
+            self._advance(new)
 
 
 @contextmanager

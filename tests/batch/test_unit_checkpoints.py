@@ -59,6 +59,14 @@ def test_files_whose_units_lie_apart_are_counted_one_by_one_and_no_others(
         assert aggregate_by_file(source, domain, folder / "kept") == local.aggregate(source, domain)
 
 
+def test_units_of_days_beyond_every_calendar(tmp_path: Path) -> None:
+    days = pl.Series([2**30, 2**30 + 1, 2**30 + 7, 2**30 + 9], dtype=pl.Int32).cast(pl.Date)
+    rows = people(4).with_columns(house=days, town=pl.lit("a"))
+    source = open_parquet(write_parts(tmp_path, [rows[:2], rows[2:]]), people_domain(BY_HOUSE))
+    apart = aggregate_by_file(source, people_domain(BY_HOUSE), tmp_path / "kept")
+    assert apart == local.aggregate(source, people_domain(BY_HOUSE))
+
+
 def test_an_interrupted_run_gives_the_bytes_of_one_without_checkpoints(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

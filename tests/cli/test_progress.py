@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from support.people import PEOPLE, people, people_domain, write_people
 from support.running import Run
@@ -74,6 +76,21 @@ def test_rows_are_counted_as_they_are_read_whatever_they_hold(
     assert watching.totals == [ROWS] * (2 if engine == "duckdb" else 1)
     assert sum(watching.done) >= ROWS  # DuckDB's part depends on when it is asked
     assert sum(watching.done) <= watching.total
+
+
+def test_a_text_that_is_not_utf8_leaves_the_same_shares(folder: Path) -> None:
+    """The rows are read again then, and no share tells that one of them has such a text."""
+    rows = people(ROWS).to_arrow()
+    texts = pa.array([b"\xff", *([b"m"] * (ROWS - 1))], pa.binary())
+    place = rows.schema.get_field_index("sex")
+    rows = rows.set_column(place, "sex", pa.Array.from_buffers(pa.string(), ROWS, texts.buffers()))
+    pq.write_table(rows, FILE, row_group_size=500)
+    watching = Watching()
+    with watched(watching):
+        counted = local.aggregate(open_parquet([FILE], people_domain()), people_domain())
+    assert counted.lacking()["sex"] == 1
+    assert watching.totals == [ROWS]
+    assert sum(watching.done) == ROWS
 
 
 @pytest.mark.slow
