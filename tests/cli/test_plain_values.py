@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 import typer
 from support.running import parser_of
+from typer.core import TyperOption
 
 from dpnb_columnar.cli.plain_values import PlainParameters, PlainValues
 from dpnb_columnar.cli.program import VERBS
+
+typers_validators = pytest.mark.skipif(
+    not hasattr(TyperOption, "get_runtime_param"), reason="this version of Typer has no validators of pydantic"
+)
 
 TEXTS = ("", " ", "a", "0", "7", "-1", "+5", "007", "1_0", "1.0", "٣", "9" * 18, "9" * 30, "1e3", "true")
 CHOICES = ("local", "LOCAL", "Local", "spark", "add-remove", "add_remove", "substitution", "json", "text", "duckdb")
@@ -33,6 +38,7 @@ def read(validator: Any, parameter: Any, value: object) -> object:
         return str(error)
 
 
+@typers_validators
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_plain_value_is_what_typer_makes_of_it(verb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -48,6 +54,7 @@ def test_a_plain_value_is_what_typer_makes_of_it(verb: str, tmp_path: Path, monk
         assert read(own, parameter, default) == read(typers, parameter, default), parameter.name
 
 
+@typers_validators
 def test_an_unreadable_path_is_refused_as_typer_refuses_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.json").touch()
     (model,) = (each for each in parser_of("predict").params if each.name == "model")
