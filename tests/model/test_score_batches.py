@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 from hypothesis import given, settings
+from support.memory import PEAK_MEBIBYTES
 from support.model_cases import declared, model_of, normal_of, table_of
 from support.random_models import held, models_and_rows
 from support.scored_rows import MIXED, ROW, types
@@ -92,15 +93,13 @@ def test_wide_models_are_scored_in_batches_and_narrow_ones_are_not() -> None:
     assert query.tail(2).collect().equals(expected[2:])
 
 
-PEAK_PROBE = """
-import resource, sys
-from pathlib import Path
+PEAK_PROBE = f"""{PEAK_MEBIBYTES}
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.scored_files import write_scores
 from dpnb_columnar.rows.parquet import scan_files
 model, rows, output = map(Path, sys.argv[1:])
 write_scores(load_model(model), scan_files([rows]), output, [])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(round(peak_mebibytes()))
 """
 
 
@@ -115,7 +114,7 @@ def _peak(folder: Path, attributes: Mapping[str, Any], classes: int, rows: int) 
         {name: (numbers * (index + 3) % 101).cast(pl.Int16) for index, name in enumerate(attributes)}
     ).write_parquet(file, row_group_size=100_000)
     command = [sys.executable, "-c", PEAK_PROBE, str(model), str(file), str(folder / "scored.parquet")]
-    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout) // 1024
+    return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
 @pytest.mark.slow

@@ -167,9 +167,9 @@ from support import mini_plan
 from support.mini_plan import QUICK, metadata_of, results
 from dataclasses import replace
 from dpnb_columnar.cli.main import run
-from dpnb_columnar.study import plan, reproduction as running
+from dpnb_columnar.study import experiments, reproduction as running
 running.SAVED_EVERY = 0.0
-plan.QUICK = replace(mini_plan.PLAN, iterations=400, runtime=None)
+experiments.QUICK = replace(mini_plan.PLAN, iterations=400, runtime=None)
 run(["reproduce", "--data", "data", "--quick", "--processes", "2"])
 """
 

@@ -92,6 +92,8 @@ def test_any_model_predicts_the_same_either_way(model: Model, seed: int) -> None
         else:
             span = float(attribute.upper - attribute.lower)
             columns[attribute.name] = float(attribute.lower) + generator.uniform(-0.1, 1.1, 60) * span
+    if model.domain.weight is not None:
+        columns[model.domain.weight.column] = np.ones(60)
     rows = pl.DataFrame({"label": [model.domain.classes[0]] * 60, **columns})
     scored = rows.lazy().pipe(model.predict).collect()
     two = np.sort(scored.select(pl.col("^probability_.*$")).to_numpy(), axis=1)[:, -2:]

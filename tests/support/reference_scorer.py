@@ -45,7 +45,7 @@ def reference(model: Model, row: Mapping[str, Any]) -> Reference:
     with mpmath.workdps(DIGITS):
         joint = [
             mpmath.log(mpmath.mpf(prior)) + mpmath.mpf(intercept)
-            for prior, intercept in zip(model.classes.probability, intercepts, strict=True)
+            for prior, intercept in zip((model.weighted_classes or model.classes).probability, intercepts, strict=True)
         ]
         rounding = [0.0] * len(joint)
         skipped = 0
