@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from dpnb_columnar.cli.program import PREFIX, batch_parsers
+from dpnb_columnar.cli.program import BATCH_VERBS, PREFIX, verb_parser
 from dpnb_columnar.errors import ConfigurationError, MissingInputError, excerpt
 
 OTHER_VARIABLES = frozenset({"DPNB_TRACEBACK"})
@@ -34,15 +34,16 @@ INTEGER = "INTEGER"
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 NOT_SETTINGS = frozenset({"config", "help"})
 NOT_SETTABLE = NOT_SETTINGS | {"seed"}
-"""Options that no file and no variable sets: a forgotten seed must not take the guarantee from a job."""
+"""Options that no file and no variable sets, but for DPNB_CONFIG: a forgotten seed must not take the guarantee from a
+job."""
 
 
 def _configure(context: typer.Context, path: Path | None) -> Path | None:
     """Take the options that are not typed from the file; called before any other option is parsed."""
     known = {name: parameter for name, parameter in _parameters(context).items() if name not in NOT_SETTABLE}
-    _check_environment()
+    _check_environment(str(context.info_name))
     if path is not None and not context.resilient_parsing:
-        settings = read_configuration(path, str(context.info_name), batch_parsers())
+        settings = read_configuration(path, str(context.info_name), BATCH_VERBS)
         context.default_map = _defaults(settings, known, f"{path}: [{context.info_name}]")
     return path
 
@@ -124,15 +125,19 @@ def _parameters(context: typer.Context) -> dict[str, Any]:
     return {str(parameter.name): parameter for parameter in context.command.params}
 
 
-def _check_environment() -> None:
-    """Refuse variables with the program's prefix that are empty, or set no option of any batch verb."""
+def _check_environment(verb: str) -> None:
+    """Refuse variables with the program's prefix that are empty, or set no option of any batch verb.
+
+    Args:
+        verb: The verb that runs.
+    """
     names = sorted(name for name in os.environ if name.startswith(f"{PREFIX}_"))
-    if not names:
-        return  # the parsers of the other batch verbs take long to build
-    options = [option for verb in batch_parsers().values() for option in verb.params if option.opts[0][0] == "-"]
-    known = {
-        variable_name(str(option.name)) for option in options if option.name not in NOT_SETTABLE - {"config"}
-    } | OTHER_VARIABLES
+    known = set(OTHER_VARIABLES)
+    for each in dict.fromkeys([verb, *BATCH_VERBS]):
+        if known.issuperset(names):
+            break  # the parser of another verb takes long to build
+        options = {str(option.name) for option in verb_parser(each).params if option.opts[0][0] == "-"}
+        known |= {variable_name(name) for name in options - NOT_SETTABLE | {"config"}}
     for name in names:
         _known_name(name, known, "environment")
         if not os.environ[name].strip():  # the parser would pass over it, and release without the ledger it names

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from inspect import signature
-from types import MappingProxyType, ModuleType
+from types import MappingProxyType
 from typing import Any
 
 import typer
@@ -57,6 +56,9 @@ VERBS: Mapping[str, str] = MappingProxyType(
 )
 """Every verb and its line in the help, in the order of the help."""
 
+BATCH_VERBS = ("ingest", "train", "aggregate", "release", "predict")
+"""Verbs that take ``--config``, and options from variables."""
+
 
 class VerbGroup(PlainGroup):
     """Group that builds the parser of a verb when that verb is looked up."""
@@ -81,11 +83,6 @@ class VerbGroup(PlainGroup):
             formatter.write_dl([*VERBS.items()])
 
 
-def batch_parsers() -> dict[str, Any]:
-    """Return the parsers of the batch verbs by name: those that take ``--config``, and options from variables."""
-    return {name: verb_parser(name) for name in VERBS if _takes_configuration(_verb_module(name))}
-
-
 @cache
 def verb_parser(name: str) -> Any:
     """Build the parser of a verb.
@@ -93,23 +90,15 @@ def verb_parser(name: str) -> Any:
     Args:
         name: A name in ``VERBS``.
     """
-    module = _verb_module(name)
+    module = import_module(f"dpnb_columnar.cli.verbs.{name.replace('-', '_')}")
     if hasattr(module, "app"):
         parser = typer.main.get_command(module.app)
         parser.name = name
         return parser
     verb = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    settings = {"auto_envvar_prefix": PREFIX} if _takes_configuration(module) else None
+    settings = {"auto_envvar_prefix": PREFIX} if name in BATCH_VERBS else None
     verb.command(name, cls=PlainCommand, context_settings=settings)(module.command)
     return typer.main.get_command(verb)
-
-
-def _verb_module(name: str) -> ModuleType:
-    return import_module(f"dpnb_columnar.cli.verbs.{name.replace('-', '_')}")
-
-
-def _takes_configuration(module: ModuleType) -> bool:
-    return hasattr(module, "command") and "config" in signature(module.command).parameters
 
 
 app = typer.Typer(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.running import Run
 
 from dpnb_columnar.cli.configuration import INTEGER, read_configuration
-from dpnb_columnar.cli.program import batch_parsers
+from dpnb_columnar.cli.program import BATCH_VERBS, verb_parser
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.model.model import load_model
 
@@ -168,8 +168,8 @@ def test_variables_cannot_set_arguments(people_file: Path, run: Run, monkeypatch
 
 
 def test_options_of_whole_numbers_are_known_by_what_the_help_calls_them() -> None:
-    for verb, parser in batch_parsers().items():
-        parameters = {each.name: each for each in parser.params}
+    for verb in BATCH_VERBS:
+        parameters = {each.name: each for each in verb_parser(verb).params}
         for name, annotation in get_type_hints(import_module(f"dpnb_columnar.cli.verbs.{verb}").command).items():
             if annotation in (int, int | None):
                 assert parameters[name].metavar == INTEGER

@@ -14,14 +14,13 @@ from support.running import parser_of
 
 from dpnb_columnar.cli import verbs
 from dpnb_columnar.cli.main import exit_code
-from dpnb_columnar.cli.program import VERBS, verb_parser
+from dpnb_columnar.cli.program import BATCH_VERBS, VERBS, verb_parser
 from dpnb_columnar.model.model_files import save_model
 
 UNUSED = (
     "pyarrow scipy sqlglot sqlite3 rich tomlkit pydantic sklearn pyspark matplotlib dpnb_columnar.ledger "
     "dpnb_columnar.study"
 )
-BATCH = {"ingest", "train", "aggregate", "release", "predict"}
 
 PROBE = """
 import sys
@@ -97,16 +96,21 @@ def test_only_the_parser_of_the_verb_that_is_typed_is_built(people_file: Path) -
     assert parsers_built("train", str(people_file)) == 1
 
 
-def test_a_setting_from_a_variable_is_compared_with_the_options_of_batch_verbs_alone(
+def test_the_parser_of_another_verb_is_built_for_a_variable_that_the_verb_does_not_have(
     people_file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DPNB_EPSILON", "1")
-    assert parsers_built("train", str(people_file)) == len(BATCH)
+    monkeypatch.setenv("DPNB_TRACEBACK", "confidential")
+    assert parsers_built("train", str(people_file)) == 1
+    monkeypatch.setenv("DPNB_CODEBOOK", "extract.xml")  # an option of ingest
+    assert parsers_built("train", str(people_file), "--overwrite") == 2
 
 
-def test_batch_verbs_take_options_from_variables_and_no_other_verb_does() -> None:
-    prefixed = {verb for verb in VERBS if parser_of(verb).context_settings.get("auto_envvar_prefix") == "DPNB"}
-    assert prefixed == BATCH
+def test_batch_verbs_take_a_file_of_settings_and_options_from_variables_and_no_other_verb_does() -> None:
+    parsers = {verb: parser_of(verb) for verb in VERBS}
+    prefixed = [verb for verb in VERBS if parsers[verb].context_settings.get("auto_envvar_prefix") == "DPNB"]
+    configured = [verb for verb in VERBS if "config" in {option.name for option in parsers[verb].params}]
+    assert prefixed == configured == [*BATCH_VERBS]
 
 
 def test_every_verb_is_a_module_and_every_module_a_verb() -> None:
