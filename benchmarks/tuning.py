@@ -24,7 +24,6 @@ from dpnb_columnar.budget import Budget, parse_division, parse_epsilon
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import (
-    adaptive_histogram,
     attribute_weights,
     histogram,
     postprocessing,
@@ -122,7 +121,7 @@ CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
     "placing": (
         ["adaptive-histogram"],
         [
-            *each(adaptive_histogram, "PLACING", Fraction(1, 8), Fraction(1, 2)),
+            *each(histogram, "PLACING", Fraction(1, 8), Fraction(1, 2)),
             *each(histogram, "REACH", 1.5, 3.5),
             *each(histogram, "GROWTH", 2),
         ],

@@ -18,7 +18,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.runtime.row_progress import done, working
-from dpnb_columnar.sensitivity.column import LARGEST_SIZE
+from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
 
 WIDE = 10
 """How many times too wide bounds are where they are not tight."""

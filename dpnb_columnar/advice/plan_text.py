@@ -69,7 +69,7 @@ def composition_facts(shares: Sequence[Share]) -> list[dict[str, object]]:
 
 def missing_lines(plan: ReleasePlan) -> Iterator[str]:
     """Yield one line per treatment of missing values: the attributes that have it, what it does, and its cost."""
-    from dpnb_columnar.mechanisms.queries import PRESENCE
+    from dpnb_columnar.mechanisms.mechanism import PRESENCE
 
     for treatment, effect in EFFECTS.items():
         names = [attribute.name for attribute in plan.domain.attributes if attribute.missing is treatment]

@@ -15,7 +15,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.runtime.row_progress import done
-from dpnb_columnar.sensitivity.column import LARGEST_SIZE
+from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
 
 MAJORITY = "majority"
 """The floor."""

@@ -38,7 +38,7 @@ from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Declaration
 from dpnb_columnar.domain.catalogue import entry_declaring
-from dpnb_columnar.domain.row_weights import Number
+from dpnb_columnar.domain.units_and_weights import Number
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.further_releases import plan_given, query_given, without_further_passes

@@ -13,7 +13,7 @@ from dpnb_columnar.budget.amounts import DeclaredRowCount
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_domain_to_plan
 from dpnb_columnar.domain import Declaration, UnlabelledDomain
 from dpnb_columnar.domain.labelling import provisional
-from dpnb_columnar.domain.row_weights import Number
+from dpnb_columnar.domain.units_and_weights import Number
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.expected_error import USUAL_SIZES
 from dpnb_columnar.mechanisms.public_sample import weights_chosen

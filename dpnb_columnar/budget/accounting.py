@@ -8,7 +8,7 @@ all earlier releases; the totals only have to stay within a limit that was fixed
 2. From the first concentrated release on, the totals of the first phase, epsilon' and delta', stay as they are. Rhos
    add up (Bun and Steinke 2016, Lemma 2.3; for budgets chosen on the way: Feldman and Zrnic 2021), and their sum has to
    imply what is left, (epsilon - epsilon', delta - delta'). A pure release costs epsilon^2/2 here
-   (``conversion.concentrated``); an approximate one has no rho and is refused.
+   (``costs.concentrated``); an approximate one has no rho and is refused.
 
 Claim: all releases that ``admits`` lets through are together (epsilon, delta)-differentially private, in the relation
 that each of them is stated in. *Proof.* When the second phase begins, what is left of the limit is fixed. Let r be the
@@ -30,8 +30,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpnb_columnar.budget.amounts import SMALLEST_EPSILON
-from dpnb_columnar.budget.conversion import concentrated, concentrated_within, implies, pure_within
-from dpnb_columnar.budget.costs import Approximate, Concentrated, PrivacyCost
+from dpnb_columnar.budget.costs import (
+    Approximate,
+    Concentrated,
+    PrivacyCost,
+    concentrated,
+    concentrated_within,
+    implies,
+    pure_within,
+)
 
 LARGEST_TOTAL = 10**1000
 """Numerator and denominator of a total are at most this, so that adding and comparing stay cheap."""

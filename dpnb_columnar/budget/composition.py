@@ -7,8 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpnb_columnar.budget.amounts import Budget
-from dpnb_columnar.budget.conversion import concentrated_within, for_one_row, pure_within
-from dpnb_columnar.budget.costs import Approximate, Concentrated, PrivacyCost, Pure, numbers
+from dpnb_columnar.budget.costs import (
+    Approximate,
+    Concentrated,
+    PrivacyCost,
+    Pure,
+    concentrated_within,
+    for_one_row,
+    numbers,
+    pure_within,
+)
 from dpnb_columnar.domain.numbers import number_text
 
 PARALLEL_CELLS = "one row changes one of these counts by 1"

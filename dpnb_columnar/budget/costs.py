@@ -1,12 +1,15 @@
-"""The three kinds of privacy guarantee of one query: pure, approximate and concentrated, as exact rationals.
+"""The three kinds of privacy guarantee of one query, pure, approximate and concentrated, and conversion between them.
 
-Conversion and composition are in ``conversion`` and ``composition``.
+Their numbers are exact rationals. How they compose is in ``composition``.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +43,117 @@ PrivacyCost = Pure | Approximate | Concentrated
 def numbers(cost: PrivacyCost) -> dict[str, Fraction]:
     """Return the parameters by name: ``epsilon``; ``epsilon`` and ``delta``; or ``rho``."""
     return {field.name: getattr(cost, field.name) for field in fields(cost)}
+
+
+# Conversion, always rounding towards more noise: rational where the formula is rational; else bounded by decimals of
+# fifty digits. Logarithms of the decimal module are correctly rounded, so the neighbouring decimals are proven bounds.
+
+DIGITS = 9
+"""Significant decimal digits that are kept of an irrational number, rounded down."""
+
+_BELOW, _ABOVE = (
+    Context(prec=50, rounding=rounding, Emin=MIN_EMIN, Emax=MAX_EMAX) for rounding in (ROUND_FLOOR, ROUND_CEILING)
+)
+
+
+def concentrated(cost: Pure) -> Concentrated:
+    """Convert a pure cost: epsilon-differential privacy implies epsilon^2/2-zCDP (Bun and Steinke 2016, Prop. 1.4)."""
+    return Concentrated(cost.epsilon**2 / 2)
+
+
+def pure_within(rho: Fraction) -> Pure:
+    """Find the largest pure cost, to nine digits, that costs at most ``rho``: sqrt(2 rho), rounded down."""
+    unit = Fraction(10) ** (math.floor(math.log10(2 * rho) / 2) + 1 - DIGITS)
+    return Pure(math.isqrt(2 * rho // unit**2) * unit)
+
+
+def for_one_row(cost: PrivacyCost, rows: int) -> PrivacyCost:
+    """Divide a cost by a number of rows: calibrate a draw to the result, and ``rows`` changed rows cost ``cost``.
+
+    A row changes one draw of a query. The two rows of a replacement change two draws, made independently, or one draw
+    in one place (docs/privacy.md, section 2). So the costs of two draws compose: epsilons, deltas and rhos add up.
+    More rows, those of a unit, may change one draw several times: then ``cost`` is pure (Lemma 2.10).
+    """
+    if isinstance(cost, Pure):
+        return Pure(cost.epsilon / rows)
+    if isinstance(cost, Concentrated):
+        return Concentrated(cost.rho / rows)
+    return Approximate(cost.epsilon / rows, cost.delta / rows)
+
+
+def within(row_cost: PrivacyCost, rows: int, cost: PrivacyCost) -> bool:
+    """Decide whether ``rows`` changed draws cost at most ``cost`` if each costs ``row_cost``.
+
+    A concentrated cost may be met by a pure one.
+    """
+    if isinstance(cost, Concentrated):
+        one = concentrated(row_cost) if isinstance(row_cost, Pure) else row_cost
+        return isinstance(one, Concentrated) and one.rho * rows <= cost.rho
+    if isinstance(row_cost, Concentrated) or row_cost.epsilon * rows > cost.epsilon:
+        return False
+    if isinstance(row_cost, Pure):
+        return True
+    return isinstance(cost, Approximate) and row_cost.delta * rows <= cost.delta
+
+
+def implies(rho: Fraction, cost: Approximate) -> bool:
+    """Decide whether rho-zCDP implies (epsilon, delta)-differential privacy; True is proven, not estimated.
+
+    For every a > 1, delta = exp((a - 1)(a rho - epsilon)) (1 - 1/a)^a / (a - 1) suffices (Canonne, Kamath and Steinke
+    2020, Corollary 13). The best a is looked for in floating point; any a proves the claim.
+    """
+    a = Fraction(_best_order(float(rho), float(cost.epsilon)))
+    exponent = (a - 1) * (a * rho - cost.epsilon)
+    factor = a * _logarithm((a - 1) / a, _ABOVE) - _logarithm(a - 1, _BELOW)
+    return exponent + factor <= _logarithm(cost.delta, _BELOW)
+
+
+@lru_cache(maxsize=1024)
+def concentrated_within(cost: Approximate) -> Concentrated:
+    """Find the largest concentrated cost, to about six digits, that implies ``cost``."""
+    low, high = Fraction(0), cost.epsilon
+    while implies(high, cost):
+        low, high = high, 2 * high
+    while high - low > high / 10**7:
+        middle = (low + high) / 2
+        low, high = (middle, high) if implies(middle, cost) else (low, middle)
+    return Concentrated(floor_digits(low, 6))
+
+
+def floor_digits(number: Fraction, digits: int = DIGITS) -> Fraction:
+    """Round a positive number down to so many significant decimal digits."""
+    exponent = len(str(number.numerator)) - len(str(number.denominator)) - digits
+    unit = Fraction(10) ** exponent
+    return number // unit * unit
+
+
+def _best_order(rho: float, epsilon: float) -> float:
+    """Find the order a at which the conversion of ``implies`` gives the least delta, by golden section.
+
+    The logarithm of delta is a convex function of a: its second derivative is 2 rho + 1/(a (a - 1)) > 0.
+    """
+
+    def logarithm(a: float) -> float:
+        return (a - 1) * (a * rho - epsilon) + a * math.log1p(-1 / a) - math.log(a - 1)
+
+    low, high = math.log(1e-9), math.log(1e12)  # of a - 1
+    golden = (math.sqrt(5) - 1) / 2
+    for _ in range(200):
+        left, right = high - golden * (high - low), low + golden * (high - low)
+        if logarithm(1 + math.exp(left)) < logarithm(1 + math.exp(right)):
+            high = right
+        else:
+            low = left
+    return 1 + math.exp((low + high) / 2)
+
+
+def _logarithm(number: Fraction, side: Context) -> Fraction:
+    """Bound the natural logarithm from the side to which the context rounds."""
+    if number == 1:  # exact; the decimal next to 0 has more digits than any machine holds
+        return Fraction(0)
+    logarithm = _decimal(number, side).ln(side)
+    return Fraction(logarithm.next_plus(side) if side is _ABOVE else logarithm.next_minus(side))
+
+
+def _decimal(number: Fraction, side: Context) -> Decimal:
+    return side.divide(Decimal(number.numerator), Decimal(number.denominator))

@@ -22,8 +22,7 @@ from dpnb_columnar.domain.labelling import no_label, provisional
 from dpnb_columnar.domain.metadata import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.domain.row_weights import Number, with_weight
-from dpnb_columnar.domain.units import with_unit
+from dpnb_columnar.domain.units_and_weights import Number, with_unit, with_weight
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.rows.parquet import read_metadata
 
@@ -85,11 +84,11 @@ class ResolvedDomain:
         return declared
 
     def by_unit(self, unit: str | Sequence[str] | None, rows: int | None) -> ResolvedDomain:
-        """Return the same, counted by the unit that options name (``domain.units.with_unit``)."""
+        """Return the same, counted by the unit that options name (``domain.units_and_weights.with_unit``)."""
         return replace(self, domain=with_unit(self.domain, unit, rows))
 
     def by_weight(self, weight: str | None, cap: Number | None, step: Number | None) -> ResolvedDomain:
-        """Return the same, with the weight of rows that options name (``domain.row_weights.with_weight``)."""
+        """Return the same, with the weight of rows that options name (``domain.units_and_weights.with_weight``)."""
         return replace(self, domain=with_weight(self.domain, weight, cap, step))
 
 

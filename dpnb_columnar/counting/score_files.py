@@ -29,7 +29,7 @@ from dpnb_columnar.errors import DataError, MissingInputError, excerpt
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
-from dpnb_columnar.sensitivity.column import LARGEST_SIZE
+from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
 
 if TYPE_CHECKING:
     import polars as pl

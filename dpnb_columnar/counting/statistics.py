@@ -21,7 +21,7 @@ from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, digest
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE as WEIGHT_CODE
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.sensitivity import RunLengthColumn
-from dpnb_columnar.sensitivity.column import LARGEST_SIZE
+from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
 
 Integers = NDArray[np.int64]
 

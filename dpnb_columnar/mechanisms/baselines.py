@@ -9,9 +9,14 @@ from dpnb_columnar.budget import Division, Request, Share
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.mechanisms import postprocessing
-from dpnb_columnar.mechanisms.mechanism import QueryContext
+from dpnb_columnar.mechanisms.mechanism import (
+    PrivateCounts,
+    QueryContext,
+    class_counts_request,
+    presence_counts,
+    weight_sums,
+)
 from dpnb_columnar.mechanisms.postprocessing import truncated_presence, truncated_table
-from dpnb_columnar.mechanisms.queries import PrivateCounts, class_counts_request, presence_counts, weight_sums
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts

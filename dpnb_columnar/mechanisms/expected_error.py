@@ -12,8 +12,7 @@ import numpy as np
 from dpnb_columnar.budget import Share
 from dpnb_columnar.domain import Domain, Numeric, Transform
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
-from dpnb_columnar.mechanisms.mechanism import WEIGHTED_COUNTS
-from dpnb_columnar.mechanisms.queries import COUNTS, SENSITIVITY, constant, constant_noise
+from dpnb_columnar.mechanisms.mechanism import COUNTS, SENSITIVITY, WEIGHTED_COUNTS, constant, constant_noise
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.samples import sample_size
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS, moment_noise

@@ -15,11 +15,10 @@ from dpnb_columnar.budget import Division, Request
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.mechanisms import postprocessing
-from dpnb_columnar.mechanisms.mechanism import QueryContext
-from dpnb_columnar.mechanisms.postprocessing import reported
-from dpnb_columnar.mechanisms.queries import (
+from dpnb_columnar.mechanisms.mechanism import (
     LAPLACE,
     PrivateCounts,
+    QueryContext,
     categorical_requests,
     class_counts_request,
     constant_noise,
@@ -27,6 +26,7 @@ from dpnb_columnar.mechanisms.queries import (
     presence,
     presence_requests,
 )
+from dpnb_columnar.mechanisms.postprocessing import reported
 from dpnb_columnar.mechanisms.samples import on_scale, sample_sizes
 from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
 from dpnb_columnar.mechanisms.tuning import pooled_rows

@@ -1,16 +1,22 @@
-"""The interface of a mechanism: the queries it makes, and the model parameters it makes of their answers."""
+"""The interface of a mechanism, and the queries that the private ones share: class counts and contingency tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Protocol
 
-from dpnb_columnar.budget import Division, Request, Share
+from dpnb_columnar.budget import Division, Pure, Request, Share
+from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.domain import Domain
-from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
-from dpnb_columnar.noise import Sampler
+from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
+from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.mechanisms import postprocessing
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise
+from dpnb_columnar.mechanisms.tuning import prior_count, rate
+from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Presence, Table
+from dpnb_columnar.noise import Laplace, NoiseFamily, Sampler
 
 CLASS_COUNTS = "class counts"
 
@@ -102,3 +108,161 @@ class Mechanism(Protocol):
 
     def attributes(self, context: QueryContext) -> list[AttributeParameters]:
         """Make the noisy parameters of every attribute that the mechanism models."""
+
+
+# Queries that the private mechanisms share: noisy class counts and contingency tables (docs/privacy.md, section 2).
+# Released counts are exact counts with noise, rounded to whole numbers.
+
+COUNTS = "counts"
+"""Query for the contingency table of an attribute with the classes."""
+
+PRESENCE = "values present"
+"""Query for the numbers of rows that have a value of a numeric attribute and, where to be missing is a category, of
+those that have none."""
+
+SENSITIVITY = Fraction(1)
+"""One row changes one cell of a table by 1. Every cell that the domain declares is released, zero counts included, so
+that no absence reveals anything."""
+
+LAPLACE = "laplace"
+"""Noise of scale 1/epsilon in a pure share; in one with a delta it is a family for smooth sensitivity."""
+
+
+def constant(share: Share) -> bool:
+    """Say whether a share's noise is admissible only for a sensitivity that is a public constant."""
+    return share.noise == LAPLACE and isinstance(share.row_cost, Pure)
+
+
+def constant_noise(share: Share) -> NoiseFamily:
+    """Calibrate the noise of numbers whose sensitivity is a public constant to the share's loss for one row.
+
+    A constant is its own smooth sensitivity for every beta, so families for smooth sensitivity are admissible as well.
+    """
+    if constant(share):
+        assert isinstance(share.row_cost, Pure)
+        return Laplace(share.row_cost.epsilon)
+    return smooth_noise(share.noise, share.row_cost)
+
+
+def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler, sensitivity: Fraction = SENSITIVITY) -> list[int]:
+    """Add noise to counts of disjoint cells, or to sums of weights over these.
+
+    Together they cost the share's ``row_cost`` under add-remove: one row changes one number by the sensitivity at most.
+
+    Args:
+        counts: Exact counts. Confidential.
+        share: Share of the budget.
+        draw: Sampler of the noise.
+        sensitivity: The most that one row changes a number by. Public.
+    """
+    noise = constant_noise(share)
+    return [int(draw(Fraction(int(count)), sensitivity, noise)) for count in counts]
+
+
+class PrivateCounts:
+    """Base of the private mechanisms: noisy class counts, weighted or not."""
+
+    private = True
+    binned = False
+    default_noise = NOISE_FAMILIES[0]
+
+    def classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
+        """Draw the class counts, and make priors of them."""
+        return postprocessing.class_counts(noisy_counts(statistics.class_counts, share, draw))
+
+    def weighted_classes(self, statistics: Statistics, share: Share, draw: Sampler) -> ClassCounts:
+        """Draw the sums of weights per class, and make priors of them."""
+        sums, steps = weight_sums(statistics)
+        return postprocessing.class_counts(noisy_counts(sums, share, draw, Fraction(steps)), steps)
+
+
+def weight_sums(statistics: Statistics) -> tuple[list[int], int]:
+    """Return the sums of weights per class, confidential, and the most that one row weighs, public; both in steps."""
+    weight, sums = statistics.domain.weight, statistics.weight_sums
+    assert weight is not None
+    assert sums is not None
+    return [int(each) for each in sums], weight.steps
+
+
+def class_counts_request(domain: Domain, division: Division, noise: str = LAPLACE) -> Request:
+    """Make the query for the number of rows of each class, the first of every mechanism."""
+    return Request(CLASS_COUNTS, None, len(domain.classes), PARALLEL_CELLS, noise, division.counts)
+
+
+def weighted_counts_request(domain: Domain, class_counts: Request) -> Request:
+    """Make the query for the sum of the weights of each class: one share, with the noise of the class counts."""
+    assert domain.weight is not None
+    composition = f"one row changes one of these sums by at most {number_text(domain.weight.cap)}"
+    return replace(class_counts, query=WEIGHTED_COUNTS, composition=composition)
+
+
+def counts_request(attribute: str, domain: Domain, cells: int, weight: Fraction) -> Request:
+    """Make the query for an attribute's table of ``cells`` counts within each class."""
+    return Request(COUNTS, attribute, len(domain.classes) * cells, PARALLEL_CELLS, LAPLACE, weight)
+
+
+def categorical_requests(domain: Domain, weight: Fraction) -> list[Request]:
+    """Make the query for one contingency table per categorical attribute."""
+    return [counts_request(attribute.name, domain, attribute.size, weight) for attribute in domain.categorical]
+
+
+def noisy_table(context: QueryContext, attribute: Categorical) -> Table:
+    """Draw the contingency table of a categorical attribute with the classes."""
+    prior = prior_count(Fraction(rate(context.shares[COUNTS, attribute.name].row_cost)))
+    return postprocessing.table(attribute, table_counts(context, attribute), context.sizes, prior)
+
+
+def table_counts(context: QueryContext, attribute: Categorical) -> list[list[int]]:
+    """Draw the counts of a contingency table, per class: every cell, empty or not."""
+    share = context.shares[COUNTS, attribute.name]
+    return [noisy_counts(row, share, context.draw) for row in context.statistics.tables[attribute.name]]
+
+
+def presence_requests(domain: Domain, division: Division, *, samples: bool = True) -> list[Request]:
+    """Make the query for how many values numeric attributes have, per attribute that declares it.
+
+    Args:
+        domain: The declared domain.
+        division: Division of the budget.
+        samples: Whether the mechanism uses samples of public size: an attribute that rows without a value merely skip
+            needs the number of its values for nothing else.
+    """
+    columns = {Missing.CATEGORY: 2} | ({Missing.SKIP: 1} if samples else {})
+    return [
+        Request(
+            PRESENCE, each.name, len(domain.classes) * columns[each.missing], PARALLEL_CELLS, LAPLACE, division.counts
+        )
+        for each in domain.numeric
+        if each.missing in columns
+    ]
+
+
+def presence_counts(statistics: Statistics, attribute: Numeric) -> list[list[int]]:
+    """Count, per class, the rows with a value and, where to be missing is a category, those without. Confidential."""
+    columns = statistics.columns[attribute.name]
+    counts = [
+        [column.size, int(rows) - column.size] for column, rows in zip(columns, statistics.class_counts, strict=True)
+    ]
+    return counts if attribute.missing is Missing.CATEGORY else [[present] for present, _ in counts]
+
+
+def noisy_presence(
+    statistics: Statistics, shares: Iterable[Share], draw: Sampler
+) -> dict[str, Sequence[Sequence[int]]]:
+    """Draw the counts of every query ``values present``, by attribute and class, before any other query about one."""
+    queried = {share.attribute: share for share in shares if share.query == PRESENCE}
+    return {
+        attribute.name: [
+            noisy_counts(row, queried[attribute.name], draw) for row in presence_counts(statistics, attribute)
+        ]
+        for attribute in statistics.domain.numeric
+        if attribute.name in queried
+    }
+
+
+def presence(context: QueryContext, attribute: Numeric) -> Presence | None:
+    """Make the probabilities of having a value; None where there is no query about it."""
+    if attribute.name not in context.presence:
+        return None
+    prior = prior_count(Fraction(rate(context.shares[PRESENCE, attribute.name].row_cost)))
+    return postprocessing.presence(context.presence[attribute.name], context.sizes, prior)

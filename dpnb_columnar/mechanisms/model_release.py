@@ -22,8 +22,7 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
 from dpnb_columnar.mechanisms.attribute_weights import TEMPERED, attribute_weights, bounded
 from dpnb_columnar.mechanisms.further_releases import rounds_given
-from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, WEIGHTED_COUNTS, QueryContext
-from dpnb_columnar.mechanisms.queries import COUNTS, noisy_presence
+from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS, QueryContext, noisy_presence
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.round_starts import start_rounds
 from dpnb_columnar.mechanisms.score_calibration import calibrated_weights

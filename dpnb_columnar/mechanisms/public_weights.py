@@ -17,7 +17,7 @@ from fractions import Fraction
 from dpnb_columnar.budget import Request
 from dpnb_columnar.domain import Attribute, Categorical, Domain
 from dpnb_columnar.domain.editing import restricted
-from dpnb_columnar.mechanisms.queries import PRESENCE
+from dpnb_columnar.mechanisms.mechanism import PRESENCE
 from dpnb_columnar.mechanisms.tuning import MOST_BINS
 from dpnb_columnar.model.parameters import AttributeWeights, PublicSource
 

@@ -12,14 +12,12 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.adaptive_histogram import AdaptiveHistogram
 from dpnb_columnar.mechanisms.attribute_weights import AUTO, NONE, resolved_method
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
-from dpnb_columnar.mechanisms.histogram import BinCounts
-from dpnb_columnar.mechanisms.mechanism import Mechanism
+from dpnb_columnar.mechanisms.histogram import AdaptiveHistogram, BinCounts
+from dpnb_columnar.mechanisms.mechanism import Mechanism, weighted_counts_request
 from dpnb_columnar.mechanisms.public_weights import PUBLIC, PublicWeights
-from dpnb_columnar.mechanisms.queries import weighted_counts_request
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS

@@ -11,7 +11,7 @@ from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.mechanisms.mechanism import QueryContext
 from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE
 from dpnb_columnar.sensitivity import RunLengthColumn
-from dpnb_columnar.sensitivity.column import LARGEST_SIZE
+from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
 
 
 def sample_size(released: int) -> int:

@@ -22,7 +22,7 @@ from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED
 from dpnb_columnar.mechanisms.log_ratios import UNITS, Floats, LogRatios, model_log_ratios
-from dpnb_columnar.mechanisms.queries import LAPLACE, noisy_counts
+from dpnb_columnar.mechanisms.mechanism import LAPLACE, noisy_counts
 from dpnb_columnar.mechanisms.tuning import rate
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.noise import Sampler

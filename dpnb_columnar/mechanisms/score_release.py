@@ -21,9 +21,9 @@ from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, UNITS, Floats, model_log_ratios
+from dpnb_columnar.mechanisms.mechanism import LAPLACE, noisy_counts
 from dpnb_columnar.mechanisms.model_release import software
 from dpnb_columnar.mechanisms.postprocessing import within_largest
-from dpnb_columnar.mechanisms.queries import LAPLACE, noisy_counts
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.model import Model

@@ -13,10 +13,9 @@ from dpnb_columnar.budget import Division, Pure, Request
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.mechanisms import postprocessing
-from dpnb_columnar.mechanisms.mechanism import QueryContext
-from dpnb_columnar.mechanisms.postprocessing import reported, truncated_normal, truncated_presence, truncated_table
-from dpnb_columnar.mechanisms.queries import (
+from dpnb_columnar.mechanisms.mechanism import (
     PrivateCounts,
+    QueryContext,
     categorical_requests,
     class_counts_request,
     noisy_table,
@@ -24,6 +23,7 @@ from dpnb_columnar.mechanisms.queries import (
     presence_requests,
     table_counts,
 )
+from dpnb_columnar.mechanisms.postprocessing import reported, truncated_normal, truncated_presence, truncated_table
 from dpnb_columnar.mechanisms.samples import on_scale, sample_sizes
 from dpnb_columnar.mechanisms.smooth_moments import ExactAnswer, MomentQueries, exact_answers, moment_noise
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family

@@ -14,8 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure
-from dpnb_columnar.budget.conversion import floor_digits, pure_within
-from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.budget.costs import floor_digits, numbers, pure_within
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.noise import (
     ApproximateLaplace,

@@ -39,7 +39,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
 from dpnb_columnar.mechanisms.log_ratios import Floats
-from dpnb_columnar.mechanisms.queries import LAPLACE, constant_noise
+from dpnb_columnar.mechanisms.mechanism import LAPLACE, constant_noise
 from dpnb_columnar.mechanisms.score_calibration import PART, calibration_request
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.noise import Sampler

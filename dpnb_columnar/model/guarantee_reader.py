@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Share, total
-from dpnb_columnar.budget.conversion import implies, within
-from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.budget.costs import implies, numbers, within
 from dpnb_columnar.domain import Unit
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import excerpt

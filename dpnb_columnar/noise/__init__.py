@@ -1,12 +1,11 @@
 """Noise families and the sampler that draws from them."""
 
 from dpnb_columnar.noise.approximate import ApproximateLaplace, Gaussian
-from dpnb_columnar.noise.arsinh_normal import ArsinhNormal
 from dpnb_columnar.noise.cauchy import NissimCauchy, PaperCauchy
 from dpnb_columnar.noise.classical import ClassicalGaussian, ClassicalLaplace
 from dpnb_columnar.noise.family import NoiseFamily
 from dpnb_columnar.noise.laplace import Laplace
-from dpnb_columnar.noise.log_normal import LaplaceLogNormal, UniformLogNormal
+from dpnb_columnar.noise.log_normal import ArsinhNormal, LaplaceLogNormal, UniformLogNormal
 from dpnb_columnar.noise.polyplace import PolyPlace
 from dpnb_columnar.noise.sampler import ExactSampler, RandomBits, Sampler, SeededBits, SystemBits, draw
 from dpnb_columnar.noise.student import StudentT

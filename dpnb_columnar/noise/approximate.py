@@ -33,8 +33,7 @@ from functools import lru_cache
 from flint import arb, ctx
 
 from dpnb_columnar.budget.costs import Approximate
-from dpnb_columnar.noise.calibration import PRECISION, rational, smallest, supremum, upper
-from dpnb_columnar.noise.family import Scaled
+from dpnb_columnar.noise.family import PRECISION, Scaled, rational, smallest, supremum, upper
 from dpnb_columnar.noise.laplace import StandardLaplace
 from dpnb_columnar.noise.log_normal import StandardNormal
 

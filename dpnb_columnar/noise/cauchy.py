@@ -20,8 +20,7 @@ import numpy as np
 from flint import arb
 
 from dpnb_columnar.budget.costs import Pure
-from dpnb_columnar.noise.calibration import rational, upper
-from dpnb_columnar.noise.family import Floats, Scaled
+from dpnb_columnar.noise.family import Floats, Scaled, rational, upper
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from flint import arb
 
 from dpnb_columnar.noise.approximate import ApproximateLaplace, ApproximateNoise, Gaussian
-from dpnb_columnar.noise.calibration import rational, supremum, upper
+from dpnb_columnar.noise.family import rational, supremum, upper
 from dpnb_columnar.noise.laplace import StandardLaplace
 from dpnb_columnar.noise.log_normal import StandardNormal
 

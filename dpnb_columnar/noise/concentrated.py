@@ -44,8 +44,7 @@ import numpy as np
 from flint import arb
 
 from dpnb_columnar.budget.costs import Concentrated
-from dpnb_columnar.noise.calibration import rational, upper
-from dpnb_columnar.noise.family import Floats, Scaled, Standard
+from dpnb_columnar.noise.family import Floats, Scaled, Standard, rational, upper
 
 SMALLEST_ORDER = 1e-3
 ZOOMS, ZOOMED = 2, 9

@@ -11,9 +11,8 @@ import numpy as np
 from flint import arb, ctx
 
 from dpnb_columnar.budget.costs import Pure
-from dpnb_columnar.noise.calibration import rational, upper
 from dpnb_columnar.noise.cauchy import StandardCauchy
-from dpnb_columnar.noise.family import Floats, Scaled, enclosed
+from dpnb_columnar.noise.family import Floats, Scaled, enclosed, rational, upper
 
 START_PRECISION = 64
 # Newton's error is of the order of the square of its last step.

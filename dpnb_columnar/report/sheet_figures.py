@@ -14,7 +14,7 @@ from dpnb_columnar.domain.value_labels import class_texts, worded
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.log_ratios import log_ratios
-from dpnb_columnar.mechanisms.queries import COUNTS, constant
+from dpnb_columnar.mechanisms.mechanism import COUNTS, constant
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.model.likelihood import log_normalisation
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table

@@ -1,12 +1,15 @@
 """Trimmed moments of confidential columns and their smooth sensitivity: numpy in, numbers out."""
 
-from dpnb_columnar.sensitivity.column import RunLengthColumn
-from dpnb_columnar.sensitivity.columns import RunLengthColumns, chunks, end_to_end
-from dpnb_columnar.sensitivity.mean import mean_smooth_sensitivities, mean_smooth_sensitivity
+from dpnb_columnar.sensitivity.columns import RunLengthColumn, RunLengthColumns, chunks, end_to_end
 from dpnb_columnar.sensitivity.moments import trimmed_mean, trimmed_means, trimmed_variance, trimmed_variances
 from dpnb_columnar.sensitivity.public_size import public_size, public_sizes
 from dpnb_columnar.sensitivity.search import raised, searched_beta
-from dpnb_columnar.sensitivity.variance import variance_smooth_bound, variance_smooth_bounds
+from dpnb_columnar.sensitivity.smooth_bounds import (
+    mean_smooth_sensitivities,
+    mean_smooth_sensitivity,
+    variance_smooth_bound,
+    variance_smooth_bounds,
+)
 
 __all__ = [
     "RunLengthColumn",

@@ -10,8 +10,17 @@ from math import isqrt
 
 import numpy as np
 
-from dpnb_columnar.sensitivity.column import LARGEST_CODE, LIMB_BITS, Integers, RunLengthColumn, limbs
-from dpnb_columnar.sensitivity.columns import RunLengthColumns, compacted, end_to_end, sums_between
+from dpnb_columnar.sensitivity.columns import (
+    LARGEST_CODE,
+    LIMB_BITS,
+    Integers,
+    RunLengthColumn,
+    RunLengthColumns,
+    compacted,
+    end_to_end,
+    limbs,
+    sums_between,
+)
 
 
 def trimmed_mean(column: RunLengthColumn, trim: int) -> Fraction:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpnb_columnar.sensitivity.column import LARGEST_SIZE, RunLengthColumn
-from dpnb_columnar.sensitivity.columns import RunLengthColumns, ranges
+from dpnb_columnar.sensitivity.columns import LARGEST_SIZE, RunLengthColumn, RunLengthColumns, ranges
 
 
 def public_size(column: RunLengthColumn, size: int, cells: int) -> RunLengthColumn:

@@ -44,8 +44,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpnb_columnar.sensitivity.column import Integers
-from dpnb_columnar.sensitivity.columns import Floats, RunLengthColumns, compacted, ranges, sums_between
+from dpnb_columnar.sensitivity.columns import Floats, Integers, RunLengthColumns, compacted, ranges, sums_between
 
 DEEPEST = 512.0
 """Largest ``beta * k`` that is looked at. A smooth bound may be replaced by its maximum with any public constant, and

@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from dpnb_columnar.audit.privacy_loss import claimed, composed, concentrated_epsilon, measured, worst_admissible
 from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure
-from dpnb_columnar.budget.conversion import implies
+from dpnb_columnar.budget.costs import implies
 from dpnb_columnar.noise import (
     ApproximateLaplace,
     ArsinhNormal,

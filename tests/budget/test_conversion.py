@@ -18,11 +18,11 @@ from dpnb_columnar.budget import (
     Pure,
     Request,
     compose,
-    conversion,
+    costs,
     parse_delta,
     total,
 )
-from dpnb_columnar.budget.conversion import (
+from dpnb_columnar.budget.costs import (
     concentrated,
     concentrated_within,
     floor_digits,
@@ -219,6 +219,6 @@ def test_other_deltas_are_refused(typed: object) -> None:
 
 def test_an_order_of_exactly_two_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
     """The logarithm of a - 1 is 0 there, and the decimal next to 0 is no number to make a fraction of."""
-    monkeypatch.setattr(conversion, "_best_order", lambda rho, epsilon: 2.0)
+    monkeypatch.setattr(costs, "_best_order", lambda rho, epsilon: 2.0)
     assert implies(Fraction(1, 50), Approximate(Fraction(20), Fraction(1, 10**6)))
     assert not implies(Fraction(1, 50), Approximate(Fraction(1, 10), Fraction(1, 10**6)))

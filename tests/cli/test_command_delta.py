@@ -12,8 +12,7 @@ from support.people import DECLARATION
 from support.running import Run
 
 from dpnb_columnar.budget import Approximate, Concentrated, Pure, total
-from dpnb_columnar.budget.conversion import implies
-from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.budget.costs import implies, numbers
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 from dpnb_columnar.model.model import load_model

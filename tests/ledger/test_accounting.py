@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure, Spent, admits, remaining
 from dpnb_columnar.budget.accounting import LARGEST_TOTAL
-from dpnb_columnar.budget.conversion import concentrated_within, implies
+from dpnb_columnar.budget.costs import concentrated_within, implies
 
 EPSILONS = st.fractions(min_value=Fraction(1, 10**4), max_value=5)
 DELTAS = st.fractions(min_value=Fraction(1, 10**9), max_value=Fraction(1, 1000))

@@ -17,8 +17,8 @@ from dpnb_columnar.budget import Budget, Division, Neighbours, PrivacyCost, Pure
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.mechanism import COUNTS
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
-from dpnb_columnar.mechanisms.queries import COUNTS
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, PublicSource, Table

@@ -14,7 +14,7 @@ from support.releases import plan_and_release
 from dpnb_columnar.budget import Budget, total
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing, read_domain
-from dpnb_columnar.mechanisms.queries import PRESENCE
+from dpnb_columnar.mechanisms.mechanism import PRESENCE
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.smooth_moments import exact_answers
 from dpnb_columnar.model.model import Model
@@ -143,7 +143,7 @@ def test_undeclared_missing_values_are_padded_to_the_size_of_the_class(mechanism
 def test_samples_are_as_large_as_what_was_released(
     mechanism: str, sizes: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = "adaptive_histogram" if mechanism == "adaptive-histogram" else "smooth"
+    module = "histogram" if mechanism == "adaptive-histogram" else "smooth"
     seen: set[int] = set()
 
     def recorded(asked: Sequence[object]) -> object:

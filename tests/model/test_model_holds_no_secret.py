@@ -12,7 +12,7 @@ import pytest
 from support.released_models import AGE_COUNTS, CLASS_COUNTS, JOB_COUNTS, MODELS, WAGE_COUNTS, released
 
 from dpnb_columnar.budget import Pure, total
-from dpnb_columnar.budget.conversion import within
+from dpnb_columnar.budget.costs import within
 from dpnb_columnar.mechanisms.model_release import LIBRARIES
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.model.guarantee import statement

@@ -53,7 +53,7 @@ def test_contracts_are_kept() -> None:
     ("module", "line"),
     [
         ("model/model.py", f"from dpnb_columnar.{PRIVATE_SIDE}.statistics import Statistics"),
-        ("model/parameters.py", "import dpnb_columnar.mechanisms.queries"),
+        ("model/parameters.py", "import dpnb_columnar.mechanisms.mechanism"),
         ("model/polars_terms.py", "from dpnb_columnar.noise import ExactSampler"),
         ("model/scoring.py", "import dpnb_columnar.sensitivity"),
         ("domain/numbers.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
@@ -68,7 +68,7 @@ def test_contracts_are_kept() -> None:
         ("cli/verbs/train.py", "import dpnb_columnar.counting.suggestion"),
         ("cli/verbs/train.py", "from dpnb_columnar.cli.verbs import suggest_domain"),
         ("dialects/nodes.py", "import dpnb_columnar.noise"),
-        ("extracts/codebooks/ddi.py", "import dpnb_columnar.mechanisms.queries"),
+        ("extracts/codebooks/ddi.py", "import dpnb_columnar.mechanisms.mechanism"),
         ("extracts/lines.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("ledger/accounts.py", "import dpnb_columnar.model.model"),
         ("rows/database_query.py", "import dpnb_columnar.model.model"),

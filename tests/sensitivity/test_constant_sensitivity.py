@@ -17,7 +17,7 @@ from support.exact_sensitivity import runs_of
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.sensitivity import RunLengthColumn, RunLengthColumns, end_to_end, public_size
-from dpnb_columnar.sensitivity.column import LARGEST_CODE, LARGEST_SIZE
+from dpnb_columnar.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
 from dpnb_columnar.sensitivity.moments import (
     deviation_sensitivity,
     rounded_deviations,

@@ -24,7 +24,7 @@ from dpnb_columnar.sensitivity import (
     variance_smooth_bounds,
 )
 from dpnb_columnar.sensitivity import columns as columns_module
-from dpnb_columnar.sensitivity.column import LARGEST_SIZE
+from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
 from dpnb_columnar.sensitivity.moments import rounded_deviations, squared
 
 BETAS = [2.0**-25, 1e-3, 0.02, 0.3, 1.0, 100.0, 2.0**20]

@@ -29,7 +29,7 @@ from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size, searched_beta, trimmed_mean, trimmed_variance
-from dpnb_columnar.sensitivity.column import LARGEST_CODE, LARGEST_SIZE
+from dpnb_columnar.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE
 
 ROWS = 10**10
 DOMAIN = read_domain(

@@ -32,7 +32,7 @@ from dpnb_columnar.sensitivity import (
     trimmed_variance,
     variance_smooth_bound,
 )
-from dpnb_columnar.sensitivity.column import LARGEST_SIZE
+from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
 from dpnb_columnar.sensitivity.search import LARGEST_BETA, SMALLEST_BETA
 
 ROWS = 10**10

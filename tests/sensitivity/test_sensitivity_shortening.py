@@ -14,14 +14,13 @@ from dpnb_columnar.sensitivity import (
     RunLengthColumn,
     RunLengthColumns,
     end_to_end,
-    mean,
     mean_smooth_sensitivity,
+    smooth_bounds,
     trimmed_mean,
     trimmed_variance,
-    variance,
     variance_smooth_bound,
 )
-from dpnb_columnar.sensitivity.column import Integers
+from dpnb_columnar.sensitivity.columns import Integers
 from dpnb_columnar.sensitivity.search import shortened
 
 Search = Callable[[RunLengthColumn, int, int, float], float]
@@ -32,8 +31,7 @@ searches = pytest.mark.parametrize("search", [mean_smooth_sensitivity, variance_
 def in_the_whole_column(search: Search, column: RunLengthColumn, trim: int, cells: int, beta: float) -> float:
     """What the search finds where nothing is left out."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (mean, variance):
-            patch.setattr(module, "shortened", lambda column, *_: column)
+        patch.setattr(smooth_bounds, "shortened", lambda column, *_: column)
         return search(column, trim, cells, beta)
 
 
@@ -124,8 +122,7 @@ def test_a_search_looks_at_few_of_many_codes(search: Search, monkeypatch: pytest
         looked_at.append(len(found.codes))
         return found
 
-    for module in (mean, variance):
-        monkeypatch.setattr(module, "shortened", remembered)
+    monkeypatch.setattr(smooth_bounds, "shortened", remembered)
     codes = np.arange(2**16)
     for times in (2, 200):
         search(RunLengthColumn(codes, np.full(len(codes), times)), 100, 2**16 - 1, 0.1)

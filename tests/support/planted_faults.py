@@ -17,19 +17,16 @@ from dpnb_columnar.counting.engines import local, polars
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.mechanisms import (
-    adaptive_histogram,
-    global_moments,
-    histogram,
-    postprocessing,
-    queries,
-    smooth,
-    smooth_moments,
-)
+from dpnb_columnar.mechanisms import global_moments, histogram, mechanism, postprocessing, smooth, smooth_moments
 from dpnb_columnar.mechanisms.baselines import Majority
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS, ConstantMoment
-from dpnb_columnar.mechanisms.mechanism import QueryContext
-from dpnb_columnar.mechanisms.queries import PrivateCounts, categorical_requests, class_counts_request, noisy_table
+from dpnb_columnar.mechanisms.mechanism import (
+    PrivateCounts,
+    QueryContext,
+    categorical_requests,
+    class_counts_request,
+    noisy_table,
+)
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS, MOMENTS, Moment
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
@@ -160,7 +157,7 @@ def variance_halved(patch: Patch) -> None:
 
 
 def noise_too_small(patch: Patch) -> None:
-    patch.setattr(queries, "noisy_counts", _with_noise(lambda epsilon: Laplace(epsilon / Fraction(7, 10))))
+    patch.setattr(mechanism, "noisy_counts", _with_noise(lambda epsilon: Laplace(epsilon / Fraction(7, 10))))
 
 
 def _with_noise(make: Callable[[Fraction], NoiseFamily]) -> Callable[..., list[int]]:
@@ -228,13 +225,13 @@ def empty_cells_left_out(patch: Patch) -> None:
 
 def asked_twice(patch: Patch) -> None:
     """A table is answered twice under one share, and the mean of both answers is released."""
-    once = queries.noisy_counts
+    once = mechanism.noisy_counts
 
     def noisy_counts(counts: Iterable[int], share: Share, draw: Sampler) -> list[int]:
         answers = [once(list(counts), share, draw) for _ in range(2)]
         return [(one + two) // 2 for one, two in zip(*answers, strict=True)]
 
-    patch.setattr(queries, "noisy_counts", noisy_counts)
+    patch.setattr(mechanism, "noisy_counts", noisy_counts)
 
 
 def size_of_the_rows(patch: Patch) -> None:
@@ -243,9 +240,7 @@ def size_of_the_rows(patch: Patch) -> None:
         patch.setattr(
             mechanisms, "sample_sizes", lambda context, _: [max(int(n), 8) for n in context.statistics.class_counts]
         )
-    patch.setattr(
-        adaptive_histogram, "pooled_size", lambda context, _: max(int(context.statistics.class_counts.sum()), 8)
-    )
+    patch.setattr(histogram, "pooled_size", lambda context, _: max(int(context.statistics.class_counts.sum()), 8))
 
 
 def clipping_forgotten(patch: Patch) -> None:

@@ -14,7 +14,7 @@ from dpnb_columnar.counting.engines import local, polars
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.dialects import cells_query, statistics_query
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
-from dpnb_columnar.mechanisms import global_moments, model_release, postprocessing, queries, smooth
+from dpnb_columnar.mechanisms import global_moments, mechanism, model_release, postprocessing, smooth
 from dpnb_columnar.mechanisms.mechanism import QueryContext
 from dpnb_columnar.model.parameters import Presence, Table
 from dpnb_columnar.noise import Sampler
@@ -93,7 +93,7 @@ def presence_without_noise(patch: Patch) -> None:
     """The numbers of values are exact."""
 
     def exact(statistics: Statistics, shares: object, draw: Sampler) -> dict[str, Sequence[Sequence[int]]]:
-        return {each.name: queries.presence_counts(statistics, each) for each in statistics.domain.numeric}
+        return {each.name: mechanism.presence_counts(statistics, each) for each in statistics.domain.numeric}
 
     patch.setattr(model_release, "noisy_presence", exact)
 
@@ -105,14 +105,14 @@ def present_rows_counted_twice(patch: Patch) -> None:
         columns = statistics.columns[attribute.name]
         return [[each.size, int(rows)] for each, rows in zip(columns, statistics.class_counts, strict=True)]
 
-    patch.setattr(queries, "presence_counts", counts)
+    patch.setattr(mechanism, "presence_counts", counts)
 
 
 def exact_probability_of_missing_numbers(patch: Patch) -> None:
     """Counts of numbers present and missing are released with noise; their probability is that of the exact ones."""
 
     def presence(context: QueryContext, attribute: Numeric) -> Presence:
-        exact = postprocessing.truncated_presence(queries.presence_counts(context.statistics, attribute))
+        exact = postprocessing.truncated_presence(mechanism.presence_counts(context.statistics, attribute))
         return Presence(tuple(map(tuple, context.presence[attribute.name])), exact.probability)
 
     patch.setattr(smooth, "presence", presence)
@@ -122,7 +122,7 @@ def exact_probability_of_missing_categories(patch: Patch) -> None:
     """A table is released with noise; its probabilities, the category of missing values among them, are exact."""
 
     def table(context: QueryContext, attribute: Categorical) -> Table:
-        released = queries.table_counts(context, attribute)
+        released = mechanism.table_counts(context, attribute)
         exact = [[int(count) for count in row] for row in context.statistics.tables[attribute.name]]
         probability = postprocessing.truncated_table(attribute, exact).probability
         return Table(attribute.name, tuple(map(tuple, released)), probability)

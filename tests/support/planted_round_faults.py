@@ -18,7 +18,7 @@ from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms import release_plan as planning
 from dpnb_columnar.mechanisms import score_calibration
-from dpnb_columnar.mechanisms.queries import noisy_counts
+from dpnb_columnar.mechanisms.mechanism import noisy_counts
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
 from dpnb_columnar.model.model import Model
 

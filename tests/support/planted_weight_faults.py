@@ -13,9 +13,8 @@ from dpnb_columnar.counting import statistics
 from dpnb_columnar.counting.engines import polars
 from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, Integers, Statistics
 from dpnb_columnar.domain import Categorical, Domain, Weight
-from dpnb_columnar.mechanisms import postprocessing, queries
-from dpnb_columnar.mechanisms.mechanism import QueryContext
-from dpnb_columnar.mechanisms.queries import PrivateCounts, noisy_counts, weight_sums
+from dpnb_columnar.mechanisms import mechanism, postprocessing
+from dpnb_columnar.mechanisms.mechanism import PrivateCounts, QueryContext, noisy_counts, weight_sums
 from dpnb_columnar.model.parameters import ClassCounts
 from dpnb_columnar.noise import Sampler
 from dpnb_columnar.rows import unit_order
@@ -65,13 +64,13 @@ def weighted_likelihoods(patch: Patch) -> None:
     """Weights enter the counts of a table as well, whose noise is that of unweighted rows."""
 
     def table_counts(context: QueryContext, attribute: Categorical) -> list[list[int]]:
-        share, counted = context.shares[queries.COUNTS, attribute.name], context.statistics
+        share, counted = context.shares[mechanism.COUNTS, attribute.name], context.statistics
         assert counted.weight_sums is not None
         mean = (counted.weight_sums // np.maximum(counted.class_counts, 1)).tolist()
         table = counted.tables[attribute.name]
         return [noisy_counts(row * weight, share, context.draw) for row, weight in zip(table, mean, strict=True)]
 
-    patch.setattr(queries, "table_counts", table_counts)
+    patch.setattr(mechanism, "table_counts", table_counts)
 
 
 def prior_of_the_exact_sums(patch: Patch) -> None:

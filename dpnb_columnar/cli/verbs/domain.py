@@ -190,8 +190,7 @@ def edit(
     from dpnb_columnar.domain.editing import edited
     from dpnb_columnar.domain.labelling import labelled
     from dpnb_columnar.domain.names import check_dataset
-    from dpnb_columnar.domain.row_weights import with_weight, without_weight
-    from dpnb_columnar.domain.units import with_unit, without_unit
+    from dpnb_columnar.domain.units_and_weights import with_unit, with_weight, without_unit, without_weight
     from dpnb_columnar.rows.parquet import copy_with_domain
 
     if output.suffix.lower() not in {".toml", ".parquet"}:
