@@ -29,7 +29,7 @@ Exit codes: 0 done; 64 usage; 65 data does not fit the domain; 66 input
 missing; 69 engine unavailable; 70 internal error; 71 memory or open files do
 not suffice; 73 output exists or cannot be created; 75 busy or not reachable, try
 again; 77 budget refused; 78 bad configuration;
-129, 130, 143 ended by SIGHUP, SIGINT, SIGTERM."""
+129, 130, 143, 152 ended by SIGHUP, SIGINT, SIGTERM, SIGXCPU."""
 
 VERBS: Mapping[str, str] = MappingProxyType(
     {

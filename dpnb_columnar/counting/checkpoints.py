@@ -18,6 +18,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -85,7 +86,7 @@ def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path, *, wh
         DataError: if a file is damaged, or changes while it is read, or if a unit may have rows in two files.
         OutputError: if the folder is not private, or cannot be written to.
     """
-    _prepare(folder)
+    folder = _prepare(folder)
     if not whole_units:
         _check_units_apart(source, domain)
     total = assemble(domain, ())
@@ -104,18 +105,12 @@ def differentiate_by_file(
 ) -> GradientSums:
     """Sum up a round's gradient over the rows of Parquet files, as ``polars_gradients.differentiate_files`` does.
 
-    Checkpoints are kept as by ``score_by_file``.
-
-    Args:
-        source: Checked Parquet files.
-        query: What to sum up.
-        folder: Folder of the checkpoints; created if it does not exist. CONFIDENTIAL.
-        whole_units: As for ``aggregate_by_file``.
+    Checkpoints are kept as by ``score_by_file``; arguments as there, but for the ``query`` to sum up.
 
     Raises:
         DataError, OutputError: as ``aggregate_by_file``.
     """
-    _prepare(folder)
+    folder = _prepare(folder)
     if not whole_units:
         _check_units_apart(source, query.domain)
     weights, log_odds, rows = (np.zeros(len(names), dtype=np.int64) for names in sum_columns(query))
@@ -160,7 +155,7 @@ def score_by_file(source: ParquetSource, scores: Scores, folder: Path, *, whole_
     Raises:
         DataError, OutputError: as ``aggregate_by_file``.
     """
-    _prepare(folder)
+    folder = _prepare(folder)
     if not whole_units:
         _check_units_apart(source, scores.domain)
     counts, parts = np.zeros((scores.bins, len(scores.domain.classes)), dtype=np.int64), frozenset[str]()
@@ -275,16 +270,22 @@ def _load(checkpoint: Path, domain: Domain, part: frozenset[str]) -> Statistics 
     return replace(saved, parts=part) if saved.parts == part | cells_part(saved.cells()) else None
 
 
-def _prepare(folder: Path) -> None:
+def _prepare(folder: Path) -> Path:
     """Create the folder if it does not exist, check that it is private, and remove what killed runs left unfinished.
+
+    Returns:
+        The folder itself where its name is a link, or leads through one: another user could change that afterwards.
 
     Raises:
         OutputError: if the folder cannot be created, is not a folder, is open to others, or belongs to another user.
     """
     try:
         if not folder.exists():
-            folder.mkdir(PRIVATE_FOLDER, exist_ok=True)
-        status = folder.stat()
+            with suppress(FileExistsError):  # another run has made it meanwhile
+                folder.mkdir(PRIVATE_FOLDER)
+                folder.chmod(PRIVATE_FOLDER)  # whatever the umask, such as 277
+        real = Path(os.path.realpath(folder, strict=True))
+        status = real.stat()
     except OSError as error:
         raise OutputError(f"{folder}: cannot be created: {error.strerror}; name another --checkpoint") from None
     if not stat.S_ISDIR(status.st_mode):
@@ -293,4 +294,5 @@ def _prepare(folder: Path) -> None:
         raise OutputError(f"{folder}: is open to others, and checkpoints are confidential; chmod 700 {folder}")
     if os.name == "posix" and status.st_uid != os.geteuid():  # root may write there, and its owner would read it
         raise OutputError(f"{folder}: belongs to another user, and checkpoints are confidential; name another folder")
-    remove_abandoned(folder)
+    remove_abandoned(real)
+    return real

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dpnb_columnar.errors import BusyError, OutputError
-from dpnb_columnar.runtime.outputs import remove_abandoned, removed_at_end, write_error
+from dpnb_columnar.runtime.outputs import NO_LINK, remove_abandoned, removed_at_end, write_error
 
 try:
     import fcntl
@@ -90,6 +90,11 @@ def _open_lock_file(name: Path, path: Path) -> int:
     if os.fstat(descriptor).st_uid != os.geteuid():  # whom the permissions do not stop, root, is to be told as well
         os.close(descriptor)
         raise _lock_of_another_user(name, path) or write_error(path, PermissionError(errno.EACCES, ""))
+    if (
+        os.fstat(descriptor).st_nlink > 1
+    ):  # it would be emptied under its other name, which another user may have linked
+        os.close(descriptor)
+        raise OutputError(f"{path}: {name} is a file with another name (a hard link), hence no lock; remove it")
     with suppress(OSError):
         os.fchmod(descriptor, LOCK_MODE)
     return descriptor
@@ -102,7 +107,7 @@ def _open_regular_file(name: Path, path: Path, flags: int) -> int:
         OutputError: if it is not a regular file.
         OSError: if it cannot be opened.
     """
-    descriptor = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, LOCK_MODE)  # a named pipe would block for ever
+    descriptor = os.open(name, flags | NO_LINK, LOCK_MODE)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor
     os.close(descriptor)

@@ -37,11 +37,15 @@ REMEDIES = {
     errno.EACCES: "choose a folder that you may write to",
     errno.EPERM: "choose a folder that you may write to",
     errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "another user has taken its place; choose a folder that only you may write to",
 }
 """Remedy for an error of writing, by the operating system's number."""
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 """Errors that only writing can meet, whoever reports them."""
+
+NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+"""Flags of opening that refuse a link, and do not wait for a named pipe."""
 
 _unfinished: set[str] = set()
 """Absolute paths of files that must not outlive the run, since the working directory may change."""
@@ -73,13 +77,6 @@ def _remove(path: str) -> None:
         os.unlink(path)  # noqa: PTH108
 
 
-def lock_while_open(descriptor: int) -> None:
-    """Mark an open file as being written, for as long as it stays open; without effect where locks are not known."""
-    if fcntl is not None:
-        with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
 def remove_abandoned(folder: Path, name: str | None = None) -> None:
     """Remove unfinished outputs whose writers were killed.
 
@@ -105,7 +102,7 @@ def _is_being_written(file: Path) -> bool:
     So is what is no regular file.
     """
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)  # a named pipe would block for ever
+        descriptor = os.open(file, os.O_RDONLY | NO_LINK)
     except OSError:
         return True
     try:
@@ -159,6 +156,9 @@ def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = F
     the block fails nothing is left behind. Without ``overwrite`` a file that has appeared meanwhile is not replaced. An
     error that the block raises is passed on, unless it says that there is no room to write.
 
+    In a folder that others may write to, no file or link of theirs is written to: the file is new. Where the folder is
+    not sticky they may replace it; a link, or a file of another user, does not get the name.
+
     Args:
         path: Final name.
         overwrite: Whether to replace an existing file.
@@ -173,7 +173,7 @@ def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = F
     check_output(path, overwrite)
     partial = path.with_name(f".{path.name}.{secrets.token_hex(6)}.partial")
     with removed_at_end(partial):
-        with _new_file(partial, path):
+        with _new_file(partial, path) as descriptor:
             try:
                 yield partial
             except Exception as error:
@@ -181,8 +181,7 @@ def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = F
                     raise write_error(path, error) from None
                 raise
             with _output_errors(path):
-                _set_permissions(partial, confidential)
-                _fsync(partial)
+                _complete(partial, os.fstat(descriptor).st_uid, confidential)
         with _output_errors(path):
             if overwrite:
                 partial.replace(path)
@@ -193,26 +192,38 @@ def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = F
 
 
 @contextmanager
-def _new_file(partial: Path, path: Path) -> Iterator[None]:
-    """Create an empty file under a free name, and lock it until the block ends."""
+def _new_file(partial: Path, path: Path) -> Iterator[int]:
+    """Create an empty file under a free name, and keep it open and locked until the block ends."""
     with _output_errors(path):
         descriptor = _create(partial)
     try:
-        lock_while_open(descriptor)
-        yield
+        if fcntl is not None:  # marks it as being written
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield descriptor
     finally:
         os.close(descriptor)
 
 
-def _set_permissions(partial: Path, confidential: bool) -> None:
-    """Give a finished file its final permissions."""
-    if confidential:
-        partial.chmod(CONFIDENTIAL_MODE)  # an engine may have replaced it by a file with the usual ones
-        return
-    mask = os.umask(0o077)  # it can only be read by setting it; files that other threads create meanwhile are private
-    os.umask(mask)
-    with suppress(OSError):  # some file systems know no permissions
-        partial.chmod(USUAL_MODE & ~mask)
+def _complete(partial: Path, owner: int, confidential: bool) -> None:
+    """Give a finished file its final permissions, and write it through to the disk.
+
+    Raises:
+        OSError: if it cannot be written, is a link, or belongs to another user than the one who began it.
+    """
+    descriptor = os.open(partial, os.O_RDONLY | NO_LINK)  # before a umask such as 777 forbids it
+    try:
+        if os.fstat(descriptor).st_uid != owner:
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        if confidential:
+            _set_mode(partial, descriptor, CONFIDENTIAL_MODE)  # an engine may have made a file with the usual mode
+        else:
+            os.umask(mask := os.umask(0o077))  # it is read by setting it; files that other threads make are private
+            with suppress(OSError):  # some file systems know no permissions
+                _set_mode(partial, descriptor, USUAL_MODE & ~mask)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -241,8 +252,18 @@ def _os_error_number(error: Exception) -> int | None:
 
 
 def _create(path: Path) -> int:
-    """Create an empty file under a free name, readable by the owner alone, and open it for writing."""
-    return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, CONFIDENTIAL_MODE)
+    """Create an empty file under a free name, for its owner alone whatever the umask, and open it for writing."""
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, CONFIDENTIAL_MODE)
+    with suppress(OSError):
+        _set_mode(path, descriptor, CONFIDENTIAL_MODE)  # engines open it by its name, which a umask of 277 would forbid
+    return descriptor
+
+
+def _set_mode(path: Path, descriptor: int, mode: int) -> None:
+    if fcntl is None:
+        path.chmod(mode)
+    else:
+        os.fchmod(descriptor, mode)  # not by its name, which may be another's meanwhile
 
 
 def _rename_without_replacing(partial: Path, path: Path) -> None:
@@ -269,7 +290,7 @@ def _rename_without_replacing(partial: Path, path: Path) -> None:
 
 
 def _fsync(path: Path) -> None:
-    """Write a file or folder through to the disk, so that it survives a power cut."""
+    """Write a folder through to the disk, so that names in it survive a power cut."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

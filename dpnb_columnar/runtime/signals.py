@@ -19,8 +19,8 @@ from typing import NoReturn
 
 from dpnb_columnar.runtime.outputs import remove_unfinished_files
 
-SIGNAL_NAMES = ("SIGTERM", "SIGINT", "SIGHUP")
-"""Signals that ask a process to end; Windows lacks the last."""
+SIGNAL_NAMES = ("SIGTERM", "SIGINT", "SIGHUP", "SIGXCPU")
+"""Signals that ask a process to end, the last one at a limit of processor time; Windows lacks the last two."""
 
 SIGNAL_EXIT_BASE = 128
 """Exit code of a process that a signal ended, less the signal's number."""

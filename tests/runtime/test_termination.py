@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -103,9 +104,15 @@ def names_of(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP], ids=lambda number: number.name)
-@pytest.mark.parametrize("work", WORKS)
-def test_a_signal_ends_a_run_in_whatever_it_is_doing(work: str, number: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("number", "work"),
+    [
+        *product((signal.SIGTERM, signal.SIGINT, signal.SIGHUP), WORKS),
+        (signal.SIGXCPU, "polars"),
+        (signal.SIGXCPU, "duckdb"),
+    ],
+)
+def test_a_signal_ends_a_run_in_whatever_it_is_doing(number: signal.Signals, work: str, tmp_path: Path) -> None:
     # A run of the tests under nohup hands on that SIGHUP is ignored.
     with started(tmp_path, work, preexec_fn=lambda: signal.signal(number, signal.SIG_DFL)) as process:
         assert len(names_of(tmp_path)) == 2
@@ -169,7 +176,7 @@ def test_the_cursor_of_a_terminal_is_shown_again(tmp_path: Path) -> None:
 
 
 def test_a_command_in_this_process_leaves_signals_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU)
     before = [signal.getsignal(number) for number in numbers]
     assert main.exit_code(["--version"]) == 0
     assert capsys.readouterr().out

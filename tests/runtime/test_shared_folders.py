@@ -1,0 +1,175 @@
+"""Folders that other users may write to, and any umask: nothing of theirs is written to, nothing confidential shown."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.people import write_people
+from support.running import Run
+
+from dpnb_columnar.counting import checkpoints
+from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.errors import OutputError
+from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.runtime.locks import output_lock
+from dpnb_columnar.runtime.outputs import atomic_output
+
+SOMEBODY = 65534
+"""A user without rights of root."""
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture
+def shared(tmp_path: Path) -> Path:
+    """A folder like /tmp: open to all, and sticky; beside it a file of one's own."""
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "mine").chmod(0o600)
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o1777)
+    return folder
+
+
+PLANTS: dict[str, Callable[[Path, Path], None]] = {
+    "link": lambda name, mine: name.symlink_to(mine),
+    "dangling link": lambda name, mine: name.symlink_to(mine.with_name("new")),
+    "hard link": lambda name, mine: name.hardlink_to(mine),
+}
+
+
+def assert_untouched(folder: Path) -> None:
+    mine = folder.parent / "mine"
+    assert (mine.read_text(), mode_of(mine)) == ("mine", 0o600)
+    assert {path.name for path in folder.parent.iterdir()} == {"mine", "shared"}
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+@pytest.mark.parametrize("when", ["before", "meanwhile"])
+@pytest.mark.parametrize("plant", PLANTS)
+def test_what_stands_in_the_place_of_an_output_is_not_written_to(
+    plant: str, when: str, overwrite: bool, shared: Path
+) -> None:
+    output, mine = shared / "out", shared.parent / "mine"
+    if when == "before":
+        PLANTS[plant](output, mine)
+
+    def write() -> None:
+        with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
+            partial.write_text("rows")
+            if when == "meanwhile":
+                PLANTS[plant](output, mine)
+
+    if overwrite:
+        write()
+        assert (output.read_text(), output.is_symlink(), output.stat().st_nlink) == ("rows", False, 1)
+    else:
+        with pytest.raises(OutputError, match=r"exists already|appeared while"):
+            write()
+    assert_untouched(shared)
+    assert {path.name for path in shared.iterdir()} == {"out"}
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_what_takes_the_place_of_an_unfinished_output_is_no_output(plant: str, shared: Path) -> None:
+    """As others can where the folder is not sticky: a link is not even given the usual permissions."""
+    theirs = shared.parent / "mine" if plant != "hard link" else shared / "theirs"
+    if plant == "hard link":
+        theirs.write_text("theirs")
+        if os.geteuid() != 0:
+            pytest.skip("root alone can give files away")
+        os.chown(theirs, SOMEBODY, SOMEBODY)
+
+    def write() -> None:
+        with atomic_output(shared / "out") as partial:
+            partial.unlink()
+            PLANTS[plant](partial, theirs)
+
+    with pytest.raises(OutputError, match="another user has taken its place; choose a folder that only you may"):
+        write()
+    assert not (shared / "out").exists()
+    assert_untouched(shared)
+
+
+@pytest.mark.parametrize("plant", PLANTS)
+def test_what_stands_in_the_place_of_a_lock_is_not_written_to(plant: str, shared: Path) -> None:
+    """A hard link is to a file of one's own, which any user may make where the system allows it."""
+    PLANTS[plant](shared / ".out.lock", shared.parent / "mine")
+    with (
+        pytest.raises(OutputError, match=r"link.*, (not a|hence no) lock; remove it|link\)"),
+        output_lock(shared / "out"),
+    ):
+        pytest.fail("the block must not run")
+    assert_untouched(shared)
+
+
+def test_a_link_to_a_checkpoint_folder_is_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever changes the link after the folder was found private gets no counts."""
+    files = (write_people(tmp_path / "people.parquet"),)
+    domain = find_domain(files, None, None).domain
+    (tmp_path / "mine").mkdir(0o700)
+    (tmp_path / "theirs").mkdir(0o777)
+    link = tmp_path / "kept"
+    link.symlink_to("mine")
+    aggregate = checkpoints.aggregate
+
+    def changed(*arguments: object) -> object:
+        link.unlink()
+        link.symlink_to("theirs")
+        return aggregate(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(checkpoints, "aggregate", changed)
+    checkpoints.aggregate_by_file(open_parquet(files, domain), domain, link)
+    assert list((tmp_path / "theirs").iterdir()) == []
+    assert len(list((tmp_path / "mine").iterdir())) == 1
+
+
+@pytest.mark.parametrize("mask", [0o277, 0o777])
+def test_an_umask_that_takes_rights_from_oneself_hinders_no_output(mask: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Engines open an unfinished output, and a folder of checkpoints, by its name; root may always."""
+    with tempfile.TemporaryDirectory() as name:  # the tests' own folders are closed to others
+        monkeypatch.chdir(name)
+        root = os.geteuid() == 0
+        before = os.umask(mask)
+        try:
+            if root:
+                os.chown(name, SOMEBODY, SOMEBODY)
+                os.seteuid(SOMEBODY)
+            kept = checkpoints._prepare(Path("kept"))
+            for output, confidential in ((kept / "counts", True), (Path("model"), False)):
+                with atomic_output(output, confidential=confidential) as partial:
+                    partial.write_text("whole")
+        finally:
+            os.umask(before)
+            if root:
+                os.seteuid(0)
+        modes = [mode_of(path) for path in (Path("kept"), Path("kept/counts"), Path("model"))]
+        assert modes == [0o700, 0o600, 0o666 & ~mask]
+        monkeypatch.undo()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mask", [0, 0o277])
+def test_no_umask_changes_what_is_confidential(mask: int, folder: Path, run: Run) -> None:
+    write_people(folder / "people.parquet")
+    before = os.umask(mask)
+    try:
+        run("aggregate", "people.parquet", "--output", "people.statistics.parquet", "--checkpoint", "kept")
+        run("ledger", "init", "people.ledger", "--dataset", "people", "--epsilon", 3)
+        run("train", "people.parquet", "--output", "public.json", "--ledger", "people.ledger", "--epsilon", 1)
+        run("train", "people.parquet", "--output", "seeded.json", "--seed", 1)
+        run("predict", "seeded.json", "people.parquet", "--output", "scored.parquet")
+        run("ledger", "export", "people.ledger", "--output", "charges.csv")
+    finally:
+        os.umask(before)
+    modes = {path.name: mode_of(path) for path in folder.iterdir() if path.name != "people.parquet"}
+    assert modes == dict.fromkeys(modes, 0o600) | {"public.json": 0o666 & ~mask, "kept": 0o700}
+    assert len(modes) == 7
+    assert {mode_of(path) for path in (folder / "kept").iterdir()} == {0o600}
