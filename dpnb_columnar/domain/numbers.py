@@ -20,6 +20,8 @@ SPELLED_NUMBER = "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$"
 """The texts of the data that are numbers, in the syntax that the regular expressions of all engines share: blanks, a
 sign, ASCII digits with at most one point, blanks. No exponent: a code such as ``1E2`` is a text."""
 
+SPELLED = re.compile(SPELLED_NUMBER)
+
 LONGEST_SPELLING = 64
 """Characters of the longest text that is a number, blanks included: no such number is beyond a 64-bit float."""
 
@@ -33,7 +35,7 @@ def spelled_number(text: str) -> float | None:
     Returns:
         The number; None where the text is not ``SPELLED_NUMBER``, or longer than ``LONGEST_SPELLING``.
     """
-    if len(text) > LONGEST_SPELLING or re.fullmatch(SPELLED_NUMBER, text) is None:
+    if len(text) > LONGEST_SPELLING or SPELLED.fullmatch(text) is None:
         return None
     return float(text.strip(" ")) + 0.0
 

@@ -74,10 +74,11 @@ def declared_values(attribute: Attribute | None, values: Iterable[str]) -> Itera
             yield _number(attribute, value)
     else:
         declared: dict[float | str, str] = {}
-        for value in (*attribute.values, *attribute.members, *attribute.missing_values):
+        for value in dict.fromkeys((*attribute.values, *attribute.members, *attribute.missing_values)):
             declared.setdefault(identity(value), value)
+        texts = {*declared.values()}  # most values are written as they are declared
         for value in values:
-            yield declared.get(identity(value))
+            yield value if value in texts else declared.get(identity(value))
 
 
 def _number(attribute: Numeric, value: str) -> str | None:

@@ -165,18 +165,25 @@ PARENTHESIS = re.compile(r"\([^()]*\)")
 SEPARATOR = re.compile(r"[/,;]|\bor\b|\band\b", re.IGNORECASE)
 
 
-@lru_cache(maxsize=2**12)
 def meaning_of(code: Code) -> Meaning:
-    """Classify a code by its label. Cached: it is asked for more than once for each code of a variable.
+    """Classify a code by its label.
 
     A label means "unknown" only if all its parts do: ``Missing/unknown`` and ``Industry not reported`` do, while
     ``Foreign born, citizenship status not reported`` is a value.
     """
-    label = PARENTHESIS.sub(" ", code.label.replace("’", "'"))
-    if NOT_ASKED.match(code.label.strip()):
+    return _meaning_of_label(code.label)
+
+
+@lru_cache(maxsize=2**14)
+def _meaning_of_label(text: str) -> Meaning:
+    """Classify a label. Cached: it is asked for more than once for each code, and codes share labels."""
+    label = PARENTHESIS.sub(" ", text.replace("’", "'"))
+    if NOT_ASKED.match(text.strip()):
         return Meaning.VALUE if OR_NONE.search(label) else Meaning.NOT_IN_UNIVERSE
-    parts = [" ".join(part.split()).rstrip(".") for part in SEPARATOR.split(label)]
-    words = [part for part in parts if part]
-    if words and all(UNKNOWN.fullmatch(part) for part in words):
-        return Meaning.UNKNOWN
-    return Meaning.VALUE
+    words = 0
+    for part in SEPARATOR.split(label):
+        spelled = " ".join(part.split()).rstrip(".")
+        if spelled and not UNKNOWN.fullmatch(spelled):
+            return Meaning.VALUE
+        words += len(spelled)
+    return Meaning.UNKNOWN if words else Meaning.VALUE

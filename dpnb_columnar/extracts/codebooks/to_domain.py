@@ -148,10 +148,12 @@ def _values_of(code: Code, form: Form) -> tuple[str, ...] | str:
     """List the values of a code or a range of codes, or return the reason why there are none."""
     if form is Form.TEXT:
         return "its codes are a range, not a list" if code.last else (code.value.rstrip(),)
-    if not WHOLE.fullmatch(code.value) or not WHOLE.fullmatch(code.last or "0"):
+    if not WHOLE.fullmatch(code.value) or (code.last and not WHOLE.fullmatch(code.last)):
         return "its codes are not whole numbers"
     first = int(code.value)
-    last = int(code.last) if code.last else first
+    if not code.last:
+        return (str(first),)
+    last = int(code.last)
     if last - first >= LARGEST_DECLARATION:
         return f"it has more than {LARGEST_DECLARATION} codes"
     return tuple(str(value) for value in range(first, last + 1))
