@@ -266,14 +266,14 @@ def _count(engine: str, rows: Sequence[Row], domain: Domain, file: Path) -> Stat
 
 @lru_cache(maxsize=4096)
 def _scored(row: Row, scores: Scores) -> ScoreCounts:
-    from dpnb_columnar.counting.engines.polars_scores import score_frame
+    from dpnb_columnar.counting.engines.polars_further_passes import score_frame
 
     return score_frame(frame_of([row]), scores)
 
 
 @lru_cache(maxsize=4096)
 def _differentiated(row: Row, query: GradientQuery) -> GradientSums:
-    from dpnb_columnar.counting.engines.polars_gradients import differentiate_frame
+    from dpnb_columnar.counting.engines.polars_further_passes import differentiate_frame
 
     return differentiate_frame(frame_of([row]), query)
 

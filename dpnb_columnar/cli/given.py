@@ -1,20 +1,28 @@
-"""The model that says what a further pass counts, named with ``--given``, and the options that it has decided."""
+"""What a release is given in files: statistics to add up, or the model that a further pass counts for (``--given``)."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
 from dpnb_columnar.cli.configuration import DEFAULT, option_origins
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.counting.further_passes import FurtherQuery
+    from dpnb_columnar.counting.further_passes import FurtherQuery, FurtherStatistics
+    from dpnb_columnar.counting.gradients import GradientSums
+    from dpnb_columnar.counting.scores import ScoreCounts
+    from dpnb_columnar.counting.statistics import Statistics
+    from dpnb_columnar.domain import Domain
     from dpnb_columnar.mechanisms.release_plan import ReleasePlan
+
+Part = TypeVar("Part", "Statistics", "ScoreCounts", "GradientSums")
 
 
 def plan_of(given: Path) -> ReleasePlan:
@@ -67,3 +75,72 @@ def refuse_fixed(context: typer.Context, fixed: Collection[str]) -> None:
     named = [name for name, _, origin in option_origins(context) if name in fixed and origin != DEFAULT]
     if named:
         raise UsageError(f"--given: the model has decided {', '.join(named)}; leave that out")
+
+
+# Files of statistics, of a first or a further pass, added up: each part of the data once, each unit in one part.
+
+
+def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_units: bool) -> Statistics:
+    """Add up statistics files.
+
+    Args:
+        files: At least one.
+        domain: The domain that they must have been counted in; None for the one that they carry.
+        whole_units: Whether they are declared to hold whole units.
+
+    Raises:
+        UsageError: if a file is named twice.
+        DataError: if files count the same rows, differ in their domains, or are of a domain with a unit and are not
+            declared to hold whole units.
+    """
+    from dpnb_columnar.counting.statistics_files import load_statistics
+
+    _refuse_repeated(files)
+    return _added(files, [replace(load_statistics(file, domain), whole_units=whole_units) for file in files])
+
+
+def added_given(files: Sequence[Path], query: FurtherQuery, *, whole_units: bool) -> FurtherStatistics:
+    """Add up files of a further pass: of counts of scores, or of the sums of a round.
+
+    Args:
+        files: At least one.
+        query: What must have been counted.
+        whole_units: As for ``added_statistics``.
+
+    Raises:
+        UsageError, DataError: as ``added_statistics``.
+    """
+    from dpnb_columnar.counting.gradient_files import load_gradient_sums
+    from dpnb_columnar.counting.score_files import load_score_counts
+    from dpnb_columnar.counting.scores import Scores
+
+    _refuse_repeated(files)
+    if isinstance(query, Scores):
+        return _added(files, [replace(load_score_counts(file, query), whole_units=whole_units) for file in files])
+    return _added(files, [replace(load_gradient_sums(file, query), whole_units=whole_units) for file in files])
+
+
+def _added(files: Sequence[Path], parts: Sequence[Part]) -> Part:
+    """Add up what files hold.
+
+    Raises:
+        DataError: if two cannot be added.
+    """
+    try:
+        return reduce(lambda left, right: left + right, parts)
+    except ValueError as error:
+        raise DataError(f"{', '.join(map(str, files))}: {error}") from None
+
+
+def _refuse_repeated(files: Sequence[Path]) -> None:
+    """Refuse a file that is named twice, by whatever names and links: its rows would count twice."""
+    seen: dict[tuple[int, int], Path] = {}
+    for file in files:
+        try:
+            status = file.stat()
+        except OSError:
+            continue  # what is not there is reported when it is read
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen:
+            raise UsageError(f"{seen[identity]}: named twice (again as {file}); its rows would count twice, drop one")
+        seen[identity] = file

@@ -28,8 +28,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dpnb_columnar.counting.engines.local import aggregate
-from dpnb_columnar.counting.engines.polars_gradients import differentiate_files
-from dpnb_columnar.counting.engines.polars_scores import score_files
+from dpnb_columnar.counting.engines.polars_further_passes import differentiate_files, score_files
 from dpnb_columnar.counting.file_parts import beginning_of, file_parts
 from dpnb_columnar.counting.gradient_files import VERSION as GRADIENT_VERSION
 from dpnb_columnar.counting.gradient_files import load_gradient_sums, save_gradient_sums
@@ -103,7 +102,7 @@ def aggregate_by_file(source: ParquetSource, domain: Domain, folder: Path, *, wh
 def differentiate_by_file(
     source: ParquetSource, query: GradientQuery, folder: Path, *, whole_units: bool = False
 ) -> GradientSums:
-    """Sum up a round's gradient over the rows of Parquet files, as ``polars_gradients.differentiate_files`` does.
+    """Sum up a round's gradient over the rows of Parquet files, as ``polars_further_passes.differentiate_files`` does.
 
     Checkpoints are kept as by ``score_by_file``; arguments as there, but for the ``query`` to sum up.
 
@@ -142,7 +141,7 @@ def _summed(source: ParquetSource, query: GradientQuery, folder: Path) -> Gradie
 
 @confined()
 def score_by_file(source: ParquetSource, scores: Scores, folder: Path, *, whole_units: bool = False) -> ScoreCounts:
-    """Count bins of scores over the rows of Parquet files, with the same result as ``polars_scores.score_files``.
+    """Count bins of scores over the rows of Parquet files, as ``polars_further_passes.score_files`` does.
 
     Checkpoints are kept as by ``aggregate_by_file``, under names of their own for every model.
 

@@ -100,8 +100,7 @@ class DatabaseInput:
         if self.database.dialect is not Dialect.SQLITE:
             return DatabaseRows(self.database, self.select(), self.table).check(domain)
         from dpnb_columnar.counting.engines.local import aggregate_frame
-        from dpnb_columnar.counting.engines.polars_gradients import differentiate_frame
-        from dpnb_columnar.counting.engines.polars_scores import score_frame
+        from dpnb_columnar.counting.engines.polars_further_passes import differentiate_frame, score_frame
 
         return OpenedRows(self.open(domain), domain, aggregate_frame, score_frame, differentiate_frame)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.input_files import find_copies
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.runtime.copies import find_copies
 
 MAGIC = b"PAR1"
 TRAILER = 8

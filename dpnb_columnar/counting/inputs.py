@@ -86,8 +86,7 @@ class FrameInput:
             DataError: if the frame lacks a column, has one of the wrong type or two of one name, or if its query fails.
         """
         from dpnb_columnar.counting.engines.local import aggregate_frame
-        from dpnb_columnar.counting.engines.polars_gradients import differentiate_frame
-        from dpnb_columnar.counting.engines.polars_scores import score_frame
+        from dpnb_columnar.counting.engines.polars_further_passes import differentiate_frame, score_frame
         from dpnb_columnar.rows.frames import open_frame, to_polars
 
         frame = to_polars(self.frame, domain.counted_columns)
@@ -283,8 +282,7 @@ class LocalFiles:
             DataError: as ``open_once``.
         """
         source = self.open_once(domain)
-        from dpnb_columnar.counting.engines.polars_gradients import differentiate_files
-        from dpnb_columnar.counting.engines.polars_scores import score_files
+        from dpnb_columnar.counting.engines.polars_further_passes import differentiate_files, score_files
 
         if self.checkpoint is None:
             from dpnb_columnar.counting.engines.local import aggregate

@@ -106,7 +106,7 @@ class PublicRows:
 
     def scores(self, domain: Domain, tables: Sequence[ScoreTable]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Read class codes, shape (rows,), and attributes' scores, shape (rows, attributes), of the rows that count."""
-        from dpnb_columnar.counting.engines.polars_scores import read_scores
+        from dpnb_columnar.counting.engines.polars_further_passes import read_scores
 
         return read_scores(self.frame, domain.per_row, tables)
 

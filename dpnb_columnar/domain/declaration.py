@@ -99,11 +99,10 @@ class _DeclarationReader(UnitReader):
                 if attribute.name in label.columns:
                     self.fault(place, "the label is read from this column, so it cannot be an attribute as well")
         columns = [*(() if label is None else label.columns), *(each.name for each in attributes)]
-        unit, available = self.units(table, columns)
-        weights = self.weights(table, columns, unit)
+        beside = self.unit_and_weight(table, columns)
         if label is None or self.faults:
             return None
-        domain = Domain(self.data_set, label, attributes, unit, available, {}, *weights)
+        domain = Domain(self.data_set, label, attributes, **beside)
         return with_value_labels(self, domain, table, self.place)
 
     def unlabelled(self, document: Mapping[str, Any], keys: Sequence[str]) -> UnlabelledDomain:
@@ -112,9 +111,8 @@ class _DeclarationReader(UnitReader):
         self.check_name(self.data_set, self.place)
         attributes = self.attributes(table)
         columns = [each.name for each in attributes]
-        unit, available = self.units(table, columns)
-        weights = self.weights(table, columns, unit)
-        domain = UnlabelledDomain(self.data_set, attributes, unit, available, {}, *weights)
+        beside = self.unit_and_weight(table, columns)
+        domain = UnlabelledDomain(self.data_set, attributes, **beside)
         return with_value_labels(self, domain, table, self.place)
 
     def label(self, document: object, place: str) -> Label | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Numeric
 from dpnb_columnar.domain.condition import Condition
@@ -112,8 +114,44 @@ class Label:
         return (self.column,)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Declared(ABC):
+    """What a domain declares beside its columns, with a label or without one; ``Domain`` describes it."""
+
+    unit: Unit | None = None
+    available_unit: tuple[str, ...] = field(default=(), compare=False)
+    value_labels: ValueLabels = field(default_factory=dict, compare=False, repr=False)
+    weight: Weight | None = None
+    available_weight: Weight | None = field(default=None, compare=False)
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the label and the attributes, each once."""
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """These fields by name, for another domain of the same rows."""
+        return {each.name: getattr(self, each.name) for each in fields(_Declared)}
+
+    @property
+    def counted_columns(self) -> tuple[str, ...]:
+        """Every column that counting reads, each once: those of the unit and the weight last."""
+        units = () if self.unit is None else self.unit.columns
+        weights = () if self.weight is None else (self.weight.column,)
+        return (*self.columns, *units, *weights)
+
+    def __str__(self) -> str:
+        """Show the domain as a table of its attributes."""
+        from dpnb_columnar.domain.description import domain_lines
+        from dpnb_columnar.wording import in_python
+
+        assert isinstance(self, Domain | UnlabelledDomain)
+        return "\n".join(map(in_python, domain_lines(self)))
+
+
 @dataclass(frozen=True)
-class Domain:
+class Domain(_Declared):
     """Everything public about a data set.
 
     Attributes:
@@ -131,11 +169,6 @@ class Domain:
     name: str
     label: Label
     attributes: tuple[Attribute, ...]
-    unit: Unit | None = None
-    available_unit: tuple[str, ...] = field(default=(), compare=False)
-    value_labels: ValueLabels = field(default_factory=dict, compare=False, repr=False)
-    weight: Weight | None = None
-    available_weight: Weight | None = field(default=None, compare=False)
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -169,11 +202,6 @@ class Domain:
         return {} if self.label.column is None else self.value_labels.get(self.label.column, {})
 
     @property
-    def counted_columns(self) -> tuple[str, ...]:
-        """Every column that counting reads, each once: those of the unit and the weight last."""
-        return (*self.columns, *_beside(self))
-
-    @property
     def per_row(self) -> Domain:
         """The same domain without unit and weight: for rows that are not counted for a release."""
         return self if self.unit is None and self.weight is None else replace(self, unit=None, weight=None)
@@ -193,13 +221,9 @@ class Domain:
                 return attribute
         raise KeyError(name)
 
-    def __str__(self) -> str:
-        """Show the domain as a table of its attributes."""
-        return _table(self)
-
 
 @dataclass(frozen=True)
-class UnlabelledDomain:
+class UnlabelledDomain(_Declared):
     """A domain whose label is still to be chosen.
 
     Attributes:
@@ -210,35 +234,8 @@ class UnlabelledDomain:
 
     name: str
     attributes: tuple[Attribute, ...]
-    unit: Unit | None = None
-    available_unit: tuple[str, ...] = field(default=(), compare=False)
-    value_labels: ValueLabels = field(default_factory=dict, compare=False, repr=False)
-    weight: Weight | None = None
-    available_weight: Weight | None = field(default=None, compare=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column that may serve as an attribute or as the label."""
         return tuple(attribute.name for attribute in self.attributes)
-
-    @property
-    def counted_columns(self) -> tuple[str, ...]:
-        """The same columns, those of the unit and the weight last."""
-        return (*self.columns, *_beside(self))
-
-    def __str__(self) -> str:
-        """Show the domain as a table of its attributes."""
-        return _table(self)
-
-
-def _beside(domain: Domain | UnlabelledDomain) -> tuple[str, ...]:
-    """List the columns of the unit and the weight."""
-    units = () if domain.unit is None else domain.unit.columns
-    return units if domain.weight is None else (*units, domain.weight.column)
-
-
-def _table(domain: Domain | UnlabelledDomain) -> str:
-    from dpnb_columnar.domain.description import domain_lines
-    from dpnb_columnar.wording import in_python
-
-    return "\n".join(map(in_python, domain_lines(domain)))

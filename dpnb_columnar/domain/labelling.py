@@ -74,8 +74,7 @@ def labelled(domain: Declaration, label: str) -> Domain:
         for name, column in columns.items()
         if column.attribute is not None and name not in chosen.columns
     )
-    weights = (domain.weight, domain.available_weight)
-    document = document_of(Domain(domain.name, chosen, attributes, domain.unit, domain.available_unit, {}, *weights))
+    document = document_of(Domain(domain.name, chosen, attributes, **{**domain.beside, "value_labels": {}}))
     read = read_domain(domain.name, document, f"--label {excerpt(label)}")
     return replace(read, value_labels=fitting(read, domain.value_labels))
 
@@ -94,8 +93,7 @@ def provisional(domain: UnlabelledDomain) -> Domain:
     constant = Decimal(0) if isinstance(column, Numeric) else column.values[0]
     condition = Condition(NOT_CHOSEN, Comparison(column.name, "=", constant))
     label = Label(("first class", "second class"), None, condition)
-    beside = (domain.unit, domain.available_unit, domain.value_labels, domain.weight, domain.available_weight)
-    return Domain(domain.name, label, domain.attributes, *beside)
+    return Domain(domain.name, label, domain.attributes, **domain.beside)
 
 
 def _columns(domain: Declaration) -> dict[str, _Column]:

@@ -26,18 +26,23 @@ class UnitReader(AttributeReader):
         super().__init__()
         self.place = place
 
-    def units(self, table: Mapping[str, Any], columns: Sequence[str]) -> tuple[Unit | None, tuple[str, ...]]:
-        """Read the unit that is counted by, and the columns of one that is merely there.
+    def unit_and_weight(self, table: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+        """Read the unit that is counted by, the weight of the rows, and those that are merely there.
 
         Args:
             table: The declaration.
-            columns: Columns of the label and the attributes, which name no unit.
+            columns: Columns of the label and the attributes, which are neither.
+
+        Returns:
+            Fields of a domain, by their names.
         """
         place = f"{self.place}.available_unit"
         available: tuple[str, ...] = ()
         if "available_unit" in table:
             available = self.unit_columns(table["available_unit"], place, columns)
-        return (self.unit(table["unit"], columns) if "unit" in table else None), available
+        unit = self.unit(table["unit"], columns) if "unit" in table else None
+        weights = {key: self.weight(table, key, columns, unit) for key in ("weight", "available_weight")}
+        return {"unit": unit, "available_unit": available, **weights}
 
     def unit(self, document: object, columns: Sequence[str]) -> Unit | None:
         """Read the unit that the guarantee is for; None where its faults leave none."""
@@ -78,18 +83,6 @@ class UnitReader(AttributeReader):
                     "leave it out of one of them",
                 )
         return tuple(read)
-
-    def weights(
-        self, table: Mapping[str, Any], columns: Sequence[str], unit: Unit | None
-    ) -> tuple[Weight | None, Weight | None]:
-        """Read the weight of the rows, and one that is merely there.
-
-        Args:
-            table: The declaration.
-            columns: Columns of the label and the attributes, which are no weight.
-            unit: The unit; its columns are no weight either.
-        """
-        return self.weight(table, "weight", columns, unit), self.weight(table, "available_weight", columns, unit)
 
     def weight(self, table: Mapping[str, Any], key: str, columns: Sequence[str], unit: Unit | None) -> Weight | None:
         """Read a weight; None where there is none under the key, or its faults leave none."""

@@ -18,16 +18,18 @@ from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Codebook
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
-from dpnb_columnar.extracts.described_extract import DescribedExtract, describe, read_batches
-from dpnb_columnar.extracts.extract_files import Extract, Progress, refuse_changed
-from dpnb_columnar.extracts.output_schema import (
+from dpnb_columnar.extracts.described_extract import (
+    DescribedExtract,
     check_alike,
     check_types,
+    describe,
     output_schema,
+    read_batches,
     read_types,
     types_of,
     undeclared_columns,
 )
+from dpnb_columnar.extracts.extract_files import Extract, Progress, refuse_changed
 from dpnb_columnar.extracts.selection import Selection, check_condition, keep_rows, select
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer

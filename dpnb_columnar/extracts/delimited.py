@@ -23,8 +23,7 @@ import pyarrow.csv
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.extracts.arrow_columns import NUMPY_TYPES
-from dpnb_columnar.extracts.decode import BLANK, MalformedFieldError
+from dpnb_columnar.extracts.decode import BLANK, NUMPY_TYPES, MalformedFieldError
 
 BLOCK_BYTES = 2**22
 """Bytes of text that become one batch."""

@@ -1,21 +1,24 @@
-"""An extract together with its codebook: its columns, and its rows read by it."""
+"""An extract together with its codebook: its columns and their types, and its rows read by it."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from dpnb_columnar.domain.names import named
-from dpnb_columnar.errors import ConfigurationError
+import pyarrow as pa
+
+from dpnb_columnar.domain import Numeric
+from dpnb_columnar.domain.declaration import Declaration
+from dpnb_columnar.domain.documents import parse_toml
+from dpnb_columnar.domain.names import did_you_mean, named
+from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Variable
+from dpnb_columnar.extracts.decode import column_type
 from dpnb_columnar.extracts.delimited import read_delimited, read_header
 from dpnb_columnar.extracts.extract_files import Extract, Progress, opened
 from dpnb_columnar.extracts.fixed_width import read_fixed_width
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 DEFAULT_ENCODING = "utf-8"
 
@@ -106,3 +109,109 @@ def read_batches(
             yield from read_delimited(stream, source, schema, described.encoding)
         else:
             yield from read_fixed_width(stream, source, described.codebook, schema.names)
+
+
+# The columns of the output and their types, on which all extracts must agree. A codebook declares a type. Without one
+# it is what a file of types or a catalogue's entry says, else text; never what the rows say: one row with a word would
+# change the type of its column, and how all other rows are read.
+
+TYPES: Mapping[str, pa.DataType] = {"integer": pa.int64(), "number": pa.float64(), "text": pa.string()}
+"""Types that a file may name, as columns are written."""
+
+
+def read_types(path: Path) -> dict[str, pa.DataType]:
+    """Read a TOML file of types, such as ``AGE = "integer"``.
+
+    Raises:
+        MissingInputError: If the file cannot be read.
+        ConfigurationError: If it is no such file.
+    """
+    try:
+        document = parse_toml(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be read: {error.strerror}; check the path") from None
+    except ValueError as error:
+        raise ConfigurationError(f'{path}: not a TOML file of types such as AGE = "integer": {error}') from None
+    for name, type_ in document.items():
+        if not isinstance(type_, str) or type_ not in TYPES:
+            raise ConfigurationError(
+                f"{path}: {excerpt(name)}: expected one of {', '.join(TYPES)}, found {excerpt(type_)}; write such as "
+                'AGE = "integer"'
+            )
+    return {name: TYPES[type_] for name, type_ in document.items()}
+
+
+def types_of(domain: Declaration) -> dict[str, pa.DataType]:
+    """Choose the types of a domain's columns: numeric attributes are numbers, all other columns are text."""
+    numeric = {attribute.name for attribute in domain.attributes if isinstance(attribute, Numeric)}
+    return {name: TYPES["number" if name in numeric else "text"] for name in domain.columns}
+
+
+def check_types(types: Mapping[str, pa.DataType], names: Sequence[str], undeclared: Sequence[str], source: str) -> None:
+    """Refuse types of columns that the extracts do not have, or whose codebook declares the type.
+
+    Args:
+        types: The types.
+        names: Columns of the extracts.
+        undeclared: Those of them that no codebook declares.
+        source: The option that gave the types, for messages.
+
+    Raises:
+        UsageError: If there is such a column.
+    """
+    for name in types:
+        if name not in names:
+            hint = did_you_mean(name, names, f"it has {named(names)}")
+            raise UsageError(f"{source}: the extract has no column {excerpt(name)}; {hint}")
+        if name not in undeclared:
+            raise UsageError(f"{source}: the codebook declares the type of {excerpt(name)}; take the column out")
+
+
+def check_alike(extracts: Sequence[DescribedExtract], names: Sequence[str]) -> None:
+    """Refuse extracts that lack a column, or declare it otherwise than the first does.
+
+    Args:
+        extracts: At least one.
+        names: Columns that are read.
+
+    Raises:
+        DataError: If there is such an extract; the text names the columns.
+    """
+    first, *others = extracts
+    for other in others:
+        if absent := [name for name in names if name not in other.names]:
+            raise DataError(
+                f"{other.extract}: has no column {named(absent)}, as {first.extract} has; choose columns that all "
+                "extracts have with --columns, or ingest them apart"
+            )
+        for name in names:
+            mine, theirs = _declared_type(first, name), _declared_type(other, name)
+            if mine != theirs:
+                raise DataError(
+                    f"{other.extract}: {name} is {theirs or 'not declared'} by its codebook and "
+                    f"{mine or 'not declared'} by that of {first.extract}; give one codebook for all with "
+                    "--codebook, or ingest them apart"
+                )
+
+
+def undeclared_columns(extract: DescribedExtract, names: Sequence[str]) -> tuple[str, ...]:
+    """Select the columns that no codebook declares."""
+    return tuple(name for name in names if extract.variable(name) is None)
+
+
+def output_schema(
+    extracts: Sequence[DescribedExtract], names: Sequence[str], types: Mapping[str, pa.DataType]
+) -> pa.Schema:
+    """Build the schema of the columns: types as declared, and text where none is. No row is read.
+
+    Args:
+        extracts: At least one, all alike.
+        names: Columns that are read.
+        types: Types of columns that no codebook declares.
+    """
+    return pa.schema([(name, _declared_type(extracts[0], name) or types.get(name, pa.string())) for name in names])
+
+
+def _declared_type(extract: DescribedExtract, name: str) -> pa.DataType | None:
+    variable = extract.variable(name)
+    return None if variable is None else column_type(variable)

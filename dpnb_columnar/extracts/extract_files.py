@@ -18,7 +18,7 @@ from typing import IO, Any, TypeAlias, cast
 
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
-from dpnb_columnar.runtime.copies import find_copies
+from dpnb_columnar.rows.input_files import find_copies
 
 Progress = Callable[[int], None]
 """Called with the number of bytes just read from disk."""

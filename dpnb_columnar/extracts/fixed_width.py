@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import ConfigurationError, DataError
-from dpnb_columnar.extracts.arrow_columns import Table, arrow_array, column_type, decode_column
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
-from dpnb_columnar.extracts.decode import BLANK, MalformedFieldError
+from dpnb_columnar.extracts.decode import BLANK, MalformedFieldError, Table, arrow_array, column_type, decode_column
 from dpnb_columnar.extracts.lines import Lines, read_lines
 from dpnb_columnar.runtime.workers import prefetch
 

@@ -23,8 +23,7 @@ from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.batches import BATCH_ROWS, Batches
 from dpnb_columnar.rows.frames import NAME, Frame, opened_eagerly
-from dpnb_columnar.rows.input_files import folder_values
-from dpnb_columnar.rows.other_formats import check_file, not_parquet
+from dpnb_columnar.rows.input_files import check_file, folder_values, not_parquet
 from dpnb_columnar.rows.parquet import damaged, rows_in_footers
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined

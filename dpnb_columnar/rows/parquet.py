@@ -19,8 +19,7 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.batches import NamedRows
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
 from dpnb_columnar.rows.column_kinds import Kind, common_type, kinds_of
-from dpnb_columnar.rows.input_files import cannot_be_opened, scan_file
-from dpnb_columnar.rows.other_formats import check_file, not_parquet
+from dpnb_columnar.rows.input_files import cannot_be_opened, check_file, not_parquet, scan_file
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer

@@ -200,7 +200,7 @@ class HeldOut:
         return ScoreCounts(scores, counts)
 
     def sum_gradients(self, query: GradientQuery) -> GradientSums:
-        """Sum up a round's gradient, as ``counting.engines.polars_gradients`` does."""
+        """Sum up a round's gradient, as ``counting.engines.polars_further_passes`` does."""
         relative = [self._clipped(group, query.domain) for group in query.groups]
         totals = np.zeros((len(query.domain.classes), self.size), dtype=np.int64)
         totals[1:] = np.array(query.log_odds)[:, None]

@@ -13,7 +13,7 @@ from support.running import Run
 
 from dpnb_columnar.counting import checkpoints
 from dpnb_columnar.counting.checkpoints import aggregate_by_file, score_by_file
-from dpnb_columnar.counting.engines.polars_scores import score_files
+from dpnb_columnar.counting.engines.polars_further_passes import score_files
 from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 

@@ -19,7 +19,7 @@ from support.random_tables import frames
 from support.rows_in_python import Document
 from support.scored_in_python import expected_gradients, listed, queries_of
 
-from dpnb_columnar.counting.engines.polars_gradients import differentiate_files, differentiate_frame
+from dpnb_columnar.counting.engines.polars_further_passes import differentiate_files, differentiate_frame
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.gradients import (
     CERTAIN,

@@ -16,7 +16,7 @@ from support.random_tables import frames
 from support.rows_in_python import Document
 from support.scored_in_python import expected_score_counts, scores_of
 
-from dpnb_columnar.counting.engines.polars_scores import score_files, score_frame
+from dpnb_columnar.counting.engines.polars_further_passes import score_files, score_frame
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
 from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.errors import DataError

@@ -22,8 +22,7 @@ from support.scored_in_python import expected_gradients, expected_score_counts, 
 from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.engines import spark as spark_engine
 from dpnb_columnar.counting.engines.local import aggregate_frame
-from dpnb_columnar.counting.engines.polars_gradients import differentiate_files
-from dpnb_columnar.counting.engines.polars_scores import score_files
+from dpnb_columnar.counting.engines.polars_further_passes import differentiate_files, score_files
 from dpnb_columnar.counting.engines.spark import open_files
 from dpnb_columnar.counting.engines.spark_files import read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from support.codebook_cases import codebook, codebooks, codes, ddi_of, variable, written
 
 from dpnb_columnar.errors import ConfigurationError, MissingInputError
-from dpnb_columnar.extracts.codebooks import checks, content
+from dpnb_columnar.extracts.codebooks import checks
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure
 from dpnb_columnar.extracts.codebooks.ddi import read_ddi
 
@@ -193,7 +193,7 @@ def test_no_variable(tmp_path: Path) -> None:
 
 
 def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(content, "LARGEST_CODEBOOK", 2**20)
+    monkeypatch.setattr(checks, "LARGEST_CODEBOOK", 2**20)
     bomb = written(tmp_path, "town.xml.gz", gzip.compress(b"<codeBook>" + b" " * 2**21))
     assert "larger than 1 MiB" in refused(bomb)
 
@@ -209,9 +209,9 @@ def test_decimals_without_a_width_are_bounded(tmp_path: Path) -> None:
 
 def test_an_unfinished_token_is_not_looked_at_a_thousand_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The parser begins it anew with every piece."""
-    monkeypatch.setattr(content, "LARGEST_CODEBOOK", 2**24)
-    bomb = written(tmp_path, "town.xml.gz", gzip.compress(b"<" + b"a" * (content.LARGEST_CODEBOOK - 1)))
-    assert len([*content.read_chunks(bomb)]) <= 2
+    monkeypatch.setattr(checks, "LARGEST_CODEBOOK", 2**24)
+    bomb = written(tmp_path, "town.xml.gz", gzip.compress(b"<" + b"a" * (checks.LARGEST_CODEBOOK - 1)))
+    assert len([*checks.read_chunks(bomb)]) <= 2
     assert "not well-formed" in refused(bomb)
 
 

@@ -15,9 +15,8 @@ from support.codebook_cases import codebook, codebooks, variable
 from support.extracts import HOUSEHOLD_ROWS, HOUSEHOLDS, HOUSES, PEOPLE, ROWS, TOWNSPEOPLE, rows_of
 
 from dpnb_columnar.extracts import lines
-from dpnb_columnar.extracts.arrow_columns import column_type
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
-from dpnb_columnar.extracts.decode import MalformedFieldError, decimal_numbers, read_digits, whole_numbers
+from dpnb_columnar.extracts.decode import MalformedFieldError, column_type, decimal_numbers, read_digits, whole_numbers
 from dpnb_columnar.extracts.fixed_width import read_fixed_width
 
 

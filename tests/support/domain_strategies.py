@@ -86,7 +86,9 @@ def domains(draw: st.DrawFn) -> Domain:
     attributes = tuple(draw(numerics(name) | categoricals(name)) for name in columns[cut:])
     unit, available = draw(unit_pairs(columns))
     weight = draw(weights([*columns, *(() if unit is None else unit.columns)]))
-    return Domain(draw(NAMES), draw(labels(columns[:cut])), attributes, unit, available, weight=weight)
+    return Domain(
+        draw(NAMES), draw(labels(columns[:cut])), attributes, unit=unit, available_unit=available, weight=weight
+    )
 
 
 @st.composite
@@ -95,7 +97,7 @@ def unlabelled(draw: st.DrawFn) -> UnlabelledDomain:
     attributes = tuple(draw(numerics(name) | categoricals(name)) for name in columns)
     unit, available = draw(unit_pairs(columns))
     weight = draw(weights([*columns, *(() if unit is None else unit.columns)]))
-    return UnlabelledDomain(draw(NAMES), attributes, unit, available, weight=weight)
+    return UnlabelledDomain(draw(NAMES), attributes, unit=unit, available_unit=available, weight=weight)
 
 
 @st.composite

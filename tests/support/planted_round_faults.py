@@ -12,7 +12,7 @@ import pytest
 from dpnb_columnar import training
 from dpnb_columnar.audit import universe as audit_universe
 from dpnb_columnar.budget import Budget, Pure, Request, Share, compose
-from dpnb_columnar.counting.engines import polars_gradients, polars_scores
+from dpnb_columnar.counting.engines import polars_further_passes
 from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
@@ -83,8 +83,8 @@ def counted_in_two_bins(patch: Patch) -> None:
         counts = rows.count_scores(training.scores_given(model))
         return training.release_weights(model, counts, plan, draw)
 
-    once = polars_scores.count_scores
-    patch.setattr(polars_scores, "count_scores", twice)
+    once = polars_further_passes.count_scores
+    patch.setattr(polars_further_passes, "count_scores", twice)
     patch.setattr(audit_universe, "_scored", audit_universe._scored.__wrapped__)  # remembers nothing
     patch.setattr(training, "_release", unchecked)
 
@@ -108,7 +108,7 @@ def bound_too_small(patch: Patch) -> None:
 
 def score_not_clipped(patch: Patch) -> None:
     """Log-ratios are summed up as they are, however large."""
-    patch.setattr(polars_gradients, "_clipped", lambda number, group: [])
+    patch.setattr(polars_further_passes, "_clipped", lambda number, group: [])
     forget(patch)
 
 

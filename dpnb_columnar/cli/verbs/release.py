@@ -10,10 +10,9 @@ import typer
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import batch, budget_options, options
-from dpnb_columnar.cli.added_files import added_given, added_statistics
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
-from dpnb_columnar.cli.given import domain_of, plan_of, query_of, refuse_fixed
+from dpnb_columnar.cli.given import added_given, added_statistics, domain_of, plan_of, query_of, refuse_fixed
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
 

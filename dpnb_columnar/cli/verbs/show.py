@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,15 +10,23 @@ import typer
 
 from dpnb_columnar.advice.plan_text import composition_lines, source_text
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_lines, print_warning
-from dpnb_columnar.cli.model_tables import MOST_ATTRIBUTES, print_attributes, print_classes, print_parameters
+from dpnb_columnar.cli.console import print_line, print_lines, print_table, print_warning
 from dpnb_columnar.cli.next_commands import awaits
+from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.description import predicts
+from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.model.model import Model
+    from dpnb_columnar.model.parameters import NaiveBayes
+
+MOST_ATTRIBUTES = 10
+"""Attributes that ``show`` prints unless it is asked for all."""
+
+LONGEST_VALUE = 32
+"""Characters of a value in a table."""
 
 
 def command(
@@ -91,16 +100,16 @@ def command(
     print_line(f"{loaded.domain.name}: {predicts(loaded.domain)}")
     print_line(statement(guarantee))
     print_line()
-    print_classes(loaded)
+    _print_classes(loaded)
     print_line()
-    print_attributes(loaded, None if every else MOST_ATTRIBUTES)
+    _print_attributes(loaded, None if every else MOST_ATTRIBUTES)
     if guarantee.composition:
         print_line()
         reasons = [[share.composition] for share in guarantee.composition]
         print_lines(composition_lines(guarantee.composition, ["why one share is enough"], reasons))
     if every:
         print_line()
-        print_parameters(loaded)
+        _print_parameters(loaded)
     if loaded.attribute_weights is not None:
         print_line()
         print_line(
@@ -165,3 +174,87 @@ def _write_sheet(loaded: Model, model: Path, output: Path, ledger: Path | None, 
     if not loaded.guarantee.private:
         print_warning("this model carries NO GUARANTEE; its sheet is as confidential as the rows")
     print_line(f"wrote {output}", "written", output=str(output))
+
+
+# Tables of a model: what it predicts, what tells the classes apart, and every released number.
+
+
+def _print_classes(model: NaiveBayes) -> None:
+    """Print the prior: the noisy count and the probability of each class."""
+    from dpnb_columnar.advice.plan_text import prior_line
+    from dpnb_columnar.model.parameters import prior_header, prior_rows
+
+    weights = model.attribute_weights
+    header, rows = prior_header(model), [[*row] for row in prior_rows(model)]
+    if weights is not None and any(weights.intercepts):
+        header.append("intercept")
+        rows = [[*row, f"{intercept:.2f}"] for row, intercept in zip(rows, weights.intercepts, strict=True)]
+    print_table(header, rows)
+    if model.domain.weight is not None:
+        print_line(prior_line(model.domain.weight))
+
+
+def _print_attributes(model: NaiveBayes, most: int | None) -> None:
+    """Print the attributes that tell most about the class.
+
+    Args:
+        model: A released model.
+        most: How many; None for all.
+    """
+    from dpnb_columnar.report.informative_attributes import informative_attributes
+
+    if not model.attributes:
+        print_line("no attribute: the largest class is predicted for every row")
+        return
+    ranked = informative_attributes(model)
+    weighted = model.attribute_weights is not None
+    print_table(
+        [
+            "attribute",
+            "bits",
+            *["weight"] * weighted,
+            *(f"speaks for {name}" for name in class_texts(model.domain, SHORT)),
+        ],
+        [
+            [each.name, f"{each.bits:.3f}", *[f"{each.weight:.2f}"] * weighted, *map(_shortened, each.telling)]
+            for each in ranked[:most]
+        ],
+    )
+    if most is not None and len(ranked) > most:
+        print_line(f"  and {len(ranked) - most} more attributes: --all")
+
+
+def _shortened(telling: str) -> str:
+    """Cut a long value in what speaks for a class, not what follows it."""
+    value, brace, times = telling.rpartition(" (")
+    return telling if len(value) <= LONGEST_VALUE else f"{value[:LONGEST_VALUE]}...{brace}{times}"
+
+
+def _print_parameters(model: NaiveBayes) -> None:
+    """Print every released number beside the parameter that is made of it."""
+    from dpnb_columnar.model.model_document import leaves, to_document
+    from dpnb_columnar.model.parameters import Histogram
+    from dpnb_columnar.report.informative_attributes import bin_texts
+
+    bins: dict[tuple[str | None, str | None], str] = {}
+    for part in model.attributes:
+        attribute = model.domain[part.attribute]
+        if isinstance(part, Histogram) and isinstance(attribute, Numeric):
+            codes = [f"{first}..{end - 1}" for first, end in pairwise(part.edges)]
+            bins |= zip(product([part.attribute], codes), bin_texts(attribute, part.edges), strict=True)
+    labels, class_labels = model.domain.value_labels, model.domain.class_labels
+    print_table(
+        ["attribute", "class", "cell", "statistic", "released", "parameter", "value"],
+        [
+            [
+                leaf.attribute or "",
+                worded(leaf.klass or "", class_labels),
+                bins.get((leaf.attribute, leaf.cell)) or worded(leaf.cell or "", labels.get(leaf.attribute or "", {})),
+                leaf.statistic,
+                "" if leaf.drawn is None else f"{leaf.drawn:.10g}",
+                leaf.parameter,
+                f"{leaf.values[leaf.position]:.6g}",
+            ]
+            for leaf in leaves(to_document(model))
+        ],
+    )

@@ -154,7 +154,7 @@ def aggregate(source: SparkSource, domain: Domain) -> Statistics:
 
 @confined()
 def score(source: SparkSource, scores: Scores) -> ScoreCounts:
-    """Count bins of scores over the rows of the source; the counts are those of ``polars_scores.score_files``.
+    """Count bins of scores over the rows of the source; the counts are those of ``polars_further_passes.score_files``.
 
     Raises:
         DataError, UnavailableError: as ``aggregate``.
@@ -166,7 +166,7 @@ def score(source: SparkSource, scores: Scores) -> ScoreCounts:
 
 @confined()
 def differentiate(source: SparkSource, query: GradientQuery) -> GradientSums:
-    """Sum up a round's gradient over the rows of the source, as ``polars_gradients.differentiate_files`` does.
+    """Sum up a round's gradient over the rows of the source, as ``polars_further_passes.differentiate_files`` does.
 
     Raises:
         DataError, UnavailableError: as ``aggregate``.

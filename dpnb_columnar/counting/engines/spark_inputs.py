@@ -17,8 +17,7 @@ from dpnb_columnar.counting.file_parts import copies_error
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_domain
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.input_files import resolve_files
-from dpnb_columnar.runtime.copies import find_copies
+from dpnb_columnar.rows.input_files import find_copies, resolve_files
 
 
 @dataclass(frozen=True)

@@ -41,9 +41,9 @@ from dpnb_columnar.extracts.codebooks.checks import (
     MOST_VARIABLES,
     checked,
     inconsistent,
+    read_chunks,
 )
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Variable
-from dpnb_columnar.extracts.codebooks.content import read_chunks
 from dpnb_columnar.extracts.codebooks.ddi_variable import VariableElement
 
 DEEPEST_NESTING = 64

@@ -37,9 +37,8 @@ from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.field_reader import FieldReader
 from dpnb_columnar.domain.names import quoted
 from dpnb_columnar.errors import ConfigurationError, excerpt
-from dpnb_columnar.extracts.codebooks.checks import ENCODINGS, LONGEST_LABEL, checked, inconsistent
+from dpnb_columnar.extracts.codebooks.checks import ENCODINGS, LONGEST_LABEL, checked, inconsistent, read_content
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
-from dpnb_columnar.extracts.codebooks.content import read_content
 
 KEYS = ("name", "collection", "encoding", "record_types", "record_type_variable", "variable")
 VARIABLE_KEYS = (

@@ -21,9 +21,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpnb_columnar.errors import ConfigurationError, Fault, excerpt
-from dpnb_columnar.extracts.codebooks.checks import LONGEST_LABEL, checked, inconsistent
+from dpnb_columnar.extracts.codebooks.checks import LONGEST_LABEL, checked, inconsistent, read_content
 from dpnb_columnar.extracts.codebooks.codebook import Code, Codebook, Form, Measure, Variable
-from dpnb_columnar.extracts.codebooks.content import read_content
 
 COLLECTION = "census.gov"
 BLANK = re.compile("b+")
