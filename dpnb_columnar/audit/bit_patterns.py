@@ -143,7 +143,7 @@ def _off_grid_number(domain: Domain, model: Model) -> str | None:
 
 
 def _carried(number: float, origin: float, step: float) -> bool:
-    """Whether a point of the grid of moments, carried to this scale in floating point, is this number."""
+    """Return whether a point of the grid of moments, carried to this scale in floating point, is this number."""
     point = round((number - origin) / step * 2**GRID_BITS)
     if abs(point) > 2**40:  # the float's own spacing is wider than the grid's
         return True
@@ -204,7 +204,7 @@ def _cumulative(noise: NoiseFamily, draws: Sequence[Drawn]) -> NDArray[np.float6
 
 
 def _rounded(drawn: Drawn) -> tuple[float, float]:
-    """The ends of the interval of noise that rounds to the answer."""
+    """Return the ends of the interval of noise that rounds to the answer."""
     half = Fraction(1, 2 ** (drawn.grid_bits + 1))
     centre = drawn.answer - drawn.location
     return float((centre - half) / drawn.scale), float((centre + half) / drawn.scale)

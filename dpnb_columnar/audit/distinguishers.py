@@ -233,7 +233,7 @@ def _shape_event(shape: str) -> Event:
 def _best_threshold(
     one: Sample, two: Sample, delta: float, error: float, name: str, score: Score
 ) -> tuple[float, Event]:
-    """The best of the events that a score is at most, at least, or exactly some value."""
+    """Compute the best of the events that a score is at most, at least, or exactly some value."""
     first, second = np.sort(score(one)), np.sort(score(two))  # NaN comes last
     cuts = np.unique(_quantiles(np.concatenate([first, second]), THRESHOLDS))
     below, upto = (

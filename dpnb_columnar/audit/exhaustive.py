@@ -115,7 +115,7 @@ class Comparison:
         return losses
 
     def _judge(self, noise: NoiseFamily, loss: float, pair: str) -> None:
-        """One draw must not cost more than its family claims."""
+        """Check that one draw costs no more than its family claims."""
         if loss <= claimed(noise) * (1 + TOLERANCE):
             return
         kind = type(noise.cost).__name__.lower()
@@ -168,7 +168,7 @@ def _change(one: Drawn, two: Drawn) -> Change:
 
 
 def _difference(one: dict[str, float], two: dict[str, float]) -> str:
-    """The first number that differs under the same answers."""
+    """Return the first number that differs under the same answers."""
     for name in [*one, *two]:
         if one.get(name) != two.get(name):
             return f"{name} is {one.get(name)} or {two.get(name)} under the same answers"

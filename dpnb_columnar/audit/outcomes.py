@@ -107,7 +107,7 @@ def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
 
 
 def _delta(noise: str | None) -> Fraction:
-    """The delta that a noise family needs."""
+    """Return the delta that a noise family needs."""
     return Fraction(0) if noise is None or smooth_family(noise).kind is Pure else DELTA
 
 

@@ -123,7 +123,7 @@ def _cells(noise: NoiseFamily, shift: Floats, ratio: Floats) -> tuple[Floats, Fl
 
 
 def _masses(noise: NoiseFamily, edges: Floats) -> Floats:
-    """Probability between consecutive edges, without cancellation in either tail."""
+    """Compute the probability between consecutive edges, without cancellation in either tail."""
     with np.errstate(over="ignore"):
         tail = np.where(np.isfinite(edges), noise.survival(np.minimum(np.abs(edges), 1e300)) / 2, 0.0)
     left, right = tail[:, :-1], tail[:, 1:]
@@ -134,13 +134,13 @@ def _masses(noise: NoiseFamily, edges: Floats) -> Floats:
 
 
 def _hockey_stick(one: Floats, two: Floats, epsilon: Fraction) -> Floats:
-    """The supremum over events of P(E) - exp(epsilon) Q(E): every cell that adds to it."""
+    """Compute the supremum over events of P(E) - exp(epsilon) Q(E): every cell that adds to it."""
     gained: Floats = np.maximum(one - math.exp(epsilon) * two, 0).sum(axis=1)
     return gained
 
 
 def _renyi(one: Floats, two: Floats) -> Floats:
-    """The supremum over orders a of D_a(P || Q)/a, the rho of concentrated differential privacy."""
+    """Compute the supremum over orders a of D_a(P || Q)/a, the rho of concentrated differential privacy."""
     seen = (one > 1e-250) & (two > 1e-250)  # what is left out could only add
     with np.errstate(divide="ignore"):
         log_one, log_two = np.log(np.where(seen, one, 1)), np.log(np.where(seen, two, 1))

@@ -287,5 +287,5 @@ def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def _identity(cells: Sequence[Cells]) -> tuple[bytes, ...]:
-    """A key that is equal for rows with equal statistics."""
+    """Return a key that is equal for rows with equal statistics."""
     return tuple(part.tobytes() for cell in cells for part in (cell.classes, cell.codes, cell.counts))

@@ -63,7 +63,7 @@ Config = Annotated[
 
 
 def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping[str, Any]:
-    """The settings that a file holds for a verb.
+    """Read the settings that a file holds for a verb.
 
     Args:
         path: The file of ``--config``.
@@ -71,8 +71,8 @@ def read_configuration(path: Path, verb: str, verbs: Collection[str]) -> Mapping
         verbs: All verbs that a file may have a table for.
 
     Raises:
-        MissingInputError: The file cannot be opened.
-        ConfigurationError: Not TOML, or a table that is no verb's.
+        MissingInputError: If the file cannot be opened.
+        ConfigurationError: If it is not TOML, or has a table that is no verb's.
     """
     from dpnb_columnar.domain.documents import parse_toml
 

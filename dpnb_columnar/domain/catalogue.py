@@ -139,7 +139,7 @@ class Entry:
         return self.declared
 
     def claims(self, path: Path) -> bool:
-        """Whether a file belongs to the entry by its name."""
+        """Return whether a file belongs to the entry by its name."""
         return path.stem == self.name or any(fnmatch.fnmatchcase(path.name, pattern) for pattern in self.files)
 
     def _line(self, key: str, default: str) -> str:

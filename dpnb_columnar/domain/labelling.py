@@ -41,7 +41,7 @@ class _Column:
     attribute: Attribute | None
 
     def admits(self, value: str) -> bool:
-        """Whether a value of the column may be this one and not missing."""
+        """Return whether a value of the column may be this one and not missing."""
         if identity(value) in map(identity, self.missing_values):
             return False
         if self.attribute is None:

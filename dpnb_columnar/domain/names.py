@@ -31,7 +31,7 @@ MOST_NAMED = 20
 
 
 def is_printable(text: str) -> bool:
-    """Whether a text stays on one line and is valid Unicode: others could forge lines of output."""
+    """Return whether a text stays on one line and is valid Unicode: others could forge lines of output."""
     return text.isprintable() or not any(unicodedata.category(letter) in UNPRINTABLE for letter in text)
 
 

@@ -242,7 +242,7 @@ class Ledger:
         """Return the totals of a data set with one more release.
 
         Raises:
-            BudgetError, ConfigurationError, UsageError: See ``spend``.
+            BudgetError, ConfigurationError, UsageError: As ``spend``.
         """
         if not all(numbers(charge.cost).values()):
             raise ValueError("a charge must be above 0")

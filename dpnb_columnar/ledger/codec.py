@@ -157,7 +157,7 @@ def relation_of(entry: Entry) -> tuple[Neighbours, tuple[str, ...]]:
 
 
 def _are_columns(columns: Any) -> bool:
-    """Whether a value is a list of distinct texts in order, as ``unit_named`` makes it."""
+    """Return whether a value is a list of distinct texts in order, as ``unit_named`` makes it."""
     return (
         isinstance(columns, list)
         and all(isinstance(name, str) for name in columns)

@@ -31,8 +31,8 @@ def check_file(path: Path) -> Path:
         The file itself, where the name is a link: SQLite finds a journal by the name that it is given.
 
     Raises:
-        MissingInputError: It is not there.
-        ConfigurationError: It is no regular file or has several names, or others than its owner can change it, or
+        MissingInputError: If the file does not exist.
+        ConfigurationError: If it is no regular file or has several names, or if others than its owner can change it, or
             the files that SQLite reads together with it.
     """
     try:
@@ -68,7 +68,7 @@ def check_folder(path: Path, folder: Path) -> None:
     """Refuse a folder in which everybody can make files: a journal that is put there undoes entries.
 
     Raises:
-        ConfigurationError: It is one, sticky or not.
+        ConfigurationError: If everybody can write to the folder, sticky or not.
     """
     try:
         mode = folder.stat().st_mode
@@ -125,8 +125,8 @@ def create(path: Path) -> None:
     """Make a ledger without entries; it takes its name when it is complete.
 
     Raises:
-        OutputError: There is a file of this name, or the journal of one, or it cannot be written.
-        ConfigurationError: Everybody may put files in its folder.
+        OutputError: If a file of this name exists, or the journal of one, or if it cannot be written.
+        ConfigurationError: If everybody can write to its folder.
     """
     if os.path.lexists(path):
         raise OutputError(f"{path}: exists already; name another ledger")
@@ -147,14 +147,14 @@ def create(path: Path) -> None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection to a ledger, which is checked to be one.
+    """Open a connection to a ledger, after checking that it is one.
 
     Raises:
-        MissingInputError: It is not there.
-        ConfigurationError: Others than its owner may change it (``trust.check_file``), or a later version has made it.
-        DataError: It is not a ledger.
-        BusyError: Another run is writing to it.
-        OutputError: Its folder cannot be used.
+        MissingInputError: If the file does not exist.
+        ConfigurationError: If others than its owner can change it (``check_file``), or a later version has made it.
+        DataError: If the file is not a ledger.
+        BusyError: If another run is writing to it.
+        OutputError: If its folder cannot be used.
     """
     real = check_file(path)
     with reported(path), closing(_connected(real)) as connection:
@@ -182,10 +182,10 @@ def _query(name: str) -> str:
 
 @contextmanager
 def writing(path: Path, connection: sqlite3.Connection) -> Iterator[None]:
-    """A transaction that nobody else can interleave with; it is durable when the block has ended.
+    """Begin a transaction that no other process can interleave with; it is durable when the block has ended.
 
     Raises:
-        BusyError, OutputError, DataError: See ``reported``. Nothing has changed then.
+        BusyError, OutputError, DataError: As ``reported``; the ledger has not changed then.
     """
     with reported(path):
         connection.execute("BEGIN IMMEDIATE")
@@ -214,7 +214,9 @@ def reported(path: Path) -> Iterator[None]:
     """Turn what SQLite refuses into one line about the ledger.
 
     Raises:
-        BusyError, OutputError, DataError: Instead of ``sqlite3.Error``.
+        BusyError: If another run is writing to the ledger.
+        OutputError: If its folder or disk cannot be written.
+        DataError: If SQLite finds the file damaged.
     """
     try:
         yield
@@ -238,12 +240,12 @@ def _failure(path: Path, error: Exception) -> Error:
 
 
 def _not_a_ledger(path: Path) -> DataError:
-    """The file is something else."""
+    """Return the error for a file that is no ledger."""
     return DataError(f"{path}: not a ledger; name one that dpnb-columnar ledger init has made")
 
 
 def _connected(path: Path, options: str = "") -> sqlite3.Connection:
-    """A connection that never makes a file; transactions begin and end where the code says so."""
+    """Open a connection that never makes a file; transactions begin and end where the code says so."""
     address = f"{path.absolute().as_uri()}?mode=rw{options}"
     connection = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ENTRY)
@@ -252,7 +254,7 @@ def _connected(path: Path, options: str = "") -> sqlite3.Connection:
 
 @lru_cache
 def _objects() -> list[tuple[Any, ...]]:
-    """What a ledger's file defines, and nothing else."""
+    """List what a ledger's file defines, and nothing else."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.executescript(_query("schema"))
         return connection.execute(_query("objects")).fetchall()

@@ -81,7 +81,7 @@ def rounds_given(model: NaiveBayes) -> WeightRounds:
 
 
 def _is_of_weights(share: Share) -> bool:
-    """Whether a share is for a pass that releases attribute weights."""
+    """Return whether a share is for a pass that releases attribute weights."""
     return (share.query == CALIBRATION or share.query.startswith(GRADIENT)) and isinstance(share.row_cost, Pure)
 
 
@@ -96,7 +96,7 @@ def _released_rounds(model: NaiveBayes) -> list[Share]:
 
 
 def _can_go_on(model: NaiveBayes, share: Share, method: str) -> bool:
-    """Whether a share is for as many weights as there are, and the model names those of all rounds before."""
+    """Return whether a share is for as many weights as there are, and the model names those of all rounds before."""
     size = len(model.attributes)
     values = (size if method == LEARNED else 1) + len(model.domain.classes) - 1
     released = _released_rounds(model)

@@ -180,7 +180,7 @@ def _summary(
     scores: Mapping[str, ScoreCounts],
     weighted: WeightedFigures | None,
 ) -> Evaluation:
-    """The figures from sums over cells and one ranking per class."""
+    """Compute the figures from sums over cells and one ranking per class."""
     rows = int(cells["rows"].sum())
     counted = cells.group_by("true", "predicted code").agg(pl.col("rows").sum())
     counts = {(true, code): count for true, code, count in counted.rows()}
@@ -225,7 +225,7 @@ def _summary(
 def _class(
     code: int, name: str, cells: pl.DataFrame, confusion: Sequence[Sequence[int]], area: Ranking | None
 ) -> ClassFigures:
-    """The figures of one class against the rest."""
+    """Compute the figures of one class against the rest."""
     rows, size, hits = int(cells["rows"].sum()), sum(confusion[code]), confusion[code][code]
     predicted = sum(row[code] for row in confusion)
     return ClassFigures(

@@ -64,7 +64,7 @@ class Guarantee:
 
 
 def statement(guarantee: Guarantee) -> str:
-    """What the model promises about any one row, or any one unit, in one or two sentences."""
+    """State what the model promises about any one row, or any one unit, in one or two sentences."""
     if guarantee.epsilon is None or guarantee.neighbours is None:
         return (
             f"NO GUARANTEE: mechanism {guarantee.mechanism} protects nobody. "

@@ -81,7 +81,7 @@ def _neighbours(part: Part) -> Neighbours | None:
 
 
 def _share(part: Part, rows: int | None) -> Share:
-    """A share; neighbours are so many rows apart, None where nothing is promised."""
+    """Read a share; neighbours are so many rows apart, None where nothing is promised."""
     cost, row_cost = _loss(part, ""), _loss(part, "row_")
     if rows is not None and not within(row_cost, rows, cost):
         raise part[f"row_{next(iter(numbers(row_cost)))}"].invalid("costs more than the share")
@@ -97,7 +97,7 @@ def _share(part: Part, rows: int | None) -> Share:
 
 
 def _loss(part: Part, prefix: str) -> PrivacyCost:
-    """The loss whose numbers stand in a share under names with this prefix."""
+    """Read the loss whose numbers stand in a share under names with this prefix."""
     names = {kind: [prefix + field.name for field in dataclasses.fields(kind)] for kind in LOSSES}
     kind = next((kind for kind in LOSSES if part.mapping().keys() >= set(names[kind])), Pure)
     amounts = [amount for name in names[kind] if (amount := part[name].amount_or_none())]

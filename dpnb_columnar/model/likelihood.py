@@ -152,7 +152,7 @@ def log_normalisation(mean: float, deviation: float, lower: float, upper: float)
 
 
 def _tail(distance: float) -> float:
-    """Probability that a standard normal variable exceeds ``distance``."""
+    """Compute the probability that a standard normal variable exceeds ``distance``."""
     return math.erfc(distance / math.sqrt(2)) / 2
 
 

@@ -99,7 +99,7 @@ def _parameters_document(parameters: AttributeParameters) -> dict[str, Any]:
 
 
 def _weights_document(model: NaiveBayes) -> dict[str, Any]:
-    """The entry of the attribute weights; none for ordinary naive Bayes."""
+    """Return the entry of the attribute weights; none for ordinary naive Bayes."""
     if model.attribute_weights is None:
         return {}
     names, source = [parameters.attribute for parameters in model.attributes], model.attribute_weights.source

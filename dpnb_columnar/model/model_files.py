@@ -132,7 +132,7 @@ def _write_parquet(document: Mapping[str, Any], path: Path) -> None:
 
 
 def _without_numbers(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The document with null for every number that stands in a row."""
+    """Return the document with null for every number that stands in a row."""
     blank = copy.deepcopy(document)
     for leaf in leaves(blank):
         _fill(leaf, None, None)
@@ -147,7 +147,7 @@ def _fill(leaf: Leaf, released: float | None, value: float | None) -> None:
 
 
 def _read_parquet(content: bytes, path: Path) -> Any:
-    """The document that a Parquet model carries, its numbers put back from the rows."""
+    """Read the document that a Parquet model carries, its numbers put back from the rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

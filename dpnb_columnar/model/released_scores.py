@@ -162,12 +162,12 @@ def read_scores(document: object, source: str) -> ReleasedScores:
 
 
 def _is_countable(share: Share) -> bool:
-    """Whether the noise of a share's counts has a variance that a float holds."""
+    """Return whether the noise of a share's counts has a variance that a float holds."""
     return isinstance(share.row_cost, Pure) and share.row_cost.epsilon >= LEAST_EPSILON
 
 
 def holds_scores(path: Path) -> bool:
-    """Whether a file begins like one of released scores; False where it cannot be opened."""
+    """Return whether a file begins like one of released scores; False where it cannot be opened."""
     try:
         with path.open("rb") as stream:
             return f'"format": "{FORMAT}"'.encode() in stream.read(100)

@@ -89,7 +89,7 @@ def scoring_query(
 
 
 def _steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Iterator[Step]:
-    """The steps from a row's columns to the classes' scores, each computed from the one before."""
+    """Return the steps from a row's columns to the classes' scores, each computed from the one before."""
     if model.attributes:
         yield Step("rows_read", numbered("read", _read(model, kinds, dialect)))
         yield Step("rows_placed", numbered("value", placed(model)))
@@ -108,7 +108,7 @@ def _weighed(model: NaiveBayes, complete: exp.Expr | None = None) -> Iterator[St
 
 
 def _read(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Iterator[exp.Expr]:
-    """The number or the category's code of every attribute."""
+    """Return the number or the category's code of every attribute."""
     for parameters in model.attributes:
         attribute, kind = model.domain[parameters.attribute], kinds.get(parameters.attribute)
         if isinstance(attribute, Categorical):
@@ -132,7 +132,7 @@ def _joint(model: NaiveBayes, dialect: Dialect) -> Iterator[exp.Expr]:
 
 
 def _weight(klass: int) -> exp.Expr:
-    """The likelihood of a class, relative to that of the likeliest."""
+    """Return the likelihood of a class, relative to that of the likeliest."""
     exponent = minus(step_column(f"joint_{klass}"), step_column("largest"))
     return case([(below(exponent, double(SMALLEST_EXPONENT)), double(0))], exp.Exp(this=exponent.copy()))
 

@@ -219,5 +219,5 @@ def _divergence(shift: arb, epsilon: Fraction, beta: Fraction) -> arb:
 
 
 def _tail(z: arb) -> arb:
-    """Probability that a standard normal variable exceeds z."""
+    """Compute the probability that a standard normal variable exceeds z."""
     return (z / arb(2).sqrt()).erfc() / 2

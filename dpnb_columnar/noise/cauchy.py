@@ -32,7 +32,7 @@ class StandardCauchy:
         return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None:
-        """Inverse of ``survival``: 1 / tan(pi u / 2)."""
+        """Invert ``survival``: 1 / tan(pi u / 2)."""
         (survival,) = uniforms
         return 1 / (survival * arb.pi() / 2).tan() if survival > 0 else None
 

@@ -79,7 +79,7 @@ class Scores:
         return float(weights @ (beta * self.dilation) ** 2 + weights @ (speed * self.shift) ** 2)
 
     def farthest_order(self, beta: float, speed: float) -> float:
-        """A number beyond which no |mu| needs a look, if kappa is 1 and beta < sigma.
+        """Compute a number beyond which no |mu| needs a look, if kappa is 1 and beta < sigma.
 
         With B at most ``bound``, log E exp(mu s) <= log 2 + mu^2 beta^2/(2 sigma^2) + |mu| bound where mu (1 + X psi)
         is negative, and <= |mu| (beta + bound) where it is positive; solved for mu^2/2.
@@ -88,7 +88,7 @@ class Scores:
         return max((bound + math.sqrt(bound**2 + 2 * gap * math.log(2))) / gap, 2 * (beta + bound))
 
     def steepness(self, beta: float, speed: float, orders: int) -> float:
-        """The largest 2 log E exp(mu s) / mu^2 over all mu, for kappa = 1: private if at most 1.
+        """Compute the largest 2 log E exp(mu s) / mu^2 over all mu, for kappa = 1: private if at most 1.
 
         Args:
             beta: Largest rate of the scale's logarithm.
@@ -130,10 +130,10 @@ class Shape(Standard, Protocol):
     def sigma(self) -> Fraction: ...
 
     def log_deviation(self) -> float:
-        """Logarithm of the standard deviation."""
+        """Compute the logarithm of the standard deviation."""
 
     def scores(self, reach: float, nodes: int) -> Scores:
-        """A quadrature of so many nodes that holds the mass for all |Y| <= ``reach``."""
+        """Compute a quadrature of so many nodes that holds the mass for all |Y| <= ``reach``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class ConcentratedNoise(Scaled):
 
 @lru_cache(maxsize=256)
 def _scale(shape: Callable[[Fraction], Shape], rho: Fraction, beta: Fraction) -> Fraction:
-    """The scale for kappa = sqrt(2 rho): that for kappa = 1 and beta/kappa, divided by kappa."""
+    """Compute the scale for kappa = sqrt(2 rho): that for kappa = 1 and beta/kappa, divided by kappa."""
     unit = calibrate(shape, _ratio_squared(rho, beta)).scale
     return upper(lambda: rational(unit) / arb(rational(2 * rho)).sqrt())
 
@@ -226,7 +226,7 @@ def calibrate(shape: Callable[[Fraction], Shape], ratio_squared: Fraction) -> Ca
 
 
 def _speed(shape: Shape, beta: float, nodes: int, orders: int, tolerance: float) -> float:
-    """The largest shift, in units of the scale, that is private for kappa = 1, from below; 0 if none is."""
+    """Compute the largest shift, in units of the scale, that is private for kappa = 1, from below; 0 if none is."""
     scores = shape.scores(REACH, nodes)
     high = 1 / math.sqrt(scores.information(0, 1))
     tilt = scores.farthest_order(beta, high) * beta / float(shape.sigma)

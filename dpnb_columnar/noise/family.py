@@ -1,4 +1,4 @@
-"""What every noise family offers, and families of the form Z = c X: X of a standard shape, c the calibrated scale."""
+"""The interface of noise families, and families of the form Z = c X: X of a standard shape, c the calibrated scale."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ class NoiseFamily(Protocol):
         """
 
     def survival(self, magnitude: Floats) -> Floats:
-        """Probability that |Z| exceeds each magnitude (>= 0)."""
+        """Compute the probability that |Z| exceeds each magnitude (>= 0)."""
 
     def quantile(self, probability: float) -> float:
-        """The magnitude that |Z| exceeds with this probability: the inverse of ``survival``."""
+        """Compute the magnitude that |Z| exceeds with this probability: the inverse of ``survival``."""
 
     def log_density(self, z: Floats) -> Floats:
-        """Logarithm of the density at each z."""
+        """Compute the logarithm of the density at each z."""
 
 
 # Scales that are certainly large enough: calibration in ball arithmetic. A scale is either a closed expression,
@@ -75,14 +75,14 @@ def rational(number: Fraction) -> fmpq:
 
 
 def upper(expression: Callable[[], arb]) -> Fraction:
-    """The upper end of an expression's ball."""
+    """Compute the upper end of an expression's ball."""
     with ctx.workprec(PRECISION):
         mantissa, exponent = (int(part) for part in expression().upper().man_exp())
     return mantissa * Fraction(2) ** exponent
 
 
 def smallest(certain: Callable[[Fraction], bool], least: Fraction) -> Fraction:
-    """The smallest number >= ``least`` of which ``certain`` is true, to a relative ``TOLERANCE``, from above.
+    """Find the smallest number >= ``least`` of which ``certain`` is true, to a relative ``TOLERANCE``, from above.
 
     Args:
         certain: A condition that stays true as the number grows. It is called at the precision of calibration, and
@@ -103,7 +103,7 @@ def smallest(certain: Callable[[Fraction], bool], least: Fraction) -> Fraction:
 
 
 def supremum(admissible: Callable[[Fraction], bool], limit: Fraction) -> float:
-    """The largest number below ``limit`` that is admissible, for messages; every smaller one is admissible too."""
+    """Find the largest number below ``limit`` that is admissible, for messages; all smaller ones are admissible too."""
     low, high = Fraction(0), limit
     with ctx.workprec(PRECISION):
         for _ in range(50):
@@ -119,7 +119,7 @@ LARGEST = 1e150
 
 
 def quantile(survival: Callable[[Floats], Floats], probability: float) -> float:
-    """The magnitude that is exceeded with this probability, by bisection of its logarithm; infinite above 1e150.
+    """Find the magnitude that is exceeded with this probability, by bisection of its logarithm; infinite above 1e150.
 
     Raises:
         ValueError: unless 0 < probability < 1.
@@ -150,7 +150,7 @@ def quantile(survival: Callable[[Floats], Floats], probability: float) -> float:
 def enclosed(
     survival: Callable[[arb], arb], density: Callable[[arb], arb], target: arb, guess: arb, accuracy: arb
 ) -> arb | None:
-    """A ball that certainly holds the inverse of ``survival`` for every number in the ball ``target``.
+    """Find a ball that certainly holds the inverse of ``survival`` for every number in the ball ``target``.
 
     Interval Newton method: let X be a ball and m its midpoint. If m + (survival(m) - target)/density(X) lies within X,
     it holds the inverse of every number in the target, by the mean value theorem.
@@ -191,7 +191,7 @@ class Standard(Protocol):
 
 
 class Scaled(ABC):
-    """What a family gets for nothing once it names its shape and its scale."""
+    """Mixin that implements ``NoiseFamily`` for a standard shape times a scale, which a family names."""
 
     __slots__ = ()
 

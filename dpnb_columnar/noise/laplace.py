@@ -22,7 +22,7 @@ class StandardLaplace:
         return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None:
-        """Inverse of ``survival``: -log u."""
+        """Invert ``survival``: -log u."""
         (survival,) = uniforms
         return -survival.log() if survival > 0 else None
 

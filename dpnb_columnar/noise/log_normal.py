@@ -24,7 +24,7 @@ class StandardNormal:
         return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None:
-        """Inverse of ``survival``: sqrt(2) erfcinv(u)."""
+        """Invert ``survival``: sqrt(2) erfcinv(u)."""
         (survival,) = uniforms
         return arb(2).sqrt() * survival.erfcinv() if survival > 0 else None
 
@@ -45,7 +45,7 @@ def variate(uniform: arb) -> arb | None:
 
 
 def log_mills(w: Floats) -> Floats:
-    """Logarithm of Mills' ratio, the probability beyond w divided by the density at w."""
+    """Compute the logarithm of Mills' ratio, the probability beyond w divided by the density at w."""
     from scipy import special
 
     ratio: Floats = special.log_ndtr(-w) + w**2 / 2 + math.log(2 * math.pi) / 2
@@ -237,7 +237,7 @@ class StandardArsinhNormal:
         return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None:
-        """Inverse of ``survival``, through the normal distribution's."""
+        """Invert ``survival``, through the normal distribution's."""
         normal = StandardNormal().magnitude(*uniforms)
         sigma = rational(self.sigma)
         return None if normal is None else (sigma * normal).sinh() / sigma

@@ -99,7 +99,7 @@ class PolyPlace:
 
 
 def _tail(alpha: float) -> float:
-    """Probability beyond s/alpha: (1 + 1/alpha) / (2/alpha + q^(1-alpha)), q = 1 - 1/alpha."""
+    """Compute the probability beyond s/alpha: (1 + 1/alpha) / (2/alpha + q^(1-alpha)), q = 1 - 1/alpha."""
     return (1 + 1 / alpha) / (2 / alpha + math.exp((1 - alpha) * math.log1p(-1 / alpha)))
 
 

@@ -33,7 +33,7 @@ class RandomBits(Protocol):
     private: bool
 
     def __call__(self, count: int) -> int:
-        """The next ``count`` bits as an integer in ``0 <= n < 2**count``."""
+        """Return the next ``count`` bits as an integer in ``0 <= n < 2**count``."""
 
 
 class SystemBits:
@@ -99,7 +99,7 @@ class Sampler(Protocol):
     def private(self) -> bool: ...
 
     def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
-        """As ``draw``."""
+        """Draw as ``draw`` does."""
 
 
 @dataclass(frozen=True, slots=True)

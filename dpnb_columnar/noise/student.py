@@ -34,7 +34,7 @@ class StandardStudent:
         return 1
 
     def magnitude(self, *uniforms: arb) -> arb | None:
-        """Inverse of ``survival``: approximately, at low precision, then as a ball that certainly holds it."""
+        """Invert ``survival``: approximately, at low precision, then as a ball that certainly holds it."""
         (survival,) = uniforms
         if not (survival > 0 and survival.mid() < 1):
             return None
@@ -82,14 +82,14 @@ class StandardStudent:
         return 2 / ((degrees.sqrt() * beta) * (1 + magnitude**2 / degrees) ** (half + HALF))
 
     def _start(self, survival: arb) -> arb:
-        """The inverse of the asymptote in the tail, or near 0, whichever is closer."""
+        """Compute the inverse of the asymptote in the tail, or near 0, whichever is closer."""
         degrees, half, beta = _constants(self.degrees, ctx.prec)
         if survival < HALF:
             return degrees.sqrt() * (survival * beta * half) ** (-1 / degrees)
         return degrees.sqrt() * beta * (1 - survival) / 2
 
     def _newton(self, magnitude: arb, survival: arb) -> tuple[arb, arb]:
-        """A step of Newton's method for log x, and its size.
+        """Take a step of Newton's method for log x, and return its size too.
 
         The logarithm of X^2 has a log-concave density, so the logarithms of the survival and of its complement are
         concave in log x. From the asymptotes of ``_start`` the method therefore converges from one side.

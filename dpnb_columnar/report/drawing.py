@@ -131,7 +131,7 @@ def drawn_files(figure: Figure) -> tuple[str, bytes]:
 
 @contextmanager
 def _canvas(size: tuple[float, float], background: str = "none", salt: str = "dpnb_columnar") -> Iterator[Canvas]:
-    """An empty figure of a size in points, with settings that hold inside the block."""
+    """Make an empty figure of a size in points, with settings that hold inside the block."""
     import matplotlib
     from matplotlib.figure import Figure as Canvas
 
@@ -201,7 +201,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
 
 
 def _plot(axes: Axes, series: Series, place: float, order: float) -> None:
-    """A line and its bars, moved aside by its place among the series."""
+    """Draw a line and its bars, moved aside by its place among the series."""
     from matplotlib.transforms import ScaledTranslation
 
     moved = axes.transData + ScaledTranslation(place * DODGE / 72, 0, axes.figure.dpi_scale_trans)

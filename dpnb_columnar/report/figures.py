@@ -92,7 +92,7 @@ def legend_order(mechanism: str) -> tuple[int, str]:
 
 
 def style(mechanism: str, noise: str | None = None) -> Style:
-    """The look of a mechanism, of its variant where the noise needs a delta."""
+    """Return the look of a mechanism, of its variant where the noise needs a delta."""
     own = STYLES.get(mechanism, OTHER)
     if noise not in NOISE_MARKERS:
         return own

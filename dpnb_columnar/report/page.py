@@ -201,7 +201,7 @@ def write_page(
 
 
 def _folder(output: Path) -> Path:
-    """The folder of a page's figures."""
+    """Return the folder of a page's figures."""
     return output.with_suffix("")
 
 

@@ -77,7 +77,7 @@ def write_release_sheet(
 
 
 def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None) -> dict[str, object]:
-    """The variables of the template."""
+    """Return the variables of the template."""
     guarantee, domain, weights = model.guarantee, model.domain, model.attribute_weights
     sizes = sorted(range(len(domain.classes)), key=lambda code: -model.priors[code])
     codes = sorted(sizes[:MOST_CLASSES])
@@ -144,7 +144,7 @@ def _listed(amounts: Mapping[str, Fraction]) -> str:
 
 
 def _in_words(guarantee: Guarantee) -> str:
-    """The guarantee without a formula; empty where there is none, or no number would mean anything."""
+    """Say the guarantee without a formula; empty where there is none, or no number would mean anything."""
     if not guarantee.private or guarantee.epsilon is None or guarantee.epsilon > LARGEST_WORDED:
         return ""
     other = "been left out" if guarantee.neighbours is Neighbours.ADD_REMOVE else "said something else"
@@ -160,7 +160,7 @@ def _in_words(guarantee: Guarantee) -> str:
 
 
 def _population(model: NaiveBayes) -> Iterator[tuple[str, str]]:
-    """Which rows count, by the declared domain."""
+    """Say which rows count, by the declared domain."""
     domain = model.domain
     label = domain.label
     missing = f"; these values mean missing: {named(label.missing_values)}" if label.missing_values else ""

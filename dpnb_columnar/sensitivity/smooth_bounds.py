@@ -126,7 +126,7 @@ def _adjacent(last: Integers, left: _Tails, beta: Floats) -> Floats:
 
 
 def _monotone_maximum(left: _Tails, right: _Tails, cells: Integers, beta: Floats) -> Floats:
-    """The part j >= 0: log of the maximum over (l, j) of exp(-beta (l + j)) (b_j - a_l).
+    """Compute the part j >= 0: log of the maximum over (l, j) of exp(-beta (l + j)) (b_j - a_l).
 
     Rows are the candidates of the left tail. Level by level, the middle row of every gap between rows already searched
     is searched between the best columns of its two neighbours, all gaps of all matrices at once.

@@ -187,7 +187,7 @@ def _employment() -> list[dict[int, float]]:
 
 
 def _classes() -> list[dict[int, float]]:
-    """The employed by sex, place and stage of life; then those not in the labor force; then the unemployed."""
+    """List the shares of classes: by sex, place and stage of life; not in the labor force; of the unemployed."""
     distributions: list[dict[int, float]] = []
     for sex in (1, 2):
         for town in (False, True):

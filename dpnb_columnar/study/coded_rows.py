@@ -224,7 +224,7 @@ class HeldOut:
         return clipped
 
     def _steps(self, table: ScoreTable, domain: Domain) -> Integers:
-        """The score of each row in one table; its rows have all values."""
+        """Return the score of each row in one table; its rows have all values."""
         step = np.searchsorted(table.starts, self._codes(domain[table.attribute]), side="right") - 1
         scores: Integers = np.array(table.scores, dtype=np.int64)[step][self.columns[table.attribute].places]
         return scores
@@ -241,14 +241,14 @@ class HeldOut:
         return joint
 
     def _terms(self, attribute: Attribute, parameters: AttributeParameters, weight: float) -> list[Floats]:
-        """Per class, the term of each distinct value of an attribute."""
+        """Return, per class, the term of each distinct value of an attribute."""
         value = self._value(attribute, parameters)
         weighted = terms(attribute, parameters, pl.col(value.name), weight)
         by_class = value.to_frame().select(term.alias(str(place)) for place, term in enumerate(weighted))
         return [column.to_numpy() for column in by_class]
 
     def _value(self, attribute: Attribute, parameters: AttributeParameters) -> pl.Series:
-        """The prepared form of each distinct value."""
+        """Return the prepared form of each distinct value."""
         if isinstance(parameters, Histogram):
             assert isinstance(attribute, Numeric)
             reached = np.searchsorted(bin_starts(attribute, parameters.edges), self._codes(attribute), side="right")
@@ -260,7 +260,7 @@ class HeldOut:
         return self._prepared[attribute]
 
     def _codes(self, attribute: Attribute) -> Integers:
-        """The grid code or category code of each distinct value."""
+        """Return the grid code or category code of each distinct value."""
         if attribute not in self._coded:
             column = self.columns[attribute.name].values
             self._coded[attribute] = codes(attribute, column, self.kinds[attribute.name])

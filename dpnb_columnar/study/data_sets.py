@@ -164,7 +164,7 @@ def splits(rows: int, iterations: int) -> int:
 
 
 def _carries(file: Path, domain: Domain) -> bool:
-    """Whether a file exists and carries exactly this domain."""
+    """Return whether a file exists and carries exactly this domain."""
     if not file.is_file():
         return False
     carried = domain_from_metadata(read_metadata(file), str(file))
@@ -213,7 +213,7 @@ def _widened(attribute: Attribute, factor: int) -> Attribute:
 
 
 def _coarsening(cells: int) -> int:
-    """The smallest power of two or ten that divides a grid into no more cells than are accepted."""
+    """Return the smallest power of two or ten that divides a grid into no more cells than are accepted."""
     exponents = range(cells.bit_length())
     powers = [1 << exponent for exponent in exponents] + [int("1" + "0" * exponent) for exponent in exponents]
     return min(power for power in powers if -(-cells // power) <= MAXIMUM_CELLS)

@@ -117,7 +117,7 @@ def _released_figures(cells: pl.DataFrame) -> list[Figure]:
 
 
 def _released_caption(long: pl.DataFrame) -> str:
-    """Which attribute's mean ``smooth`` releases worst."""
+    """Say which attribute's mean ``smooth`` releases worst."""
     own = long.filter(pl.col("mechanism") == "smooth")
     if own.is_empty():
         return "Errors of single attributes differ: a wide declared range, or values far from normal, cost most."

@@ -48,7 +48,7 @@ def accuracy_figures(cells: pl.DataFrame) -> list[Figure]:
 
 
 def _accuracy_figure(averages: pl.DataFrame) -> Figure:
-    """The figure of one data set: pure mechanisms, then one panel per delta beside the pure ones it replaces."""
+    """Make the figure of one data set: pure mechanisms, then one panel per delta beside the pure ones it replaces."""
     dataset = averages["dataset"][0]
     deltas = sorted(set(private(averages)["delta"]) - {NO_DELTA})
     parts = _by_weights(pure(averages))
@@ -68,7 +68,7 @@ def _accuracy_figure(averages: pl.DataFrame) -> Figure:
 
 
 def _by_weights(averages: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    """The rows of each way to weight attributes, with a title."""
+    """Return the rows of each way to weight attributes, with a title."""
     title = "ε-differential privacy"
     parts = [(title, weighted(averages, UNWEIGHTED)), (f"{title}, attribute weights {AUTO}", weighted(averages, AUTO))]
     return [(name, part) for name, part in parts if len(part)]
@@ -176,6 +176,6 @@ def _accuracy_caption(averages: pl.DataFrame) -> str:
 
 
 def _nearest(epsilons: pl.Series, wanted: float) -> float:
-    """The epsilon nearest to another in ratio; the first of several."""
+    """Return the epsilon nearest to another in ratio; the first of several."""
     distances = (epsilons.log() - pl.Series([wanted]).log().item()).abs()
     return float(epsilons.gather(distances.arg_min() or 0).item())

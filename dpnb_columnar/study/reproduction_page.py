@@ -57,7 +57,7 @@ def write_report(results: Path, output: Path, runtime: Path | None = None, *, ov
 
 
 def _content(results: Results) -> dict[str, object]:
-    """The variables of the template."""
+    """Return the variables of the template."""
     places = standings(results)
     epsilons = sorted({epsilon for standing in places for epsilon in standing.winners})
     return {
@@ -76,7 +76,7 @@ def _content(results: Results) -> dict[str, object]:
 
 
 def _lead(results: Results) -> str:
-    """How much was run, in a sentence or two."""
+    """Say how much was run, in a sentence or two."""
     cells = results.cells
     mechanisms, datasets = cells["mechanism"].n_unique(), cells["dataset"].n_unique()
     epsilons = cells["epsilon"].drop_nulls()
@@ -91,7 +91,7 @@ def _lead(results: Results) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """A time in a unit that suits it."""
+    """Write a time in a unit that suits it."""
     for size, unit in ((3600, "hours"), (60, "minutes")):
         if seconds >= size:
             return f"{seconds / size:.1f} {unit}"
@@ -99,7 +99,7 @@ def _duration(seconds: float) -> str:
 
 
 def _studies(cells: pl.DataFrame) -> list[list[str]]:
-    """Per study: its name, its models, its data sets, and the time of its releases."""
+    """Return per study its name, its models, its data sets, and the time of its releases."""
     counts = (
         cells.group_by("study")
         .agg(pl.len().alias("cells"), pl.col("dataset").n_unique(), pl.col("seconds").sum())
@@ -112,6 +112,6 @@ def _studies(cells: pl.DataFrame) -> list[list[str]]:
 
 
 def _origins(metadata: Mapping[str, str]) -> list[list[str]]:
-    """Per data set: its name, rows, iterations and digest, as far as the metadata holds them."""
+    """Return per data set its name, rows, iterations and digest, as far as the metadata holds them."""
     names = sorted({key.partition(".")[2] for key in metadata if key.startswith(PER_DATASET)})
     return [[name, *(metadata.get(f"{prefix}{name}", "–") for prefix in PER_DATASET)] for name in names]

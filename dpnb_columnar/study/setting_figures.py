@@ -127,7 +127,7 @@ def _allocation_figure(averages: pl.DataFrame, allocations: list[str]) -> Figure
 
 
 def _allocation_series(own: pl.DataFrame, allocations: list[str]) -> tuple[Series, ...]:
-    """One series per allocation that was run."""
+    """Make one series per allocation that was run."""
     return tuple(
         Series(weights, ORDERED[number % len(ORDERED)], points)
         for number, weights in enumerate(allocations)
@@ -136,7 +136,7 @@ def _allocation_series(own: pl.DataFrame, allocations: list[str]) -> tuple[Serie
 
 
 def _allocation_caption(panels: list[tuple[str, tuple[Series, ...]]]) -> str:
-    """Where each method's allocations differ most."""
+    """Say where each method's allocations differ most."""
     sentences = []
     for label, series in panels:
         spreads = []
@@ -185,7 +185,7 @@ def _condensed(times: pl.DataFrame, column: str) -> pl.DataFrame:
 
 
 def _time_series(condensed: pl.DataFrame) -> tuple[Series, ...]:
-    """One series per method."""
+    """Make one series per method."""
     return tuple(
         Series(method, style(method) if method in STYLES else DIRECT, _time_points(condensed, method))
         for method in sorted(condensed["method"].unique(), key=legend_order)
@@ -206,7 +206,7 @@ def _decades(places: list[float]) -> tuple[tuple[float, str], ...]:
 
 
 def _time_caption(title: str, series: tuple[Series, ...]) -> str:
-    """The time of the largest run, and the power of rows that time grows with at the large end."""
+    """Say the time of the largest run, and the power of rows that time grows with at the large end."""
     parts = []
     for line in series:
         last = line.points[-1]

@@ -130,7 +130,7 @@ def conclusions(results: Results, places: list[Standing]) -> list[str]:
 
 
 def _wins(places: list[Standing]) -> list[str]:
-    """How often each mechanism is the best."""
+    """Say how often each mechanism is the best."""
     counts = Counter(
         named(winner.mechanism, winner.weights or UNWEIGHTED)
         for standing in places
@@ -173,7 +173,7 @@ def _closeness(results: Results, places: list[Standing]) -> list[str]:
 
 
 def _looseness(results: Results) -> list[str]:
-    """What loose bounds cost, per data set of that study."""
+    """Say what loose bounds cost, per data set of that study."""
     averages = accuracies(results.study("bounds"))
     text = []
     for dataset in averages["dataset"].unique().sort():
@@ -265,6 +265,6 @@ def _counts(cells: pl.DataFrame) -> dict[tuple[object, ...], dict[int, int]]:
 
 
 def _declared(metadata: Mapping[str, str], name: str) -> int:
-    """A whole number from the metadata; 0 where there is none."""
+    """Read a whole number from the metadata; 0 where there is none."""
     text = metadata.get(name, "")
     return int(text) if text.isdecimal() else 0

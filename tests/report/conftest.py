@@ -5,20 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.fake_results import BASELINES, PURE_METHODS, allocation, bounds, evaluation
-from support.report_pages import Page, report
-
-AWKWARD = '<b>&"'
-"""A name that is markup."""
-
-EPSILONS = (0.01, 0.1, 1.0)
-
-
-def everything() -> list[dict[str, Any]]:
-    """Rows of all three studies, few of each."""
-    rows = evaluation(("adult",), iterations=3, folds=2, epsilons=EPSILONS)
-    rows += evaluation((AWKWARD,), iterations=3, folds=2, epsilons=EPSILONS, methods=(*PURE_METHODS[:2], *BASELINES))
-    return [*rows, *bounds(("adult",), iterations=2, folds=2), *allocation(("adult",), iterations=2, folds=2)]
+from support.report_pages import Page, everything, report
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from conftest import AWKWARD, EPSILONS
 from support.fake_results import BASELINES, PRIVATE, cell
-from support.report_pages import Page, cells, report, text_of
+from support.report_pages import AWKWARD, EPSILONS, Page, cells, report, text_of
 
 Row = dict[str, Any]
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import AWKWARD
 from support.fake_results import PURE_METHODS, cell, evaluation, write_results
-from support.report_pages import Page, report
+from support.report_pages import AWKWARD, Page, report
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, UsageError
 from dpnb_columnar.report.figures import slug

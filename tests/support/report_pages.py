@@ -10,7 +10,21 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from dpnb_columnar.study.reproduction_page import write_report
-from support.fake_results import METADATA, write_results, write_runtime
+from support.fake_results import (
+    BASELINES,
+    METADATA,
+    PURE_METHODS,
+    allocation,
+    bounds,
+    evaluation,
+    write_results,
+    write_runtime,
+)
+
+AWKWARD = '<b>&"'
+"""A name that is markup."""
+
+EPSILONS = (0.01, 0.1, 1.0)
 
 
 @dataclass(frozen=True)
@@ -76,3 +90,10 @@ def report(
     times = write_runtime(folder / "runtime.parquet") if runtime else None
     written = write_report(results, folder / "report.html", times)
     return read(written[0], written)
+
+
+def everything() -> list[dict[str, Any]]:
+    """Rows of all three studies, few of each."""
+    rows = evaluation(("adult",), iterations=3, folds=2, epsilons=EPSILONS)
+    rows += evaluation((AWKWARD,), iterations=3, folds=2, epsilons=EPSILONS, methods=(*PURE_METHODS[:2], *BASELINES))
+    return [*rows, *bounds(("adult",), iterations=2, folds=2), *allocation(("adult",), iterations=2, folds=2)]
