@@ -19,6 +19,8 @@ from dpnb_columnar.mechanisms.further_releases import query_given
 from dpnb_columnar.mechanisms.model_release import first_round, release, release_given, release_round, release_weights
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.mechanisms.score_release import ScorePlan, release_scores
+from dpnb_columnar.noise import ExactSampler, ReportedSampler, SystemBits
+from dpnb_columnar.runtime.row_progress import begin_work
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.countable import CheckedRows, Rows
@@ -224,7 +226,7 @@ def _release(
         with output.stage("releasing weights"):
             return release_given(plan, counted, draw)
     with output.stage("releasing"):
-        model = release(counted, plan, draw)
+        model = release(counted, plan, _reported(plan, draw))
     if plan.calibration is not None:
         with output.stage("counting scores"):
             counts = rows.count_scores(scores_given(model))
@@ -241,6 +243,17 @@ def _release(
         with output.stage(f"releasing {share.query}"):
             weights = release_round(weights, sums, share, draw)
     return replace(model, attribute_weights=weights.weights)
+
+
+def _reported(plan: ReleasePlan, draw: Sampler | None) -> Sampler | None:
+    """Report how many of the values that a plan names are drawn, where somebody watches.
+
+    Their number is public, and so is their order. Bins that are placed by released numbers may be fewer than planned.
+    """
+    further = {plan.calibration, *plan.rounds}
+    values = sum(share.values for share in plan.shares if share not in further)
+    advance = begin_work(values, "values") if values else None
+    return draw if advance is None else ReportedSampler(draw or ExactSampler(SystemBits()), advance)
 
 
 def _check_same_rows(counted: Integers, statistics: Statistics) -> None:

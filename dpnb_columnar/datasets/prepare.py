@@ -9,12 +9,17 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, cast
 
 from dpnb_columnar.datasets.readers import READERS, Reader
 from dpnb_columnar.domain.catalogue import Entry
 from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
+from dpnb_columnar.runtime.row_progress import done, working
+
+PIECE = 2**20
+"""Bytes of a file that are verified at a time."""
 
 COMPRESSED = ".gz"
 """A file with this ending is verified by the checksum of its content, which recompressing does not change."""
@@ -58,9 +63,12 @@ def prepare(entry: Entry, folder: Path, output: Path, *, overwrite: bool) -> Pre
     columns = entry.declared.counted_columns
     check_output(output, overwrite)
     reader = _reader(entry)
-    paths = verified(entry, folder)
-    with atomic_output(output, overwrite=overwrite) as partial:
-        rows = _convert(entry, reader, paths, columns, partial)
+    paths = raw_files(entry, folder)
+    # Every byte is read twice, to be verified and to be converted.
+    with working(2 * sum(path.stat().st_size for path in paths), "bytes"):
+        verify(entry, paths)
+        with atomic_output(output, overwrite=overwrite) as partial:
+            rows = _convert(entry, reader, paths, columns, partial)
     return Prepared(output, rows)
 
 
@@ -96,14 +104,13 @@ def _convert(entry: Entry, reader: Reader, paths: Sequence[Path], columns: Seque
         raise DataError(f"{', '.join(map(str, paths))}: {problem}; compare with: {entry.source}") from None
 
 
-def verified(entry: Entry, folder: Path) -> tuple[Path, ...]:
-    """Find the entry's raw files, in the order of the catalogue, and verify their checksums.
+def raw_files(entry: Entry, folder: Path) -> tuple[Path, ...]:
+    """Find the entry's raw files, in the order of the catalogue.
 
     A file declared as ``name.gz`` may also be there uncompressed, as ``name``.
 
     Raises:
-        MissingInputError: If files are not there (the text names all of them), or cannot be read.
-        DataError: If a file has another checksum, or is damaged.
+        MissingInputError: If files are not there (the text names all of them).
     """
     located_files = {relative: located(folder / relative) for relative in entry.raw}
     if absent := [relative for relative, path in located_files.items() if path is None]:
@@ -112,7 +119,16 @@ def verified(entry: Entry, folder: Path) -> tuple[Path, ...]:
             f"{entry.name}: {len(absent)} raw file(s) not found:{lines}\n"
             f"Put them there, or name another folder. Source: {entry.source}"
         )
-    paths = tuple(path for path in located_files.values() if path is not None)
+    return tuple(path for path in located_files.values() if path is not None)
+
+
+def verify(entry: Entry, paths: Sequence[Path]) -> None:
+    """Verify the checksums of the entry's raw files.
+
+    Raises:
+        MissingInputError: If a file cannot be read.
+        DataError: If a file has another checksum, or is damaged.
+    """
     for path, expected in zip(paths, entry.raw.values(), strict=True):
         actual = checksum(path)
         if actual != expected.lower():
@@ -120,7 +136,6 @@ def verified(entry: Entry, folder: Path) -> tuple[Path, ...]:
                 f"{path}: not the file that {entry.name} declares: expected SHA-256 {expected}, found {actual}; "
                 f"get the file again, from: {entry.source}"
             )
-    return paths
 
 
 def located(path: Path) -> Path | None:
@@ -132,15 +147,21 @@ def located(path: Path) -> Path | None:
 def checksum(path: Path) -> str:
     """Compute the hexadecimal SHA-256 of a file, of the uncompressed content where the name ends in ``.gz``.
 
-    The file is read piece by piece.
+    The file is read piece by piece, and the bytes read from disk are reported.
 
     Raises:
         MissingInputError: If the file cannot be read.
         DataError: If a gzip file is damaged or cut short.
     """
     try:
-        with gzip.open(path) if path.suffix == COMPRESSED else path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        with path.open("rb") as disk:
+            digest, read = hashlib.sha256(), 0
+            stream = cast(IO[bytes], gzip.GzipFile(fileobj=disk) if path.suffix == COMPRESSED else disk)
+            while piece := stream.read(PIECE):
+                digest.update(piece)
+                done(disk.tell() - read)
+                read = disk.tell()
+            return digest.hexdigest()
     except (gzip.BadGzipFile, EOFError, zlib.error):
         raise DataError(f"{path}: not a complete gzip file; get it again") from None
     except OSError as error:

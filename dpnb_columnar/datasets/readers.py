@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpnb_columnar.runtime.row_progress import done
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -116,6 +118,7 @@ def acs_persons(paths: Sequence[Path], columns: Sequence[str]) -> pl.LazyFrame:
                 content = archive.read(member)
                 whole = dict.fromkeys(columns, pl.Int64)
                 states.append(pl.read_csv(content, columns=list(columns), schema_overrides=whole))
+        done(path.stat().st_size)
     return pl.concat(states).lazy()
 
 

@@ -1,29 +1,19 @@
-"""Ask a database how many rows a table has: for shares of progress, and for nothing else."""
+"""Ask a database for the size of a table, and read PostgreSQL's by ranges of pages: for shares of progress alone."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import sqlglot
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import text
-from dpnb_columnar.dialects.rendering import parse_table, render
+from dpnb_columnar.dialects.rendering import parse_table, renamed_table, render
 from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.runtime.resources import sections
 
 COUNTED = "counted"
 """Stands for the table in a query."""
-
-QUERIES = {
-    Dialect.DUCKDB: (
-        "SELECT estimated_size FROM duckdb_tables() WHERE database_name = coalesce(:catalog, current_database()) "
-        "AND schema_name = coalesce(:db, current_schema()) AND lower(table_name) = lower(:name)"
-    ),
-    Dialect.POSTGRES: "SELECT CAST(reltuples AS BIGINT) FROM pg_catalog.pg_class WHERE oid = to_regclass(:table)",
-    Dialect.SQLITE: (
-        "SELECT CASE WHEN EXISTS(SELECT 1 FROM pragma_table_list(:name) WHERE type = 'table') "
-        "THEN (SELECT COUNT(*) FROM " + COUNTED + ") END"
-    ),
-}
-"""DuckDB and PostgreSQL know about how many rows there are; SQLite counts them, faster than it hands them out."""
 
 
 def size_query(table: str, dialect: Dialect) -> str:
@@ -38,9 +28,48 @@ def size_query(table: str, dialect: Dialect) -> str:
     Raises:
         UsageError: if the name is not the name of a table.
     """
+    return _about(table, dialect.value, dialect)
+
+
+def pages_query(table: str) -> str:
+    """Write the query for the number of pages of a table of PostgreSQL's; nothing where they cannot be read by ranges.
+
+    Raises:
+        UsageError: if the name is not the name of a table.
+    """
+    return _about(table, "pages", Dialect.POSTGRES)
+
+
+def lock_statement(table: str) -> str:
+    """Write the statement that keeps a table of PostgreSQL's as it is while its ranges are read.
+
+    Raises:
+        UsageError: if the name is not the name of a table.
+    """
+    name = parse_table(table, Dialect.POSTGRES).sql(dialect=Dialect.POSTGRES.value)
+    return sections("table_size")["lock"].replace(COUNTED, name)
+
+
+def rows_in_range(table: str, names: Mapping[str, str]) -> exp.Subquery:
+    """Build the query for some columns of the rows in a range of pages, which ``rows.postgres_query`` sets.
+
+    Args:
+        table: Name of the table, as ``parse_table`` reads it.
+        names: The table's name of each column, by the name that it is given.
+
+    Raises:
+        UsageError: if the name is not the name of a table.
+    """
+    rows = renamed_table(table, names, Dialect.POSTGRES)
+    rows.this.where(sections("table_size")["in_range"], dialect=Dialect.POSTGRES.value, copy=False)
+    return rows
+
+
+def _about(table: str, name: str, dialect: Dialect) -> str:
+    """Fill a table's name into a query of ``sql/table_size.sql``."""
     parsed = parse_table(table, dialect)
     query = exp.replace_placeholders(
-        sqlglot.parse_one(QUERIES[dialect], dialect=dialect.value),
+        sqlglot.parse_one(sections("table_size")[name], dialect=dialect.value),
         name=text(parsed.name),
         db=text(parsed.db) if parsed.db else exp.null(),
         catalog=text(parsed.catalog) if parsed.catalog else exp.null(),

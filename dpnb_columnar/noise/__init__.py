@@ -7,7 +7,15 @@ from dpnb_columnar.noise.family import NoiseFamily
 from dpnb_columnar.noise.laplace import Laplace
 from dpnb_columnar.noise.log_normal import ArsinhNormal, LaplaceLogNormal, UniformLogNormal
 from dpnb_columnar.noise.polyplace import PolyPlace
-from dpnb_columnar.noise.sampler import ExactSampler, RandomBits, Sampler, SeededBits, SystemBits, draw
+from dpnb_columnar.noise.sampler import (
+    ExactSampler,
+    RandomBits,
+    ReportedSampler,
+    Sampler,
+    SeededBits,
+    SystemBits,
+    draw,
+)
 from dpnb_columnar.noise.student import StudentT
 
 __all__ = [
@@ -24,6 +32,7 @@ __all__ = [
     "PaperCauchy",
     "PolyPlace",
     "RandomBits",
+    "ReportedSampler",
     "Sampler",
     "SeededBits",
     "StudentT",

@@ -10,6 +10,7 @@ no trace of floating point.
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from random import Random
@@ -21,6 +22,9 @@ from dpnb_columnar.noise.family import NoiseFamily
 
 FIRST_BITS = 64
 GUARD_BITS = 64
+
+REPORTED = 256
+"""Values that are drawn between two reports: some milliseconds."""
 
 
 class RandomBits(Protocol):
@@ -114,3 +118,27 @@ class ExactSampler:
 
     def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
         return draw(location, scale, noise, self.bits, grid_bits)
+
+
+class ReportedSampler:
+    """Draws as another sampler does, and reports how many values it has drawn: nothing about the values.
+
+    Args:
+        sampler: What draws.
+        advance: Takes numbers of values.
+    """
+
+    def __init__(self, sampler: Sampler, advance: Callable[[float], None]) -> None:
+        self._sampler, self._advance = sampler, advance
+        self._drawn = 0
+
+    @property
+    def private(self) -> bool:
+        return self._sampler.private
+
+    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        value = self._sampler(location, scale, noise, grid_bits)
+        self._drawn += 1
+        if self._drawn % REPORTED == 0:
+            self._advance(REPORTED)
+        return value

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
+    from dpnb_columnar.rows.postgres_query import PageRanges
+
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
@@ -33,7 +35,12 @@ class QueryResult:
 
 @contextmanager
 def read_query(
-    database: Database, query: str, *, table: str | None = None, size: Size | None = None
+    database: Database,
+    query: str,
+    *,
+    table: str | None = None,
+    size: Size | None = None,
+    ranges: PageRanges | None = None,
 ) -> Iterator[QueryResult]:
     """Run a query that returns rows.
 
@@ -42,6 +49,8 @@ def read_query(
         query: One SELECT in the database's dialect.
         table: The table, if the query selects columns of one. SQLite guarantees the types of some of its columns.
         size: Returns how many rows the query reads, to report its own progress; None not to. DuckDB alone tells it.
+        ranges: Ranges of PostgreSQL's pages to run the query for, one after the other, to report progress; the result
+            is then that of the first range, that of the second, and so on. None to run it once.
 
     Raises:
         MissingInputError: if there is no such file, or the server refuses the connection.
@@ -49,7 +58,7 @@ def read_query(
         DataError: if the query fails; the message quotes no value.
         UnavailableError: if the driver is not installed.
     """
-    with _reader(database, query, table, size) as batches:
+    with _reader(database, query, table, size, ranges) as batches:
         if twice := [name for name, times in Counter(batches.schema.names).items() if times > 1]:
             raise DataError(f"{database}: the query gives more than one column named {listed(twice)}; name them apart")
         yield QueryResult(_types(batches.schema), _parts(batches))
@@ -149,7 +158,7 @@ class SelectedRows:
 
 
 def _reader(
-    database: Database, query: str, table: str | None, size: Size | None
+    database: Database, query: str, table: str | None, size: Size | None, ranges: PageRanges | None
 ) -> AbstractContextManager[pa.RecordBatchReader]:
     """Open a reader of the query's result."""
     if database.dialect is Dialect.DUCKDB:
@@ -162,7 +171,7 @@ def _reader(
         return read_sqlite(database, query, table)
     from dpnb_columnar.rows.postgres_query import read_postgres
 
-    return read_postgres(database, query)
+    return read_postgres(database, query, ranges)
 
 
 def _types(schema: pa.Schema) -> dict[str, pl.DataType]:

@@ -120,7 +120,7 @@ def stream_frame(
         DataError: if the frame does not fit the domain, or the query behind it fails.
     """
     opened = frame if isinstance(frame, OpenedFrame) else open_frame(frame, domain)
-    return stream(opened, lambda rows: compute(rows, opened.types), shown=domain.unit is None)
+    return stream(opened, lambda rows: compute(rows, opened.types), by_units=domain.unit is not None)
 
 
 def to_polars(frame: Frame, names: Collection[str] | None = None) -> pl.DataFrame | pl.LazyFrame:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError
 from dpnb_columnar.rows.database_address import Database
+from dpnb_columnar.runtime.row_progress import begin_work
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,9 +36,32 @@ room on its disk or connections; or another transaction stood in the way."""
 REFUSED_FOR_GOOD = ("authentic", "password", "does not exist", "translate host name", "pg_hba", "definition of service")
 """Parts of the texts of connections that are refused for good; without a code, nothing else tells them apart."""
 
+BEYOND_ALL_PAGES = 2**32 - 1
+"""No table has a page of this number."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageRanges:
+    """Ranges of the pages of a table, of which a query reads one after the other.
+
+    Attributes:
+        lock: Statement that keeps the table as it is.
+        pages: Number of the table's pages. Public.
+        parts: Number of ranges.
+    """
+
+    lock: str
+    pages: int
+    parts: int
+
+    @property
+    def starts(self) -> list[int]:
+        """The first page of each range, and the end of the last."""
+        return [self.pages * part // self.parts for part in range(self.parts + 1)]
+
 
 @contextmanager
-def read_postgres(database: Database, query: str) -> Iterator[pa.RecordBatchReader]:
+def read_postgres(database: Database, query: str, ranges: PageRanges | None = None) -> Iterator[pa.RecordBatchReader]:
     """Run a query; see ``database_query.read_query``. Rows arrive in batches of about 16 MiB, as the driver reads."""
     import pyarrow as pa
 
@@ -52,19 +78,42 @@ def read_postgres(database: Database, query: str) -> Iterator[pa.RecordBatchRead
         raise _no_connection(database, error) from None
     try:
         with connection, connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION READ ONLY")
-            cursor.execute(query)
-            reader = cursor.fetch_record_batch()
-            yield pa.RecordBatchReader.from_batches(reader.schema, _batches(database, reader, connection))
+            results = _results(cursor, query, ranges)
+            first = next(results)
+            batches = _batches(database, chain([first], results), connection)
+            yield pa.RecordBatchReader.from_batches(first.schema, batches)
     except DriverError as error:
         raise _refusal(database, error) from None
 
 
-def _batches(database: Database, reader: pa.RecordBatchReader, connection: Any) -> Iterator[pa.RecordBatch]:
+def _results(cursor: Any, query: str, ranges: PageRanges | None) -> Iterator[pa.RecordBatchReader]:
+    """Run a query once, or once for each range of pages, all of them in one snapshot of the table."""
+    if ranges is None:
+        cursor.execute("SET TRANSACTION READ ONLY")
+        cursor.execute(query)
+        yield cursor.fetch_record_batch()
+        return
+    advance = begin_work(ranges.pages, "pages")
+    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    cursor.execute(ranges.lock)
+    cursor.execute("SET LOCAL jit = off")  # a range is too short to compile the query for, again each time
+    for start, end in pairwise(ranges.starts):
+        # Pages that came since they were counted are read with the last range.
+        beyond = BEYOND_ALL_PAGES if end == ranges.pages else end
+        cursor.execute(f"SET LOCAL dpnb.first_page = '({start},0)'")
+        cursor.execute(f"SET LOCAL dpnb.end_page = '({beyond},0)'")
+        cursor.execute(query)
+        yield cursor.fetch_record_batch()
+        if advance is not None:
+            advance(end - start)
+
+
+def _batches(database: Database, results: Iterator[pa.RecordBatchReader], connection: Any) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     try:
-        yield from reader
+        for result in results:
+            yield from result
     except (pa.ArrowException, OSError):  # its text may quote values, and no code comes with it
         if _is_lost(connection):
             raise _lost(database) from None

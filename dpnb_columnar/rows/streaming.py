@@ -17,7 +17,7 @@ from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.input_files import folder_values, scan_file
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import column
-from dpnb_columnar.runtime.row_progress import RowsOnce, begin_pass, reported
+from dpnb_columnar.runtime.row_progress import RowsOnce, begin_pass, reading_once, reported
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,13 +40,21 @@ Source: TypeAlias = "ParquetSource | OpenedFrame"
 """Rows whose columns fit a domain: Parquet files, a frame, or the table of a database as a lazy frame."""
 
 
-def stream(source: Source, compute: Callable[[pl.LazyFrame], Result], *, shown: bool = True, passes: int = 1) -> Result:
+def stream(
+    source: Source,
+    compute: Callable[[pl.LazyFrame], Result],
+    *,
+    shown: bool = True,
+    by_units: bool = False,
+    passes: int = 1,
+) -> Result:
     """Compute something from all rows of the source, whatever bytes their texts hold.
 
     Args:
         source: Checked rows.
         compute: Takes the rows, as ``scan`` returns them; called once more where Polars cannot read the files.
-        shown: Whether to report progress: not where the rows decide how often they are read.
+        shown: Whether to report progress.
+        by_units: Whether ``compute`` reports the rows that it reads by itself, as ``polars_units`` does.
         passes: How often ``compute`` reads the rows, for the progress.
 
     Returns:
@@ -56,17 +64,34 @@ def stream(source: Source, compute: Callable[[pl.LazyFrame], Result], *, shown: 
         DataError: if a file is damaged, or the query behind a frame fails.
     """
     advance = begin_pass(source.size, passes) if shown else None
+    once = None if advance is None else RowsOnce(advance)
+    if by_units:
+        with reading_once(once):
+            return _computed(source, compute, once, None)
+    return _computed(source, compute, once, once)
+
+
+def _computed(
+    source: Source, compute: Callable[[pl.LazyFrame], Result], once: RowsOnce | None, read: RowsOnce | None
+) -> Result:
+    """Compute something as ``stream`` does.
+
+    Args:
+        source: Checked rows.
+        compute: Takes the rows.
+        once: What takes all rows that are read; None where nobody watches.
+        read: The same where the rows are to be reported here; None where ``compute`` reports them.
+    """
     # The engines' own texts may quote values.
     if not isinstance(source, ParquetSource):
         from dpnb_columnar.rows.frames import failed_query, query_errors
 
         try:
-            return compute(source.rows if advance is None else reported(source.rows, advance))
+            return compute(_shown(source.rows, read))
         except query_errors():
             raise failed_query(source.names) from None
-    once = None if advance is None else RowsOnce(advance)
     try:
-        return compute(_shown(scan(source), once))
+        return compute(_shown(scan(source), read))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         if Kind.TEXT not in source.kinds.values():
             raise source.unreadable() from None
@@ -76,7 +101,7 @@ def stream(source: Source, compute: Callable[[pl.LazyFrame], Result], *, shown: 
     if once is not None:
         once.again()
     try:
-        return compute(_shown(scan_invalid_text(source), once))
+        return compute(_shown(scan_invalid_text(source), read))
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
         raise source.unreadable() from None
 

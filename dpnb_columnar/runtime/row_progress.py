@@ -131,18 +131,45 @@ class RowsOnce:
     def __init__(self, advance: Advance) -> None:
         self._advance, self._lock = advance, Lock()
         self._read = self._told = 0.0
+        self._passes = 1
 
-    def again(self) -> None:
-        """Begin anew with the first row."""
-        self._read = 0.0
+    def again(self, passes: int = 1) -> None:
+        """Begin anew with the first row.
+
+        Args:
+            passes: How often each row is read from now on.
+        """
+        self._read, self._passes = 0.0, passes
 
     def add(self, rows: float) -> None:
         """Report rows that are read, but for those that were before."""
         with self._lock:
-            self._read += rows
+            self._read += rows / self._passes
             new, self._told = max(self._read - self._told, 0.0), max(self._read, self._told)
         if new:
             self._advance(new)
+
+
+_rows_once: ContextVar[RowsOnce | None] = ContextVar("rows_once", default=None)
+
+
+@contextmanager
+def reading_once(once: RowsOnce | None) -> Iterator[None]:
+    """Let the block itself report the rows that it reads, by ``rows_once``, where only it knows how often it does.
+
+    Args:
+        once: What takes them; None where nobody watches.
+    """
+    token = _rows_once.set(once)
+    try:
+        yield
+    finally:
+        _rows_once.reset(token)
+
+
+def rows_once() -> RowsOnce | None:
+    """Return what takes the rows that this block reads; None where nobody watches, or where they are reported."""
+    return _rows_once.get()
 
 
 @contextmanager

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
+from contextlib import nullcontext
 from pathlib import Path
 
 import polars as pl
 import pytest
 from support.people import DECLARATION
 from support.running import Run
+from support.watching import Watching
 
+from dpnb_columnar.cli import progress
 from dpnb_columnar.domain.catalogue import entries
 
 ROWS = b"3\t4\t5\t1\r\n6\t7\t8\t2\r\n"
@@ -83,3 +87,17 @@ def test_unknown_name_gets_its_nearest(folder: Path, run: Run) -> None:
 def test_data_set_that_is_simulated_says_so(folder: Path, run: Run) -> None:
     told = run("datasets", "prepare", "census_simulated", "--from", ".", expected=66).err
     assert "dpnb-columnar simulate" in told
+
+
+@pytest.mark.parametrize("name", ["skin.txt", "skin.txt.gz"])
+def test_prepare_tells_the_share_of_the_bytes_read(
+    name: str, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every byte is read twice, to be verified and to be converted."""
+    watching = Watching()
+    monkeypatch.setattr(progress, "_watcher", lambda stage: nullcontext(watching))
+    Path("datasets.toml").write_text(SKIN.replace("skin.txt", name))
+    Path(name).write_bytes(gzip.compress(ROWS) if name.endswith(".gz") else ROWS)
+    run("datasets", "prepare", "skin", "--from", ".")
+    assert (watching.totals, watching.units) == ([2 * Path(name).stat().st_size], ["bytes"])
+    assert sum(watching.done) == watching.total / 2  # what a small file is converted in is no long step

@@ -6,6 +6,8 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +19,8 @@ from support.running import Run
 from support.watching import Watching, progress_of
 
 from dpnb_columnar.cli import progress
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.engines import local, polars_units
+from dpnb_columnar.noise import sampler
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.runtime.row_progress import watched
 
@@ -93,28 +96,58 @@ def test_a_text_that_is_not_utf8_leaves_the_same_shares(folder: Path) -> None:
     assert sum(watching.done) == ROWS
 
 
+def _read_to_its_end(terminal: int) -> Iterator[bytes]:
+    """Read what a program writes to a terminal; Linux refuses to read on once nobody writes to it."""
+    with suppress(OSError):
+        while part := os.read(terminal, 2**16):
+            yield part
+
+
 @pytest.mark.slow
 def test_a_terminal_shows_a_bar_and_a_pipe_nothing(model: Path) -> None:
     command = [sys.executable, "-m", "dpnb_columnar", "predict", str(model), str(FILE), "--output", "scored.parquet"]
     controller, terminal = pty.openpty()
-    try:
-        subprocess.run(command, stderr=terminal, check=True, stdout=subprocess.DEVNULL, timeout=120)
-        shown = os.read(controller, 2**16)
-    finally:
-        os.close(controller)
+    with subprocess.Popen(command, stderr=terminal, stdout=subprocess.DEVNULL) as scoring:
         os.close(terminal)
+        shown = b"".join(_read_to_its_end(controller))
+    os.close(controller)
+    assert scoring.returncode == 0
     assert b"scoring" in shown
     assert b"100%" in shown
     piped = subprocess.run([*command, "--overwrite"], capture_output=True, check=True, timeout=120)
     assert piped.stderr == b""
 
 
-def test_rows_of_units_report_no_progress() -> None:
-    """Whether rows stand in the order of their units decides how often they are read."""
+@pytest.mark.parametrize("is_ordered", [True, False])
+def test_rows_of_units_are_told_once_however_often_they_are_read(
+    is_ordered: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One bar that never begins again, whether or not rows stand in the order of their units."""
+    monkeypatch.setattr(polars_units, "SHARE_ROWS", ROWS // 3)
+    monkeypatch.setattr(polars_units, "PART_ROWS", ROWS // 10)
     document = {**PEOPLE, "unit": {"column": "u", "rows": 1}}
-    frame = people(ROWS).with_columns(u=pl.Series([1, 0] * (ROWS // 2)))
+    place = pl.int_range(pl.len())
+    frame = people(ROWS).with_columns(u=place if is_ordered else (place + ROWS // 2) % ROWS)
     domain, watching = people_domain(document), Watching()
+    source = open_parquet([write_people(FILE, frame, document)], domain)
     with watched(watching):
-        counted = local.aggregate(open_parquet([write_people(FILE, frame, document)], domain), domain)
-    assert counted.class_counts.sum() == 2
-    assert not watching.totals
+        assert local.aggregate(source, domain).class_counts.sum() == ROWS
+    assert watching.totals == [ROWS]
+    assert min(watching.done) > 0
+    assert sum(watching.done) == pytest.approx(ROWS)
+
+
+def test_values_are_told_as_they_are_drawn(model: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their number is public, and the values are those that nobody watches."""
+    run("aggregate", FILE, "--output", "statistics.parquet")
+    release = ("release", "statistics.parquet", "--seed", 1, "--output")
+    run(*release, "silent.json")
+    monkeypatch.setattr(progress, "SECONDS_BETWEEN_EVENTS", -1.0)
+    monkeypatch.setattr(sampler, "REPORTED", 1)
+    told = progress_of(run(*release, "told.json", "--log-format", "json").out)
+    assert Path("told.json").read_bytes() == Path("silent.json").read_bytes()
+    values = 2 + 4 * 2 + 4  # of the classes, of two moments of two attributes in each, of a table
+    assert [event["share"] for event in told] == [round(drawn / values, 3) for drawn in range(1, values)]
+    assert {event["stage"] for event in told} == {"releasing"}
+    trained = progress_of(run("train", FILE, "--seed", 1, "--output", "t.json", "--log-format", "json").out)
+    assert [event["share"] for event in trained if event["stage"] == "releasing"] == [each["share"] for each in told]

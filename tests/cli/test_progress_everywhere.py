@@ -76,6 +76,16 @@ def test_every_pass_over_a_table_is_reported(
         assert sum(watching.done) == watching.total
 
 
+def test_a_table_of_units_is_told_as_its_rows_are(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    watching = Watching()
+    monkeypatch.setattr(progress, "_watcher", lambda stage: nullcontext(watching))
+    path = stored("sqlite", people(ROWS).with_row_index("u"))
+    Path("datasets.toml").write_text(DECLARATION)
+    run("aggregate", path, "--table", "person", "--dataset", "people", "--unit", "u", "--output", "s.parquet")
+    assert watching.totals == [ROWS]
+    assert sum(watching.done) == pytest.approx(ROWS)
+
+
 def test_files_with_checkpoints_are_told_one_by_one(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "SECONDS_BETWEEN_EVENTS", -1.0)
     for part in range(4):

@@ -28,9 +28,11 @@ from support.raw_files import (
     income_frame,
     made,
 )
+from support.watching import Watching
 
 from dpnb_columnar.datasets import Prepared, prepare
 from dpnb_columnar.domain.metadata import DOMAIN_KEY, domain_from_metadata
+from dpnb_columnar.runtime.row_progress import watched
 
 
 def test_adult_reader(tmp_path: Path) -> None:
@@ -104,7 +106,10 @@ def test_acs_reader_keeps_wanted_columns_as_whole_numbers(tmp_path: Path) -> Non
         "csv_pde.zip": archive("psam_p10.csv", ACS_HEADER + ACS_DELAWARE),
         "csv_pid.zip": archive("psam_p16.csv", ACS_HEADER + ACS_IDAHO),
     }
-    done, frame = made("acs2018", contents, tmp_path)
+    watching = Watching()
+    with watched(watching):
+        done, frame = made("acs2018", contents, tmp_path)
+    assert sum(watching.done) == watching.total  # each archive is verified, and converted
     assert done.rows == 2
     assert set(frame.columns) == set(CATALOGUE["acs2018"].domain.columns)
     assert set(frame.dtypes) == {pl.Int64}

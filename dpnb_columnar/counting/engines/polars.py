@@ -52,7 +52,7 @@ def count_cells(
     def count(rows: pl.LazyFrame) -> list[Cells]:
         return count_rows(rows, source.types, domain, attributes, classes=classes)
 
-    return stream(source, count, shown=domain.unit is None)
+    return stream(source, count, by_units=domain.unit is not None)
 
 
 def count_rows(

@@ -41,7 +41,9 @@ def score_files(source: ParquetSource, scores: Scores) -> ScoreCounts:
     Raises:
         DataError: if a file is damaged.
     """
-    counted = stream(source, partial(count_scores, types=source.types, scores=scores), shown=scores.domain.unit is None)
+    counted = stream(
+        source, partial(count_scores, types=source.types, scores=scores), by_units=scores.domain.unit is not None
+    )
     try:
         return replace(counted, parts=file_parts(source.files))
     except OSError:
@@ -158,7 +160,9 @@ def differentiate_files(source: ParquetSource, query: GradientQuery) -> Gradient
     Raises:
         DataError: if a file is damaged.
     """
-    summed = stream(source, partial(sum_gradients, types=source.types, query=query), shown=query.domain.unit is None)
+    summed = stream(
+        source, partial(sum_gradients, types=source.types, query=query), by_units=query.domain.unit is not None
+    )
     try:
         return replace(summed, parts=file_parts(source.files))
     except OSError:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.unit_order import ORDER, code_names, unit_names, unit_values
+from dpnb_columnar.runtime.row_progress import reported, rows_once
 
 PART_ROWS = 2**16
 """Rows that are handed on at a time. Four times as many took 30 MiB more at 100 million rows, and no less time."""
@@ -66,15 +67,19 @@ def sink_counted(
     choice = _Choice(unit_names(domain), codes, domain.unit.rows)
     kept = [*dict.fromkeys([*names, *choice.units, ORDER, *choice.codes])]
     in_order = _InOrder(choice, use)
-    query(rows).select(kept).sink_batches(in_order.add, chunk_size=PART_ROWS, maintain_order=True, engine="streaming")
+    once = rows_once()
+    read = rows if once is None else reported(rows, once.add)
+    query(read).select(kept).sink_batches(in_order.add, chunk_size=PART_ROWS, maintain_order=True, engine="streaming")
     if in_order.end():
         return
     reset()
     shares = rows.select(pl.len()).collect(engine="streaming").item() // SHARE_ROWS + 1
     share = pl.struct(unit_values(domain, types)).hash() % shares
+    if once is not None:
+        once.again(shares)
     for number in range(shares):
         in_any_order = _InAnyOrder(choice)
-        query(rows.filter(share == number)).select(kept).sink_batches(
+        query(read.filter(share == number)).select(kept).sink_batches(
             in_any_order.add, chunk_size=PART_ROWS, maintain_order=False, engine="streaming"
         )
         for part in in_any_order.end():
