@@ -91,7 +91,7 @@ def _table_block(seed: int, shape: Shape) -> pa.RecordBatch:
     for index in range(shape.categorical):
         drawn = generator.integers(0, VALUES, BLOCK) * generator.integers(0, 2, BLOCK)
         columns[f"c{index}"] = pa.array(((drawn + label) % VALUES).astype(np.int8))
-    return pa.record_batch({**columns, "class": pa.array(label.astype(np.int8))})
+    return pa.record_batch({**columns, "class": pa.array(label.astype(np.int16 if shape.classes > 128 else np.int8))})
 
 
 def write_statistics(output: Path, rows: int, attributes: int, classes: int, grid: int) -> None:

@@ -25,19 +25,38 @@ from benchmarks.series import (
     MANY_ATTRIBUTES,
     MANY_CLASSES,
     PARTIAL_FIT,
-    PREDICT,
     PREDICT_PROBA,
     RELEASE,
     SHOW,
     SQL_SCORES,
-    TRAIN,
     TYPER_HELP,
-    WIDE_CLASSES,
-    WIDE_ROWS,
+    UNWEIGHTED,
 )
+from benchmarks.wide_series import (
+    BY_HOUSEHOLDS,
+    BY_ROWS,
+    CODEBOOK_VARIABLES,
+    FILES,
+    INGEST,
+    MANY_FILES,
+    MANY_TEXTS,
+    MOST_CATEGORIES,
+    ONE_FILE,
+    PASSES,
+    PLAN,
+    PLANNED_ATTRIBUTES,
+    PREDICT,
+    SHUFFLED,
+    TEXT_ROWS,
+    TEXTS,
+    TRAIN,
+    WIDE_MODELS,
+)
+from benchmarks.wide_series import INTEGERS as INTEGER_CATEGORIES
 
 SIZES = ("rows", "attributes", "classes", "grid")
 OWN, OTHERS = pl.col("cpu_seconds"), pl.col("cpu_seconds_right")
+WALL, OTHER_WALL = pl.col("seconds"), pl.col("seconds_right")
 MEDIANS = ("seconds", "cpu_seconds", "ratio", "cpu_ratio")
 
 MANY = 100 * MILLION
@@ -47,6 +66,10 @@ SQL_LIMIT, WIDE_PEAK_LIMIT = 1.5, 500
 FLOATS_ROWS = 17 * MILLION // 10
 COUNTS_LIMIT, PEAK_LIMIT = 1.25, 400
 RELEASE_LIMIT, MANY_RELEASE_LIMIT, FLOATS_LIMIT, FINE_LIMIT = 0.1, 1, 1.5, 5
+PASS_LEAST = 10
+UNWEIGHTED_LIMIT, UNWEIGHTED_COUNTS_LIMIT, UNWEIGHTED_PEAK_LIMIT = 2, 1.1, 350
+MANY_TEXTS_LIMIT, TEXTS_LIMIT, MANY_CELLS_LIMIT = 5, 1.3, 5
+FILES_LIMIT, CODEBOOK_LIMIT, PLAN_LIMIT, UNITS_LIMIT = 0.0023, 5, 10, 2
 HELP_LIMIT, FEW_ROWS_LIMIT, START_LIMIT, CALL_LIMIT = 1.6, 0.6, 1.3, 0.002
 
 
@@ -143,8 +166,23 @@ def targets(measurements: Measurements) -> Iterator[Target]:
     name = f" ({fastest['contender'].removeprefix('bare grouped counts, ')})" if fastest else ""
     yield Target(f"`train` / bare grouped counts{name}, {millions(MANY)} rows", COUNTS_LIMIT, _ratio(fastest))
     trained = measurements.of("train", TRAIN, rows=MANY)
-    peak = None if trained is None else float(trained["peak_mib"])
-    yield Target(f"`train`, peak at {millions(MANY)} rows", PEAK_LIMIT, peak, "MiB")
+    yield Target(f"`train`, peak at {millions(MANY)} rows", PEAK_LIMIT, _figure(trained, "peak_mib"), "MiB")
+    fastest_name = None if fastest is None else str(fastest["contender"])
+    compared = fastest_name and measurements.paired("train", UNWEIGHTED, fastest_name, WALL / OTHER_WALL)
+    what = f"`train` without attribute weights / these counts, {millions(MANY)} rows"
+    yield Target(what, UNWEIGHTED_COUNTS_LIMIT, compared or None)
+    unweighted = measurements.of("train", UNWEIGHTED, rows=MANY)
+    what = f"`train` without attribute weights, peak at {millions(MANY)} rows"
+    yield Target(what, UNWEIGHTED_PEAK_LIMIT, _figure(unweighted, "peak_mib"), "MiB")
+    what = f"`train` / the same without attribute weights, {millions(MANY)} rows"
+    yield Target(what, UNWEIGHTED_LIMIT, _ratio(unweighted))
+    for name in [*PASSES.values()][1:]:
+        passed = measurements.of("passes", name)
+        rate = None if passed is None else passed["rows"] / passed["seconds"] / MILLION
+        yield Target(f"{name}, 13 attributes", PASS_LEAST, rate, "million rows a second", least=True)
+    for name in (BY_HOUSEHOLDS, SHUFFLED):
+        compared = measurements.paired("units", name, BY_ROWS, OWN / OTHERS)
+        yield Target(f"`aggregate` {name} / by rows, processor time", UNITS_LIMIT, compared)
     for rows, least in PREDICT_LEAST.items():
         beside = measurements.of("predict", PREDICT_PROBA, rows=rows)
         faster = 1 / beside["ratio"] if beside else None
@@ -153,11 +191,14 @@ def targets(measurements: Measurements) -> Iterator[Target]:
         queried = measurements.of("predict", SQL_SCORES, rows=rows)
         what = f"the query for DuckDB / `predict`, processor time, {millions(rows)} rows"
         yield Target(what, SQL_LIMIT, None if queried is None else 1 / queried["cpu_ratio"])
-    scored = measurements.of("wide", PREDICT, rows=WIDE_ROWS)
-    peak = None if scored is None else float(scored["peak_mib"])
-    yield Target(
-        f"`predict`, peak with {WIDE_CLASSES} classes, {millions(WIDE_ROWS)} rows", WIDE_PEAK_LIMIT, peak, "MiB"
-    )
+    for numeric, categorical, classes, rows in WIDE_MODELS:
+        attributes = numeric + categorical
+        scored = measurements.of("wide", PREDICT, attributes=attributes, classes=classes)
+        what = f"`predict`, peak with {attributes:,} attributes and {classes:,} classes, {millions(rows)} rows"
+        yield Target(what, WIDE_PEAK_LIMIT, _figure(scored, "peak_mib"), "MiB")
+    more = measurements.paired("files", MANY_FILES, ONE_FILE, (OWN - OTHERS) / FILES)
+    what = f"`predict`, {FILES:,} files, processor time of each beyond that of the same rows in one"
+    yield Target(what, FILES_LIMIT, more, "s")
     releases = measurements.summary("release").filter(pl.col("contender") == RELEASE)
     few, many = (releases.filter(attributes=number) for number in (CENSUS_ATTRIBUTES, MANY_ATTRIBUTES))
     most = f", up to {millions(max(few['rows'].to_list()))} rows" if few.height else ""
@@ -168,8 +209,19 @@ def targets(measurements: Measurements) -> Iterator[Target]:
     what = f"`train`, five columns of floats / of integers, {millions(FLOATS_ROWS)} rows"
     yield Target(what, FLOATS_LIMIT, _ratio(integers))
     fine = measurements.of("floats", FINE, rows=FLOATS_ROWS)
-    seconds = None if fine is None else float(fine["seconds"])
-    yield Target(f"`train`, {FINE}, {millions(FLOATS_ROWS)} rows", FINE_LIMIT, seconds, "s")
+    yield Target(f"`train`, {FINE}, {millions(FLOATS_ROWS)} rows", FINE_LIMIT, _figure(fine, "seconds"), "s")
+    texts = measurements.of("categories", TRAIN, attributes=MANY_TEXTS)
+    what = f"`train`, {MANY_TEXTS} attributes of text, {millions(TEXT_ROWS)} rows"
+    yield Target(what, MANY_TEXTS_LIMIT, _figure(texts, "seconds"), "s")
+    table = measurements.of("categories", TRAIN, grid=MOST_CATEGORIES)
+    what = f"`train`, {MOST_CATEGORIES:,} categories x 2 classes, {millions(MILLION)} rows"
+    yield Target(what, MANY_CELLS_LIMIT, _figure(table, "seconds"), "s")
+    compared = measurements.paired("categories", TEXTS, INTEGER_CATEGORIES, WALL / OTHER_WALL)
+    yield Target(f"`train`, {TEXTS} / of integers", TEXTS_LIMIT, compared)
+    ingested = measurements.of("declared", INGEST, attributes=CODEBOOK_VARIABLES)
+    yield Target("`ingest` with a codebook of 46 MB", CODEBOOK_LIMIT, _figure(ingested, "seconds"), "s")
+    planned = measurements.of("declared", PLAN, attributes=PLANNED_ATTRIBUTES)
+    yield Target(f"`plan`, {PLANNED_ATTRIBUTES} attributes", PLAN_LIMIT, _figure(planned, "seconds"), "s")
     yield Target("`--help` / that of a bare typer program", HELP_LIMIT, _ratio(measurements.of("start", TYPER_HELP)))
     for name in (TRAIN, PREDICT, SHOW):
         what = f"`{name.split()[-1]}`, 1,000 rows / `{IMPORTS}`, processor time"
@@ -177,8 +229,7 @@ def targets(measurements: Measurements) -> Iterator[Target]:
     more = measurements.paired("start", TRAIN, IMPORTS, OWN - OTHERS)
     yield Target("`train`, 1,000 rows, processor time beyond these imports", FEW_ROWS_LIMIT, more, "s")
     for name in (CALL, ESTIMATOR_CALL):
-        called = measurements.of("calls", name)
-        seconds = None if called is None else float(called["cpu_seconds"])
+        seconds = _figure(measurements.of("calls", name), "cpu_seconds")
         yield Target(f"`{name}`, 10 rows, from the second call on, processor time", CALL_LIMIT, seconds, "s")
 
 
@@ -189,6 +240,10 @@ def millions(rows: int) -> str:
 
 def _ratio(summary: dict[str, float] | None) -> float | None:
     return None if summary is None else summary["ratio"]
+
+
+def _figure(summary: dict[str, float] | None, name: str) -> float | None:
+    return None if summary is None else float(summary[name])
 
 
 def _slowest(releases: pl.DataFrame) -> float | None:

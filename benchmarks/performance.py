@@ -79,13 +79,18 @@ TABLES = {
     "train": Table("train"),
     "steps": Table("steps"),
     "predict": Table("predict", rate=True),
-    "wide": Table("wide", ("rows", "classes"), rate=True),
+    "passes": Table("passes", rate=True),
+    "units": Table("units"),
+    "wide": Table("wide", ("rows", "attributes", "classes"), rate=True),
+    "files": Table("files"),
     "ingest": Table("ingest", rate=True),
     "release": Table("release", ("rows", "attributes", "classes", "grid")),
     "search": Table("search"),
     "start": Table("start"),
     "calls": Table("calls"),
     "floats": Table("floats", ("rows", "grid")),
+    "categories": Table("categories", ("rows", "attributes", "grid")),
+    "declared": Table("declared", ("attributes",)),
 }
 """Tables of contenders by the name of their place in the document; beside them are ``machine`` and ``targets``."""
 

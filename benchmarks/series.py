@@ -11,6 +11,17 @@ from pathlib import Path
 from benchmarks.processes import PROGRAM, PYTHON, contender
 from benchmarks.runs import Contender, Input, Point
 from benchmarks.scale import MILLION, Places, Scale, Table, aggregate_command, input_command, train_command
+from benchmarks.wide_series import (
+    PREDICT,
+    TRAIN,
+    USUAL_GRID,
+    categories,
+    declared,
+    files,
+    passes,
+    units,
+    wide,
+)
 
 HELP = "dpnb-columnar --help"
 TYPER_HELP = "bare typer program --help"
@@ -20,7 +31,7 @@ FEW_ROWS = 1_000
 MORE_TURNS = 3
 """Times as many turns of processes that are short, and close to each other."""
 
-TRAIN = "dpnb-columnar train"
+UNWEIGHTED, NO_WEIGHTS = "train, no attribute weights", ("--attribute-weights", "none")
 PARTIAL_FIT = "GaussianNB.partial_fit"
 FIT = "GaussianNB.fit"
 DIFFPRIVLIB = "diffprivlib GaussianNB.fit"
@@ -37,10 +48,8 @@ STEPS = {
 }
 """Ways to count rows (``contenders.inside``), and their names."""
 
-PREDICT = "dpnb-columnar predict"
 PREDICT_PROBA = "GaussianNB.predict_proba"
 SQL_SCORES = "dpnb-columnar sql, in DuckDB"
-WIDE_ROWS, WIDE_CLASSES = MILLION, 100
 
 CALL, ESTIMATOR_CALL, GAUSSIAN_CALL = "Model.predict", "SmoothNaiveBayes.predict", "GaussianNB.predict"
 CALLED_ROWS = 10
@@ -66,7 +75,6 @@ FINE, FINE_GRID = "ten columns of very fine floats", 10**8
 ATTRIBUTES = (1, 2, 5, 10, 20, 35, 50)
 CLASSES = (2, 5, 10, 15, 20)
 GRIDS = tuple(2**power for power in range(4, 17, 2))
-USUAL_GRID = 100
 
 
 def start(scale: Scale, places: Places) -> Iterator[Point]:
@@ -109,6 +117,7 @@ def train(scale: Scale, places: Places) -> Iterator[Point]:
             Contender(SCAN, contender("bare_counts", "scan", path)),
             Contender(COUNTS_POLARS, contender("bare_counts", "polars", path)),
             Contender(COUNTS_DUCKDB, contender("bare_counts", "duckdb", path)),
+            Contender(UNWEIGHTED, (*train_command(path, places.work / "trained.model.json"), *NO_WEIGHTS)),
         ]
         if rows <= scale.fit:
             contenders.append(Contender(FIT, contender("scikit_learn", "fit", path)))
@@ -145,15 +154,6 @@ def predict(scale: Scale, places: Places) -> Iterator[Point]:
             inputs.append(Input(query, (*PROGRAM, "sql", str(model.path), *like)))
             contenders.append(Contender(SQL_SCORES, contender("sql_scores", query, census.path, output)))
         yield Point("predict", tuple(contenders), scale.turns_of(rows), tuple(inputs), rows, attributes=13, classes=2)
-
-
-def wide(scale: Scale, places: Places) -> Iterator[Point]:
-    """Measure scoring by a model of many classes, whose probabilities are most of the work."""
-    table = Table("wide", min(WIDE_ROWS, max(scale.predict)), 4, 9, WIDE_CLASSES, USUAL_GRID)
-    made, output = table.made(places.data), places.work / "scored.parquet"
-    model = places.model(made)
-    scored = (*PROGRAM, "predict", str(model.path), str(made.path), "--output", str(output), "--overwrite")
-    yield _table_point(table, (Contender(PREDICT, scored),), min(scale.turns, 3), (made, model))
 
 
 def ingest(scale: Scale, places: Places) -> Iterator[Point]:
@@ -245,12 +245,17 @@ SERIES: Mapping[str, Callable[[Scale, Places], Iterator[Point]]] = {
     "calls": calls,
     "train": train,
     "steps": steps,
+    "passes": passes,
+    "units": units,
     "predict": predict,
     "wide": wide,
+    "files": files,
     "ingest": ingest,
     "release": release,
     "search": search,
     "floats": floats,
+    "categories": categories,
+    "declared": declared,
     "growth": growth,
 }
 """Every series by its name, in the order of the document."""

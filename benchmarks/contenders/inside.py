@@ -2,10 +2,13 @@
 
 Usage:
     python -m benchmarks.contenders.inside count DATA.parquet all|lookups|counters|polars|duckdb
+    python -m benchmarks.contenders.inside pass DATA.parquet counts|scores|gradients
     python -m benchmarks.contenders.inside release STATISTICS.parquet
 
 ``count`` counts the rows of a file as ``train`` does (``all``), or without one of the steps that make it fast.
-``release`` goes from statistics in memory to the text of a model: sensitivities, noise, and post-processing.
+``pass`` reads the rows once: to count them, to count the scores by which weights are calibrated, or for a round of
+learned weights. ``release`` goes from statistics in memory to the text of a model: sensitivities, noise, and
+post-processing.
 """
 
 from __future__ import annotations
@@ -77,6 +80,33 @@ def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
     return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
 
 
+def time_pass(data: str, kind: str) -> None:
+    """Time one pass over the rows, those after the first by a model of the rows."""
+    from dpnb_columnar.budget import Budget
+    from dpnb_columnar.counting.engines import duckdb, local, polars_gradients, polars_scores  # noqa: F401
+    from dpnb_columnar.counting.find_domain import find_domain
+    from dpnb_columnar.mechanisms.model_release import release
+    from dpnb_columnar.mechanisms.release_plan import plan
+    from dpnb_columnar.mechanisms.round_starts import start_rounds
+    from dpnb_columnar.mechanisms.score_calibration import scores_given
+    from dpnb_columnar.rows.input_files import resolve_files
+    from dpnb_columnar.rows.parquet import open_parquet
+
+    files = resolve_files([data])
+    domain = find_domain(files).domain
+    source = open_parquet(files, domain)
+    if kind == "counts":
+        print_seconds(lambda: local.aggregate(source, domain))
+        return
+    model = release(local.aggregate(source, domain), plan(domain, Budget(Fraction(1))))
+    if kind == "scores":
+        scores = scores_given(model)
+        print_seconds(lambda: polars_scores.score_files(source, scores))
+    else:
+        query = start_rounds(model, "learned").query
+        print_seconds(lambda: polars_gradients.differentiate_files(source, query))
+
+
 def time_release(statistics_file: str) -> None:
     """Time a release, after one of three rows whose shares of epsilon are others: nothing depends on them."""
     from dpnb_columnar.counting.statistics_files import load_statistics
@@ -111,4 +141,4 @@ def three_rows() -> Statistics:
 
 if __name__ == "__main__":
     part, *arguments = sys.argv[1:]
-    {"count": time_count, "release": time_release}[part](*arguments)
+    {"count": time_count, "pass": time_pass, "release": time_release}[part](*arguments)
