@@ -75,7 +75,7 @@ def aggregate(
         domain: Domain to count in, or a mapping of its declaration's tables; None for the one the files carry, or a
             catalogue holds for them.
         dataset: Catalogue entry to take the domain from.
-        catalogue: The one catalogue to look for the entry in, which goes before a domain that the files carry; None for
+        catalogue: The one catalogue to look for the entry in, which overrides a domain that the files carry; None for
             ``datasets.toml`` in the working directory, then the packaged one.
         label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain; None
             for what the domain declares.
@@ -196,13 +196,13 @@ def train(
         domain: Domain to count in, or a mapping of its declaration's tables; None for the one that the files carry, or
             that a catalogue declares for them.
         dataset: Catalogue entry to take the domain from.
-        catalogue: The one catalogue to look for the entry in, which goes before a domain that the files carry; None for
+        catalogue: The one catalogue to look for the entry in, which overrides a domain that the files carry; None for
             ``datasets.toml`` in the working directory, then the packaged one.
         label: What to predict: a condition, or a categorical column of the domain; None for the declared label.
         unit: Columns that name the unit, such as a household, that the guarantee is for in place of one row, as for
             ``aggregate``.
         unit_rows: The most rows of one unit that count, as for ``aggregate``: each has this part of epsilon.
-        weight: Column of the weight of a row, as for ``aggregate``: one query more.
+        weight: Column of the weight of a row, as for ``aggregate``: one more query.
         weight_cap: The most that one row weighs, as for ``aggregate``: the noise of the sums is made for it.
         weight_step: Whole steps in which weights are counted, as for ``aggregate``.
         mechanism: Name of the mechanism, as for ``release``.

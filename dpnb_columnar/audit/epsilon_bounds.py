@@ -23,6 +23,9 @@ TRAINING = 0.4
 LENIENT = 0.5
 """Error of bounds that only choose what to look at."""
 
+RECORDED = 300
+"""Releases of each database whose draws are returned."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
@@ -50,7 +53,6 @@ def count_outcomes(
     releases: int,
     claim: Claim,
     error: float,
-    recorded: int = 300,
 ) -> Bounds:
     """Release models of both databases of each pair, and search for an event that distinguishes them.
 
@@ -61,16 +63,13 @@ def count_outcomes(
         releases: Number of releases of each database.
         claim: The guarantee that the models state.
         error: Probability that any of the bounds is above the true epsilon.
-        recorded: Number of releases of each database whose draws are returned.
     """
     best = {NUMBER: 0.0, MODEL: 0.0}
     findings: dict[str, Finding] = {}
     records: list[Record] = []
     delta, each = float(claim.delta), error / (2 * len(pairs))
     for pair in pairs:
-        samples = [
-            _released(configuration, universe, database, releases, recorded) for database in (pair.one, pair.two)
-        ]
+        samples = [_released(configuration, universe, database, releases) for database in (pair.one, pair.two)]
         for _, some in samples:
             records += some
         (chosen_one, fresh_one), (chosen_two, fresh_two) = (
@@ -108,7 +107,7 @@ def promising(
 
     def distinguished(pair: AdversarialPair) -> float:
         one, two = aligned(
-            [_released(configuration, universe, database, releases, 0)[0] for database in (pair.one, pair.two)]
+            [_released(configuration, universe, database, releases)[0] for database in (pair.one, pair.two)]
         )
         delta = float(claim.delta)
         return best_of_models(one, two, delta, LENIENT).bound(one, two, delta, LENIENT)
@@ -129,7 +128,7 @@ def aligned(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def _released(
-    configuration: Configuration, universe: AnyUniverse, database: Database, releases: int, recorded: int
+    configuration: Configuration, universe: AnyUniverse, database: Database, releases: int
 ) -> tuple[Sample, list[Record]]:
     """Release one database many times, and keep the first records."""
     plan, counted = configuration.plan(universe.domain), universe.counted(database)
@@ -141,7 +140,7 @@ def _released(
         row = {} if outcome.model is None else numbers(outcome.model)
         rows.append(row)
         shapes.append(outcome.failure or ", ".join(row))
-        if number < recorded:
+        if number < RECORDED:
             records.append(outcome)
     names = list(dict.fromkeys(name for row in rows for name in row))
     values = np.array([[row.get(name, np.nan) for name in names] for row in rows], dtype=np.float64)

@@ -53,7 +53,7 @@ Config = Annotated[
     typer.Option(
         "--config",
         help="TOML file whose table of this verb's name sets options that are not typed, such as epsilon = 0.5 under "
-        "[train]. The environment (DPNB_EPSILON) goes before it.",
+        "[train]. The environment (DPNB_EPSILON) takes precedence.",
         metavar="FILE",
         show_default=False,
         is_eager=True,

@@ -39,7 +39,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
             discard_native_errors()
         except OSError as error:
             sys.exit(
-                _report_error(shortage(error) or OutputError(f"standard error cannot be led away: {error.strerror}"))
+                _report_error(shortage(error) or OutputError(f"standard error cannot be redirected: {error.strerror}"))
             )
     try:
         code = exit_code(arguments)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.counting.inputs import Engine
-
-if TYPE_CHECKING:
-    pass
 
 DataOrTable = Annotated[
     list[str] | None,
@@ -82,7 +79,8 @@ Dataset = Annotated[
 Catalogue = Annotated[
     Path | None,
     typer.Option(
-        help="The one catalogue to look for the entry in, a TOML file; it goes before a domain that the data carry.",
+        help="The one catalogue to look for the entry in, a TOML file; it takes precedence over a domain that the data "
+        "carry.",
         metavar="FILE",
         show_default="datasets.toml in the working directory, then the packaged one",
     ),
@@ -122,8 +120,8 @@ Weight = Annotated[
     str | None,
     typer.Option(
         "--weight",
-        help="Column of the weight of a row, such as PERWT: the prior is of sums of it, for one query more. It changes "
-        "nothing else.",
+        help="Column of the weight of a row, such as PERWT: the prior is made of its sums, for one more query. It "
+        "changes nothing else.",
         metavar="COLUMN",
         show_default="the weight declared, else none",
     ),

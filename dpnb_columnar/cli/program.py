@@ -44,7 +44,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "aggregate": "CONFIDENTIAL: count every cell of the domain into a file.",
         "release": "Release a model from statistics, the other half of train.",
         "predict": "Write every row's class, and the probability of each.",
-        "evaluate": "How well a model does on labelled rows: CONFIDENTIAL, but with --epsilon.",
+        "evaluate": "Measure a model on labelled rows: CONFIDENTIAL except with --epsilon.",
         "show": "Show what a model predicts and from what, its guarantee.",
         "audit": "Try to break the guarantee; lower bounds on epsilon.",
         "reproduce": "Run the evaluation of the paper again, and report it.",

@@ -137,7 +137,9 @@ class _DeclarationReader(UnitReader):
             self.check_numbers(label.categories, place)
             return label
         if "groups" in table:
-            self.fault(f"{place}.groups", "groups go with column; a condition names the values it means")
+            self.fault(
+                f"{place}.groups", "groups are for a label that is a column; a condition names the values it means"
+            )
         if len(classes) > 2:
             self.fault(f"{place}.classes", "a condition has two classes: where it is false, then where it is true")
         condition = self.condition(table["condition"], f"{place}.condition")

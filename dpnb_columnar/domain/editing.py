@@ -65,7 +65,9 @@ def edited(domain: Declaration, edits: Edits, source: str, name: str | None = No
     faults = [*_merge(domain, edits, document["attributes"])]
     for column in edits.values:
         if column in edits.bounds:
-            faults.append(Fault(f"--values {column}", "goes with no --bounds of the column; give one of them"))
+            faults.append(
+                Fault(f"--values {column}", "cannot be combined with --bounds of the column; give one of them")
+            )
     if isinstance(domain, Domain):
         for column in set(domain.label.columns) & set(edits.missing_values):
             document["label"]["missing_values"] = list(edits.missing_values[column])
@@ -138,7 +140,9 @@ def _merge(domain: Declaration, edits: Edits, bodies: Body) -> Iterator[Fault]:
             yield _unknown("--merge", column, attributes)
             continue
         if column in edits.values or column in edits.bounds:
-            yield Fault(f"--merge {column}", "goes with neither --values nor --bounds of the column; edit in two steps")
+            yield Fault(
+                f"--merge {column}", "cannot be combined with --values or --bounds of the column; edit in two steps"
+            )
             continue
         try:
             attribute = merge_codes(attributes[column], groups, edits.rest)

@@ -233,8 +233,8 @@ def _failure(path: Path, error: Exception) -> Error:
         return BusyError(f"{path}: other runs have held this ledger for {BUSY_SECONDS} seconds; try again")
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
         return OutputError(
-            f"{path}: cannot be written ({error}); see to the room and the permissions of it and of its folder, then "
-            "run again with the same --run-id"
+            f"{path}: cannot be written ({error}); check the disk's free space and the permissions of the file and its "
+            "folder, then run again with the same --run-id"
         )
     return DataError(f"{path}: the ledger is damaged; restore it from a backup, and verify it against a noted head")
 

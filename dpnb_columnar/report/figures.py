@@ -245,14 +245,12 @@ def _decades(ordered: Sequence[float]) -> float:
     return math.log10(ordered[-1] / ordered[0]) if ordered else 0.0
 
 
-def shared_limits(
-    panels: Sequence[tuple[Series, ...]], levels: Sequence[float] = (), room: float = 0.04
-) -> tuple[float, float]:
+def shared_limits(panels: Sequence[tuple[Series, ...]], levels: Sequence[float] = ()) -> tuple[float, float]:
     """Choose limits that hold all points with their bars, and horizontal lines, with some room."""
     points = [point for series in panels for line in series for point in line.points]
     ends = [end for point in points for end in (point.y, point.low, point.high) if end is not None]
     low, high = min([*ends, *levels]), max([*ends, *levels])
-    margin = room * (high - low) or 0.01
+    margin = 0.04 * (high - low) or 0.01
     return low - margin, high + margin
 
 

@@ -2,7 +2,7 @@
 
 Each row of ``census/STATE=06/YEAR=2018/a.parquet`` has STATE 06 and YEAR 2018. Writers of partitioned data (Hive,
 Spark, DuckDB, Polars) take such columns out of the files. Here they are texts, which the row rules read by their value,
-and a column that the file itself has goes before one of its folders. Every engine is given these values by this module;
+and a column that the file itself has overrides one of its folders. Every engine is given these values by this module;
 none looks at the names itself.
 """
 

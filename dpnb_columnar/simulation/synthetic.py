@@ -66,11 +66,11 @@ def synthetic_rows(rows: int, seed: int, *, numeric: bool) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def write_synthetic(output: Path, rows: int, seed: int, *, numeric: bool, overwrite: bool = False) -> None:
+def write_synthetic(output: Path, rows: int, seed: int, *, numeric: bool) -> None:
     """Draw rows as ``synthetic_rows`` does, and write them as Parquet.
 
     Raises:
         OutputError: if the output exists, or cannot be written.
     """
-    with atomic_output(output, overwrite=overwrite) as partial:
+    with atomic_output(output) as partial:
         synthetic_rows(rows, seed, numeric=numeric).write_parquet(partial)

@@ -123,4 +123,4 @@ def test_further_passes_file_by_file(folder: Path, run: Run) -> None:
 
 def test_declared_of_nothing(folder: Path, run: Run) -> None:
     (part,) = write_parts(folder, [houses(20)])
-    assert "goes with --checkpoint" in run("aggregate", part, "--whole-units", expected=64).err
+    assert "can only be used with --checkpoint" in run("aggregate", part, "--whole-units", expected=64).err

@@ -209,7 +209,11 @@ def test_faults_of_the_domain_are_told_together(people_file: Path, run: Run) -> 
         (64, "give --merge as well", ["--rest", "x"]),
         (64, "has no attribute of this name; did you mean hours?", ["--drop", "hour"]),
         (64, "has none of them", ["--attributes", "adult-like"]),
-        (64, "--values sex: goes with no --bounds of the column", ["--values", "sex=1,2", "--bounds", "sex=0:2"]),
+        (
+            64,
+            "--values sex: cannot be combined with --bounds of the column",
+            ["--values", "sex=1,2", "--bounds", "sex=0:2"],
+        ),
         (64, "give it a name of 1 to 200", ["--name", ""]),
         (64, "give it a name of 1 to 200", ["--name", " "]),
         (64, "declares no column 'wage'", ["--label", "wage > 3"]),

@@ -183,10 +183,10 @@ def test_a_dry_run_opens_no_row(rest: Path, model_file: Path, ledger: Path, run:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--seed", "1"), "--seed goes with --epsilon"),
-        (("--run-id", "x"), "--run-id goes with --epsilon"),
-        (("--dry-run",), "--dry-run goes with --epsilon"),
-        (("--log-format", "text"), "--log-format goes with --epsilon"),
+        (("--seed", "1"), "--seed can only be used with --epsilon"),
+        (("--run-id", "x"), "--run-id can only be used with --epsilon"),
+        (("--dry-run",), "--dry-run can only be used with --epsilon"),
+        (("--log-format", "text"), "--log-format can only be used with --epsilon"),
         (("--epsilon", "0"), "epsilon"),
         (("--epsilon", "1", "--all"), "--all is for exact figures"),
         (("--epsilon", "1", "--run-id", "x"), "--run-id is for a ledger"),

@@ -159,8 +159,8 @@ def test_refusals(model_file: Path, run: Run) -> None:
     Path("model.html").symlink_to(model_file)
     run("show", model_file, "--html", "model.html", "--overwrite", expected=73)
     assert model_file.read_bytes() == before
-    assert "go with --html" in run("show", model_file, "--overwrite", expected=64).err
-    assert "goes without" in run("show", model_file, "--html", "a.html", "--json", expected=64).err
+    assert "can only be used with --html" in run("show", model_file, "--overwrite", expected=64).err
+    assert "cannot be combined with" in run("show", model_file, "--html", "a.html", "--json", expected=64).err
     run("show", "absent.json", "--html", "a.html", expected=66)
     assert not Path("a.html").exists()
 

@@ -114,7 +114,7 @@ def test_options_of_a_fixed_domain_are_refused(run: Run, data: Path, tmp_path: P
     refused = run(
         "release", tmp_path / "counts.parquet", "--weight", "PERWT", "--output", tmp_path / "m.json", expected=64
     )
-    assert "--weight goes with --dataset or --domain; statistics files know their weight" in refused.err
+    assert "--weight can only be used with --dataset or --domain; statistics files know their weight" in refused.err
 
 
 def test_a_faulty_weight_opens_no_row(run: Run, data: Path, tmp_path: Path) -> None:

@@ -89,7 +89,9 @@ def command(
     from dpnb_columnar.counting.statistics_files import save_statistics
 
     if whole_units and checkpoint is None:
-        raise UsageError("--whole-units goes with --checkpoint; without it all files are looked at together")
+        raise UsageError(
+            "--whole-units can only be used with --checkpoint; without it all files are looked at together"
+        )
     kept = None if checkpoint is None else CheckpointFolder(checkpoint, whole_units)
     if given is not None:
         refuse_fixed(context, ("--dataset", "--catalogue", "--label", *options.COUNTED_BY, "--report"))

@@ -27,7 +27,7 @@ RELEASING = {
     **{"account": "--account", "run_id": "--run-id", "dry_run": "--dry-run"},
     "log_format": "--log-format",
 }
-"""Parameters that go with --epsilon alone."""
+"""Parameters that can only be used with --epsilon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def command(
     dry_run: batch.DryRun = False,
     log_format: batch.Log = LogFormat.TEXT,
 ) -> None:
-    """How well a model does on labelled rows: CONFIDENTIAL, but with --epsilon.
+    """Measure a model on labelled rows: CONFIDENTIAL except with --epsilon.
 
     Accuracy, beside that of always predicting the largest class, balanced accuracy,
     area under the ROC curve (AUC), log loss, Brier score, confusion and calibration,
@@ -185,9 +185,13 @@ def _refuse_typed(context: typer.Context, *, pages: bool) -> None:
     for name, option in RELEASING.items():
         source = context.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
-            raise UsageError(f"{option} goes with --epsilon, which releases scores; add that or leave it out")
+            raise UsageError(
+                f"{option} can only be used with --epsilon, which releases scores; add that or leave it out"
+            )
     if context.params["overwrite"] and not pages:
-        raise UsageError("--overwrite goes with --epsilon or --html, which write a file; add one or leave it out")
+        raise UsageError(
+            "--overwrite can only be used with --epsilon or --html, which write a file; add one or leave it out"
+        )
 
 
 def _evaluate(

@@ -260,7 +260,9 @@ def _named(
         for option, typed in zip(("--label", *options.COUNTED_BY), (label, *counted_by), strict=True):
             if typed is not None:
                 what = option.removeprefix("--").partition("-")[0]
-                raise UsageError(f"{option} goes with --dataset or --domain; statistics files know their {what}")
+                raise UsageError(
+                    f"{option} can only be used with --dataset or --domain; statistics files know their {what}"
+                )
         return None
     unit, unit_rows, *weighed = counted_by
     named = find_domain(

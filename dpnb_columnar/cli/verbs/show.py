@@ -77,9 +77,9 @@ def command(
     from dpnb_columnar.model.released_scores import holds_scores
 
     if html is None and (ledger is not None or overwrite):
-        raise UsageError("--ledger and --overwrite go with --html FILE.html")
+        raise UsageError("--ledger and --overwrite can only be used with --html FILE.html")
     if html is not None and (every or as_json):
-        raise UsageError("--html goes without --all and --json")
+        raise UsageError("--html cannot be combined with --all or --json")
     if html is not None:
         from dpnb_columnar.report.page import check_single_page
 
