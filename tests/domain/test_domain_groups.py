@@ -90,7 +90,12 @@ def test_a_group_may_hold_a_value_of_its_own_name() -> None:
         ({"Managers": ["12-10"]}, "groups.Managers", "runs downwards"),
         ({"Managers": ["001-99"]}, "groups.Managers", "the same number of digits"),
         ({"Managers": ["0-999999999999999"]}, "groups.Managers", "more than 1048576 values"),
-        ({"Managers": ["1-600000"], "Clerks": ["700001-1200000"]}, "groups", "more than 1048576 values, ranges"),
+        pytest.param(
+            {"Managers": ["1-600000"], "Clerks": ["700001-1200000"]},
+            "groups",
+            "more than 1048576 values, ranges",
+            marks=pytest.mark.slow,
+        ),
         ({"Managers": ["a\nb"]}, "groups.Managers", "control character"),
         ([["Managers", 1]], "groups", "expected a table"),
     ],
@@ -112,6 +117,7 @@ def test_thousands_of_unknown_groups_are_refused_at_once(monkeypatch: pytest.Mon
     assert 0 < len(searches) <= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [1, 50])
 def test_ranges_are_not_written_out_for_nothing(names: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many ranges there are, in one group or in many."""
