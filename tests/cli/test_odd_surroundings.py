@@ -111,9 +111,12 @@ def test_names_that_are_not_utf_8_are_refused(people_file: Path, folder: Path, r
 
 
 def in_a_process(code: str, *arguments: str, folder: Path, **streams: object) -> int:
-    """Run the command line after some lines of Python, and return its exit code."""
+    """Run the command line after some lines of Python, and return its exit code.
+
+    The import path is that of an installed command: Python 3.13.0 imports nothing from a removed folder on its path.
+    """
     program = f"import os; {code}; from dpnb_columnar.__main__ import run; run()"
-    ended = subprocess.run([sys.executable, "-c", program, *arguments], cwd=folder, check=False, **streams)  # type: ignore[call-overload]
+    ended = subprocess.run([sys.executable, "-P", "-c", program, *arguments], cwd=folder, check=False, **streams)  # type: ignore[call-overload]
     return int(ended.returncode)
 
 
