@@ -25,7 +25,8 @@ END
 
 -- name: pages
 -- How many pages PostgreSQL's table has, if it can be read by ranges of them: all its rows are in a heap of its own, so
--- that it has no children, and no policy is asked before the range. Such reads came with PostgreSQL 14.
+-- that it has no children, no policy is asked before the range, and the user may read the table, not just its
+-- columns. Such reads came with PostgreSQL 14.
 SELECT pg_relation_size(class.oid) / CAST(current_setting('block_size') AS BIGINT)
 FROM pg_catalog.pg_class AS class
 JOIN pg_catalog.pg_am AS method ON method.oid = class.relam
@@ -35,6 +36,7 @@ WHERE
     AND method.amname = 'heap'
     AND NOT class.relhassubclass
     AND NOT class.relrowsecurity
+    AND has_table_privilege(class.oid, 'SELECT')
     AND CAST(current_setting('server_version_num') AS INT) >= 140000
 
 -- name: in_range

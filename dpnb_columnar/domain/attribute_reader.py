@@ -53,6 +53,7 @@ class AttributeReader(FieldReader):
             return self.categorical(name, document, place)
         if "lower" in document or "upper" in document:
             return self.numeric(name, document, place)
+        self.table(document, place, [*dict.fromkeys((*NUMERIC_KEYS, *CATEGORICAL_KEYS))])
         self.fault(place, "give lower and upper (numeric), or values (categorical)")
         return None
 

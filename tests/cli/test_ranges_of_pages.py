@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -164,6 +165,19 @@ def test_what_has_no_pages_of_its_own_is_one_query(
         assert watching.units == []
     finally:
         table.execute("DROP TABLE IF EXISTS ranged_whole")
+
+
+def test_who_was_granted_columns_and_no_table_counts_by_one_query(postgres: PostgresServer, table: Any) -> None:
+    """Neither the lock nor the place of a row is for them."""
+    table.execute("CREATE ROLE reader")
+    try:
+        table.execute('GRANT SELECT (age, hours, sex, income, weight, household) ON "Ranged" TO reader')
+        reader, watching = replace(postgres, uri=f"{postgres.uri}?options=-c%20role%3Dreader"), Watching()
+        assert counted(reader, watching).class_counts.sum() == ROWS
+        assert watching.units == []
+    finally:
+        table.execute("DROP OWNED BY reader")
+        table.execute("DROP ROLE reader")
 
 
 def test_rows_of_a_unit_are_never_taken_apart(

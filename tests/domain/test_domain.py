@@ -221,6 +221,14 @@ def test_faulty_attributes(attribute: object, place: str, problem: str) -> None:
     assert problem in found[f"census.attributes.new{place}"]
 
 
+def test_keys_are_corrected_where_they_leave_the_kind_of_an_attribute_open() -> None:
+    found = faults(census(lambda d: d["attributes"].update(new={"min": 0, "max": 9}, other={"valeus": ["a"]})))
+    meant = {"new.min": "lower", "new.max": "upper", "other.valeus": "values"}
+    corrected = {f"census.attributes.{key}": f"unknown key; did you mean {known}?" for key, known in meant.items()}
+    neither = "give lower and upper (numeric), or values (categorical)"
+    assert found == corrected | {f"census.attributes.{name}": neither for name in ("new", "other")}
+
+
 def test_lower_bound_that_rounds_to_minus_one_has_no_logarithm() -> None:
     lower = Fraction(-1) + Fraction(1, 2**60)
     attribute = {"lower": number_text(lower), "upper": number_text(lower + 1), "step": 1, "transform": "log1p"}
