@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 from support.people import people
 from support.running import Run
 from support.servers import PostgresServer
+from support.tables import into_duckdb, into_postgres
 
 ROWS = pl.concat(
     [
@@ -23,20 +24,6 @@ ROWS = pl.concat(
 ).with_row_index("id")
 
 
-def into_duckdb(file: Path, rows: pl.DataFrame = ROWS, table: str = "person") -> None:
-    with duckdb.connect(file) as connection:
-        connection.register("given", rows)
-        connection.execute(f'CREATE TABLE "{table}" AS SELECT * FROM given')
-
-
-def into_postgres(server: PostgresServer, table: str, rows: pl.DataFrame = ROWS) -> None:
-    from adbc_driver_postgresql import dbapi
-
-    with dbapi.connect(server.uri) as connection, connection.cursor() as cursor:
-        cursor.adbc_ingest(table, rows.to_arrow(), mode="replace")
-        connection.commit()
-
-
 @pytest.fixture
 def expected(model_file: Path, run: Run) -> pl.DataFrame:
     ROWS.write_parquet("rows.parquet")
@@ -45,7 +32,7 @@ def expected(model_file: Path, run: Run) -> pl.DataFrame:
 
 
 def test_table_of_a_duckdb_file(expected: pl.DataFrame, model_file: Path, run: Run) -> None:
-    into_duckdb(Path("rows.duckdb"))
+    into_duckdb(Path("rows.duckdb"), ROWS)
     options = ("--table", "person", "--key", "id", "--output", "scored.parquet")
     ended = run("predict", model_file, "rows.duckdb", *options)
     assert "wrote scored.parquet" in ended.out
@@ -54,7 +41,7 @@ def test_table_of_a_duckdb_file(expected: pl.DataFrame, model_file: Path, run: R
 
 
 def test_query_of_a_duckdb_file(expected: pl.DataFrame, model_file: Path, run: Run) -> None:
-    into_duckdb(Path("rows.duckdb"))
+    into_duckdb(Path("rows.duckdb"), ROWS)
     Path("some.sql").write_text('SELECT id, age, hours, sex FROM "person" WHERE id < 10 ORDER BY id;\n')
     run("predict", model_file, "rows.duckdb", "--query", "some.sql", "--key", "id", "--output", "scored.parquet")
     assert_frame_equal(pl.read_parquet("scored.parquet"), expected.head(10), check_exact=True)
@@ -76,7 +63,7 @@ NO_QUERIES = [
 @pytest.mark.slow
 @pytest.mark.parametrize("query", NO_QUERIES)
 def test_only_one_select_is_run_in_a_duckdb_file(query: str, model_file: Path, run: Run) -> None:
-    into_duckdb(Path("rows.duckdb"))
+    into_duckdb(Path("rows.duckdb"), ROWS)
     Path("some.sql").write_text(query)
     before = sorted(Path().iterdir())
     arguments = ("rows.duckdb", "--query", "some.sql")
@@ -93,7 +80,7 @@ def test_only_one_select_is_run_in_a_duckdb_file(query: str, model_file: Path, r
 def test_only_one_select_is_run_by_a_postgresql_server(
     query: str, model_file: Path, run: Run, postgres: PostgresServer
 ) -> None:
-    into_postgres(postgres, "person")
+    into_postgres(postgres, "person", ROWS)
     Path("some.sql").write_text(query)
     ended = run("predict", model_file, postgres.uri, "--query", "some.sql", "--output", "scored.parquet", expected=65)
     assert "holds no query" in ended.err or "SQLSTATE" in ended.err or "not valid there" in ended.err
@@ -114,7 +101,7 @@ def test_types_made_of_values_are_not_told(made: str, model_file: Path, run: Run
 def test_query_and_table_of_a_postgresql_server(
     expected: pl.DataFrame, model_file: Path, run: Run, postgres: PostgresServer
 ) -> None:
-    into_postgres(postgres, "person")
+    into_postgres(postgres, "person", ROWS)
     Path("some.sql").write_text(
         "SELECT id, age::numeric(12, 1) AS age, hours::float8 AS hours, sex::varchar(1) AS sex FROM person ORDER BY id"
     )
@@ -129,7 +116,7 @@ def test_query_and_table_of_a_postgresql_server(
 def test_postgresql_failures_name_the_remedy_and_quote_no_value(
     model_file: Path, run: Run, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    into_postgres(postgres, "person")
+    into_postgres(postgres, "person", ROWS)
     output = ("--output", "scored.parquet")
     assert "no such table" in run("predict", model_file, postgres.uri, "--table", "nobody", *output, expected=65).err
     assert "column" in run("predict", model_file, postgres.uri, "--table", "pg_type", *output, expected=65).err
@@ -158,7 +145,7 @@ def test_duckdb_failures_name_the_remedy(model_file: Path, run: Run) -> None:
     assert "no such DuckDB file" in run("predict", model_file, "no.duckdb", "--table", "t", *output, expected=66).err
     Path("bad.duckdb").write_text("no database")
     assert "not a DuckDB file" in run("predict", model_file, "bad.duckdb", "--table", "t", *output, expected=66).err
-    into_duckdb(Path("rows.duckdb"))
+    into_duckdb(Path("rows.duckdb"), ROWS)
     assert "nobody" in run("predict", model_file, "rows.duckdb", "--table", "nobody", *output, expected=65).err
     into_duckdb(Path("other.duckdb"), ROWS.drop("age"))
     assert "age" in run("predict", model_file, "other.duckdb", "--table", "person", *output, expected=65).err

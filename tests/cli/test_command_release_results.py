@@ -11,7 +11,7 @@ import pytest
 from support.people import DECLARATION, people, people_domain, write_people
 from support.running import Run
 from support.servers import PostgresServer
-from test_command_predict_database import into_duckdb, into_postgres
+from support.tables import into_duckdb, into_postgres
 
 from dpnb_columnar.domain import digest
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from support.people import DECLARATION, people, write_people
 from support.running import Run
-from test_command_predict_database import into_duckdb
-from test_one_door import into_sqlite
+from support.tables import into_duckdb, into_sqlite
 
 TOLD = "people.parquet: run first counted these rows to train this model, and training rows score too well"
 CONFIDENTIAL = "dpnb-columnar: CONFIDENTIAL: computed from the rows without noise; do not release.\n"

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +13,7 @@ from polars.testing import assert_frame_equal
 from support.people import DECLARATION, people, write_people
 from support.running import Run
 from support.servers import PostgresServer
-from test_command_predict_database import into_duckdb, into_postgres
+from support.tables import into_duckdb, into_postgres, into_sqlite
 
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.column_checks import matched_columns
@@ -25,15 +23,6 @@ DECLARED = DECLARATION.replace("income", "INCOME").replace("age =", "AGE =").rep
 DECLARED = DECLARED.replace("sex =", "SEX =")
 
 Where = tuple[str, ...]
-
-
-def into_sqlite(file: Path, rows: pl.DataFrame, table: str = "person") -> None:
-    with closing(sqlite3.connect(file)) as connection:
-        names = ", ".join(name if name != "serial" else "serial INTEGER PRIMARY KEY" for name in rows.columns)
-        connection.execute(f"CREATE TABLE {table} ({names})")
-        marks = ", ".join("?" for _ in rows.columns)
-        connection.executemany(f"INSERT INTO {table} VALUES ({marks})", rows.rows())
-        connection.commit()
 
 
 @pytest.fixture

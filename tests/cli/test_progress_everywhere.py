@@ -13,9 +13,8 @@ import pytest
 from support.people import DECLARATION, people, people_domain, write_people
 from support.running import Run
 from support.servers import PostgresServer
+from support.tables import into_duckdb, into_postgres, into_sqlite
 from support.watching import Watching, progress_of
-from test_command_predict_database import into_duckdb, into_postgres
-from test_one_door import into_sqlite
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.advice import recommendation

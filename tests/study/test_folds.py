@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import tomllib
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from support import mini_plan
+from support.mini_plan import fitting, tiny_domain
 
 from dpnb_columnar.counting.engines.local import aggregate
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain, Missing, Numeric, read_domain
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.rows.row_rules import row_fits
 from dpnb_columnar.study.coded_rows import code_rows
 from dpnb_columnar.study.cross_validation import split
-from dpnb_columnar.study.data_sets import complete_rows, widened
+from dpnb_columnar.study.data_sets import widened
 
 FOLDS = 3
-
-
-def tiny_domain() -> Domain:
-    document = tomllib.loads(mini_plan.CATALOGUE, parse_float=Decimal)["tiny"]
-    return complete_rows(read_domain("tiny", document, "test", beside=("source", "files")))
 
 
 @pytest.fixture
@@ -40,11 +33,6 @@ def counted(rows: pl.DataFrame, domain: Domain, folder: Path) -> Statistics:
     file = folder / "rows.parquet"
     rows.write_parquet(file)
     return aggregate(open_parquet([file], domain), domain)
-
-
-def fitting(file: Path, domain: Domain) -> pl.DataFrame:
-    """The rows that fit, in the order of the file."""
-    return pl.read_parquet(file).filter(row_fits(domain, open_parquet([file], domain).kinds))
 
 
 def test_complete_rows_alone_are_kept_but_for_declared_categories(tiny: Path) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support import mini_plan
+from support.mini_plan import fitting, tiny_domain
 from support.releases import plan_and_release
-from test_folds import fitting, tiny_domain
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.model.model import Model

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import mini_plan
+from support.mini_plan import fitting, tiny_domain
 from support.model_cases import declared, histogram_of, model_of, models, normal_of, table_of
 from support.releases import plan_and_release
-from test_folds import fitting, tiny_domain
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines.polars_further_passes import differentiate_frame, score_frame

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import tomllib
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from dpnb_columnar.study.data_sets import DataSet, Published, Synthetic
+from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.rows.row_rules import row_fits
+from dpnb_columnar.study.data_sets import DataSet, Published, Synthetic, complete_rows
 from dpnb_columnar.study.experiments import Plan, Runtime, Study
 
 CATALOGUE = """
@@ -88,3 +93,14 @@ def results(name: str = "results.parquet") -> pl.DataFrame:
 def metadata_of(file: str) -> dict[str, str]:
     """Read the key-value metadata of a Parquet file, without that of Arrow."""
     return {key: value for key, value in pl.read_parquet_metadata(file).items() if not key.startswith("ARROW")}
+
+
+def tiny_domain() -> Domain:
+    """Read the domain of the rows, of which complete ones alone are kept."""
+    document = tomllib.loads(CATALOGUE, parse_float=Decimal)["tiny"]
+    return complete_rows(read_domain("tiny", document, "test", beside=("source", "files")))
+
+
+def fitting(file: Path, domain: Domain) -> pl.DataFrame:
+    """Return the rows that fit, in the order of the file."""
+    return pl.read_parquet(file).filter(row_fits(domain, open_parquet([file], domain).kinds))
