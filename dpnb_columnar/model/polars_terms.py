@@ -7,6 +7,7 @@ the expressions give.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -150,17 +151,40 @@ def _tabulated_by_value(
         place = (number.clip(first, last).cast(pl.Int64) - first).cast(pl.UInt32, wrap_numerical=True)
         numbers = list(range(first, last + 1))
     size = len(numbers)
-    # Named last: Polars takes some names for patterns.
     values = pl.Series(numbers, dtype=pl.Int64).extend_constant(None, 1).cast(type_)
-    prepared = prepared_value(attribute, parameters, kind).alias(VALUE)
-    known = values.alias(attribute.name).to_frame().select(prepared)
-    tables = known.select(_numbered(terms(attribute, parameters, pl.col(VALUE), weight)))
+    known, tables = _terms_of_values(attribute, parameters, weight, kind, values)
     place, fits = place.fill_null(size), tables.to_series().is_not_null()
     if fits.any() and fits.arg_true()[-1] - fits.arg_true()[0] < fits.sum():
         return _tabulated(place, tables, fits.arg_true()[0], fits.arg_true()[-1])
     # What is left out has places between the others: it is sent to a place of its own, behind them all.
     places = known.select(pl.when(fits).then(pl.int_range(pl.len(), dtype=pl.UInt32)).otherwise(size + 1)).to_series()
     return _tabulated(pl.lit(places).gather(place), tables, 0, size)
+
+
+def _terms_of_values(
+    attribute: Attribute, parameters: AttributeParameters, weight: float, kind: Kind, values: pl.Series
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Compute the prepared values of a column, and their terms, one column per class."""
+    prepared = prepared_value(attribute, parameters, kind).alias(VALUE)
+    # Named last: Polars takes some names for patterns.
+    known = values.alias(attribute.name).to_frame().select(prepared)
+    return known, known.select(_numbered(terms(attribute, parameters, pl.col(VALUE), weight)))
+
+
+def terms_of_numbers(
+    attribute: Attribute, parameters: AttributeParameters, weight: float, numbers: Sequence[int]
+) -> list[list[float]]:
+    """Compute the terms of whole numbers, per class; 0.0 of a number that is a declared missing value.
+
+    Args:
+        attribute: The attribute as declared.
+        parameters: Its parameters.
+        weight: Its weight.
+        numbers: The numbers.
+    """
+    values = pl.Series(numbers, dtype=pl.Int64)
+    tables = _terms_of_values(attribute, parameters, weight, Kind.INTEGER, values)[1]
+    return [table.to_list() for table in tables.fill_null(0.0)]
 
 
 def _tabulated(place: pl.Expr, tables: pl.DataFrame, first: int, last: int) -> TabulatedTerms:

@@ -22,15 +22,16 @@ from dpnb_columnar.dialects.nodes import (
 from dpnb_columnar.dialects.rendering import header, parse_table, render, table_or_default
 from dpnb_columnar.dialects.rules import Kinds, category_code, number
 from dpnb_columnar.dialects.steps import RowsAndScalars, Step, rows_of_table
-from dpnb_columnar.domain import Categorical
+from dpnb_columnar.domain import Attribute, Categorical
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.value_labels import label_remarks
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.joined_query import is_complete, joined_steps, model_terms
 from dpnb_columnar.model.likelihood import class_terms, missing_terms
+from dpnb_columnar.model.listed_terms import ListedTerms, listed_terms
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.scoring import PREDICTED, SKIPPED, probability_column
-from dpnb_columnar.model.sql_terms import STEP_PREFIX, code_of_integer, numbered, placed, step_column, terms
+from dpnb_columnar.model.sql_terms import STEP_PREFIX, ComputedTerms, code_of_integer, numbered, step_column
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.database_address import Dialect
 
@@ -75,60 +76,62 @@ def scoring_query(
         raise UsageError(f"table {parameters!r:.80}: cannot be that of the rows and that of the model's terms")
     rows = rows_of_table(dialect, source, list(dict.fromkeys(keys)))
     if parameters is None:
-        query = rows.query([*_steps(model, known, dialect), *_weighed(model)], _results(model, results))
+        attributes = list(_attribute_terms(model, known, dialect))
+        left_out = [terms.left_out(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
+        steps = _steps(model, attributes)
+        query = rows.query([*steps, *_weighed(model, dialect)], _results(model, results, left_out))
     elif isinstance(rows, RowsAndScalars):
         raise UsageError("SQLite cannot return every column of rows that are joined; name those to keep with --key")
     else:
-        given, steps = joined_steps(model, known, dialect)
-        weighed = _weighed(model, is_complete(model, parameters, dialect))
+        given, joined = joined_steps(model, known, dialect)
+        weighed = _weighed(model, dialect, is_complete(model, parameters, dialect))
         terms = model_terms(model, parameters, dialect)
-        query = rows.query([*steps, *weighed], _results(model, results), [terms, *given])
+        left_out = [is_null(step_column(f"value_{place}")) for place, _ in enumerate(model.attributes)]
+        query = rows.query([*joined, *weighed], _results(model, results, left_out), [terms, *given])
     if view is not None:
         query = exp.Create(this=parse_table(view, dialect), kind="VIEW", expression=query)
     return header(_remarks(model, dialect)) + render(query, dialect, of_rows=parameters is None)
 
 
-def _steps(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Iterator[Step]:
+def _attribute_terms(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Iterator[ComputedTerms | ListedTerms]:
+    """Choose how the terms of every attribute are obtained from its column."""
+    for parameters, weight in zip(model.attributes, model.weights, strict=True):
+        attribute, kind = model.domain[parameters.attribute], kinds.get(parameters.attribute)
+        terms = listed_terms(attribute, parameters, weight, kind) if dialect is Dialect.DUCKDB else None
+        yield terms or ComputedTerms(_read(attribute, kind, dialect), attribute, parameters, weight, dialect)
+
+
+def _read(attribute: Attribute, kind: Kind | None, dialect: Dialect) -> exp.Expr:
+    """Read the number or the category's code."""
+    if isinstance(attribute, Categorical):
+        listed = code_of_integer(attribute, dialect) if kind is Kind.INTEGER else None
+        return listed or category_code(attribute, kind)
+    return number(attribute.name, kind, attribute.missing_values)
+
+
+def _steps(model: NaiveBayes, attributes: Sequence[ComputedTerms | ListedTerms]) -> Iterator[Step]:
     """Return the steps from a row's columns to the classes' scores, each computed from the one before."""
-    if model.attributes:
-        yield Step("rows_read", numbered("read", _read(model, kinds, dialect)))
-        yield Step("rows_placed", numbered("value", placed(model)))
-    yield Step("rows_joint", numbered("joint", _joint(model, dialect)))
+    values = [terms.value(step_column(f"read_{place}")) for place, terms in enumerate(attributes)]
+    if attributes:
+        yield Step("rows_read", numbered("read", (terms.read for terms in attributes)))
+        yield Step("rows_placed", numbered("value", values))
+    classes = [terms.terms(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
+    # Added from the left, as ``scoring.score`` does.
+    summands = zip(map(double, class_terms(model)), *classes, strict=True)
+    yield Step("rows_joint", numbered("joint", map(added, summands)))
 
 
-def _weighed(model: NaiveBayes, complete: exp.Expr | None = None) -> Iterator[Step]:
-    """The steps from the classes' scores to their weights, and the sum of those; null unless ``complete`` holds."""
+def _weighed(model: NaiveBayes, dialect: Dialect, complete: exp.Expr | None = None) -> Iterator[Step]:
+    """Return the steps from the classes' scores to their weights, and their sum; null unless ``complete`` holds."""
     classes = range(len(model.domain.classes))
     joint = [step_column(f"joint_{klass}") for klass in classes]
-    yield Step("rows_largest", [named(exp.Greatest(this=joint[0], expressions=joint[1:]), f"{STEP_PREFIX}largest")])
+    # There are no nulls: nothing need test for them, as sqlglot otherwise has DuckDB do.
+    largest = exp.Greatest(this=joint[0], expressions=joint[1:], ignore_nulls=dialect is Dialect.DUCKDB)
+    yield Step("rows_largest", [named(largest, f"{STEP_PREFIX}largest")])
     yield Step("rows_weighed", numbered("weight", map(_weight, classes)))
     total = added([step_column(f"weight_{klass}") for klass in classes])
     total = total if complete is None else case([(complete, total)])
     yield Step("rows_summed", [named(total, f"{STEP_PREFIX}total")])
-
-
-def _read(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Iterator[exp.Expr]:
-    """Return the number or the category's code of every attribute."""
-    for parameters in model.attributes:
-        attribute, kind = model.domain[parameters.attribute], kinds.get(parameters.attribute)
-        if isinstance(attribute, Categorical):
-            listed = code_of_integer(attribute, dialect) if kind is Kind.INTEGER else None
-            yield listed or category_code(attribute, kind)
-        else:
-            yield number(attribute.name, kind, attribute.missing_values)
-
-
-def _joint(model: NaiveBayes, dialect: Dialect) -> Iterator[exp.Expr]:
-    """Per class, the score, added from the left as ``scoring.score`` does."""
-    summands: list[list[exp.Expr]] = [[double(term)] for term in class_terms(model)]
-    for place, (parameters, weight) in enumerate(zip(model.attributes, model.weights, strict=True)):
-        attribute = model.domain[parameters.attribute]
-        classes = terms(attribute, parameters, step_column(f"value_{place}"), weight, dialect)
-        missing = missing_terms(parameters, weight) or [0.0] * len(summands)
-        for summand, term, without in zip(summands, classes, missing, strict=True):
-            summand.append(exp.Coalesce(this=term, expressions=[double(without)]))
-    for summand in summands:
-        yield added(summand)
 
 
 def _weight(klass: int) -> exp.Expr:
@@ -137,8 +140,14 @@ def _weight(klass: int) -> exp.Expr:
     return case([(below(exponent, double(SMALLEST_EXPONENT)), double(0))], exp.Exp(this=exponent.copy()))
 
 
-def _results(model: NaiveBayes, names: Sequence[str]) -> list[exp.Alias]:
-    """Class, probabilities and the number of attributes left out."""
+def _results(model: NaiveBayes, names: Sequence[str], left_out: Sequence[exp.Expr]) -> list[exp.Alias]:
+    """Return class, probabilities and the number of attributes left out.
+
+    Args:
+        model: The model.
+        names: Names of these columns.
+        left_out: Per attribute, whether the row has no value for it.
+    """
     predicted, *probabilities, skipped = names
     total = step_column("total")
     shares = [over(step_column(f"weight_{klass}"), total.copy()) for klass in range(len(probabilities))]
@@ -148,15 +157,15 @@ def _results(model: NaiveBayes, names: Sequence[str]) -> list[exp.Alias]:
         (equal(share.copy(), likeliest.copy()), text(name))
         for share, name in zip(shares, model.domain.classes, strict=True)
     ]
-    left_out: list[exp.Expr] = [
-        exp.cast(is_null(step_column(f"value_{place}")), exp.DType.INT)
-        for place, parameters in enumerate(model.attributes)
+    counted: list[exp.Expr] = [
+        exp.cast(absent, exp.DType.INT)
+        for absent, parameters in zip(left_out, model.attributes, strict=True)
         if missing_terms(parameters) is None
     ]
     return [
         named(case(branches), predicted),
         *(named(share, name) for share, name in zip(shares, probabilities, strict=True)),
-        named(added(left_out or [integer(0)]), skipped),
+        named(added(counted or [integer(0)]), skipped),
     ]
 
 

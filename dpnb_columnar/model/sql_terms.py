@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -18,6 +19,7 @@ from dpnb_columnar.dialects.nodes import (
     double,
     equal,
     integer,
+    is_null,
     lookup,
     minus,
     named,
@@ -28,8 +30,8 @@ from dpnb_columnar.dialects.nodes import (
 )
 from dpnb_columnar.dialects.rules import grid_code
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform
-from dpnb_columnar.model.likelihood import bin_starts, cell_terms, negligible, normal_terms
-from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
+from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, negligible, normal_terms
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
 from dpnb_columnar.rows.column_kinds import Kind, category_keys
 from dpnb_columnar.rows.database_address import Dialect
 
@@ -60,14 +62,42 @@ def step_column(name: str) -> exp.Column:
     return own_column(f"{STEP_PREFIX}{name}")
 
 
-def placed(model: NaiveBayes) -> Iterator[exp.Expr]:
-    """Prepare the value of every attribute, as ``prepared_value`` does; a category's is prepared when it is read."""
-    for place, parameters in enumerate(model.attributes):
-        attribute, value = model.domain[parameters.attribute], step_column(f"read_{place}")
-        if isinstance(attribute, Numeric) and not isinstance(parameters, Table):
-            yield prepared_value(attribute, parameters, value)
-        else:
-            yield value
+@dataclass(frozen=True, slots=True)
+class ComputedTerms:
+    """The terms of an attribute in any database, computed step by step.
+
+    Attributes:
+        read: The number, or the category's code, as read from the row; null where it has none.
+        attribute: The attribute as declared.
+        parameters: Its parameters.
+        weight: Its weight.
+        dialect: The database.
+    """
+
+    read: exp.Expr
+    attribute: Attribute
+    parameters: AttributeParameters
+    weight: float
+    dialect: Dialect
+
+    def value(self, read: exp.Expr) -> exp.Expr:
+        """Prepare the value, as ``prepared_value`` does; a category's is prepared when it is read."""
+        if isinstance(self.attribute, Numeric) and not isinstance(self.parameters, Table):
+            return prepared_value(self.attribute, self.parameters, read)
+        return read
+
+    def terms(self, value: exp.Expr) -> list[exp.Expr]:
+        """Return a term per class for the column that holds the value; never null."""
+        classes = terms(self.attribute, self.parameters, value, self.weight, self.dialect)
+        missing = missing_terms(self.parameters, self.weight) or [0.0] * len(classes)
+        return [
+            exp.Coalesce(this=term, expressions=[double(without)])
+            for term, without in zip(classes, missing, strict=True)
+        ]
+
+    def left_out(self, value: exp.Expr) -> exp.Expr:
+        """Test whether the row has no value (never null)."""
+        return is_null(value)
 
 
 def prepared_value(attribute: Numeric, parameters: Normal | Histogram, value: exp.Expr) -> exp.Expr:
@@ -110,17 +140,34 @@ def terms(
     if isinstance(parameters, Normal):
         assert isinstance(attribute, Numeric)
         return [term.node for term in normal_terms(attribute, parameters, Number(value), weight)]
-    rows = cell_terms(parameters, weight)
-    if isinstance(parameters, Histogram):
+    rows = code_terms(attribute, parameters, weight)
+    if rows is None or (isinstance(parameters, Histogram) and len(parameters.edges) <= MOST_BRANCHES + 1):
         assert isinstance(attribute, Numeric)
+        assert isinstance(parameters, Histogram)
         starts = [0, *bin_starts(attribute, parameters.edges)]
-        if len(starts) <= MOST_BRANCHES or attribute.cells >= MOST_LISTED:
-            return [_bin_term(starts, row, value) for row in rows]
-        bins = [bisect_right(starts, code) - 1 for code in range(attribute.cells + 1)]
-        rows = [[row[place] for place in bins] for row in rows]
+        return [_bin_term(starts, row, value) for row in cell_terms(parameters, weight)]
     if len(rows[0]) <= MOST_BRANCHES:
         return [lookup(value.copy(), [(integer(code), double(term)) for code, term in enumerate(row)]) for row in rows]
     return [number_at(row, value.copy(), dialect, exp.DType.DOUBLE) for row in rows]
+
+
+def code_terms(attribute: Attribute, parameters: Table | Histogram, weight: float) -> list[list[float]] | None:
+    """Compute the terms of every code, per class; None where the codes of a grid are too many to list.
+
+    Args:
+        attribute: The attribute as declared.
+        parameters: Its parameters.
+        weight: Its weight.
+    """
+    rows = cell_terms(parameters, weight)
+    if isinstance(parameters, Table):
+        return rows
+    assert isinstance(attribute, Numeric)
+    if attribute.cells >= MOST_LISTED:
+        return None
+    starts = [0, *bin_starts(attribute, parameters.edges)]
+    bins = [bisect_right(starts, code) - 1 for code in range(attribute.cells + 1)]
+    return [[row[place] for place in bins] for row in rows]
 
 
 def code_of_integer(attribute: Categorical, dialect: Dialect) -> exp.Expr | None:
@@ -130,8 +177,8 @@ def code_of_integer(attribute: Categorical, dialect: Dialect) -> exp.Expr | None
         The code in a column of whole numbers, whatever type it has in the database; None where the categories are few,
         or too far apart.
     """
-    keys = {int(key): code for key, code in category_keys(attribute, Kind.INTEGER).items() if isinstance(key, int)}
-    if len(keys) <= MOST_BRANCHES or max(keys) - min(keys) >= MOST_APART * len(keys):
+    keys = codes_of_integers(attribute)
+    if keys is None or len(keys) <= MOST_BRANCHES:
         return None
     first, last, column = min(keys), max(keys), source_column(attribute.name)
     codes = [keys.get(key, NO_CODE) for key in range(first, last + 1)]
@@ -144,6 +191,12 @@ def code_of_integer(attribute: Categorical, dialect: Dialect) -> exp.Expr | None
     code = case([(exp.and_(bounds, equal(column.copy(), whole.copy())), code)])
     missing = attribute.missing is Missing.CATEGORY
     return exp.Coalesce(this=code, expressions=[integer(len(attribute.values))]) if missing else code
+
+
+def codes_of_integers(attribute: Categorical) -> dict[int, int] | None:
+    """Map the categories that are whole numbers to their codes; None where there are none, or too far apart."""
+    keys = {int(key): code for key, code in category_keys(attribute, Kind.INTEGER).items() if isinstance(key, int)}
+    return keys if keys and max(keys) - min(keys) < MOST_APART * len(keys) else None
 
 
 def _bin_term(starts: Sequence[int], row: Sequence[float], value: exp.Expr) -> exp.Expr:

@@ -6,14 +6,15 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from itertools import cycle, islice, product
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 import pytest
-from support.engines import Engine, Postgres, Spark
-from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
+from support.engines import DuckDB, Engine, Postgres, Spark
+from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of, table_of
 from support.released_models import DOMAIN, MODELS
 from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of, numbered
 from support.scored_rows import AGE, MIXED
@@ -322,3 +323,38 @@ def test_names_that_postgres_cuts(postgres_connection: Any) -> None:
     both = model_of(declared({long: AGE, alike: AGE}), [normal_of(name, [30, 45], [11, 12]) for name in (long, alike)])
     with pytest.raises(UsageError, match=r"PostgreSQL cuts names to 63 bytes, so 'a+' and 'a+b' are one there; rename"):
         scoring_query(both, Dialect.POSTGRES)
+
+
+@pytest.mark.parametrize("missing", ["drop", "category"])
+def test_whole_numbers_score_to_the_last_bit_in_duckdb(tmp_path: Path, missing: str) -> None:
+    """They are looked up by themselves: beyond bounds, beside gaps, at missing values in and out of the bounds."""
+    domain = declared(
+        {
+            "normal": {**AGE, "missing": missing, "missing_values": [40, 999, "81/2"]},
+            "logarithm": {"lower": "1/2", "upper": 120, "step": "1/2", "transform": "log1p", "missing": missing},
+            "binned": {"lower": -20, "upper": 30, "step": 5, "missing": missing},
+            "few": {"values": [2, 1], "missing": missing},
+            "gaps": {"values": [-3, 0, 4, 7, "x"], "missing": missing, "missing_values": [5]},
+        }
+    )
+    tables = [
+        table_of(name, *([(c * k % 5 + 1) / 50 for c in range(domain[name].size)] for k in (2, 3)))  # type: ignore[union-attr]
+        for name in ("few", "gaps")
+    ]
+    presence = presence_of([0.8, 0.2], [0.4, 0.6]) if missing == "category" else None
+    numeric = [
+        normal_of("normal", [30.1, 45.5], [11, 12.25]),
+        normal_of("logarithm", [1.5, 3.5], [0.5, 0.75]),
+        histogram_of("binned", [0, 3, 4, 11], [0.2, 0.3, 0.5], [0.6, 0.3, 0.1]),
+    ]
+    model = model_of(domain, [*(replace(each, presence=presence) for each in numeric), *tables], [0.3, 0.7])
+    numbers = [None, *range(-40, 140), 998, 999, 1000, -(2**15), 2**15 - 1]
+    columns = {each.name: turns(numbers[k:] + numbers[:k], 400) for k, each in enumerate(domain.attributes)}
+    rows = pa.table({name: pa.array(values, pa.int16()) for name, values in columns.items()})
+    engine = DuckDB(tmp_path)
+    engine.load(numbered(rows))
+    found = sorted(
+        engine.run(scoring_query(model, engine.dialect, "rows", ["id"], kinds_of(rows))), key=itemgetter("id")
+    )
+    expected = model.predict(pl.DataFrame(numbered(rows)), ["id"])
+    assert found == expected.to_dicts()
