@@ -131,20 +131,27 @@ class RowsOnce:
     def __init__(self, advance: Advance) -> None:
         self._advance, self._lock = advance, Lock()
         self._read = self._told = 0.0
-        self._passes = 1
+        self._weight = 1.0
 
-    def again(self, passes: int = 1) -> None:
-        """Begin anew with the first row.
+    def again(self) -> None:
+        """Begin anew with the first row."""
+        self._read, self._weight = 0.0, 1.0
+
+    def rest(self, rows: int, passes: int) -> None:
+        """Let what is left to report stand for further passes over all rows, however far the first came.
 
         Args:
-            passes: How often each row is read from now on.
+            rows: How many rows there are.
+            passes: How often they are read from now on.
         """
-        self._read, self._passes = 0.0, passes
+        with self._lock:
+            self._read = self._told
+            self._weight = max(rows - self._told, 0.0) / max(rows * passes, 1)
 
     def add(self, rows: float) -> None:
         """Report rows that are read, but for those that were before."""
         with self._lock:
-            self._read += rows / self._passes
+            self._read += rows * self._weight
             new, self._told = max(self._read - self._told, 0.0), max(self._read, self._told)
         if new:
             self._advance(new)

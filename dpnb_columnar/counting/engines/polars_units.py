@@ -3,7 +3,8 @@
 Rows in the order of their units are chosen from as they stream by: a unit is complete once the next one begins, so that
 memory does not grow with the rows. Publishers write files this way. Where some unit comes after a larger one, the rows
 are scanned again, once for each of as many shares of the units as keep a scan's rows few enough, however the rows lie.
-Either way the same rows are chosen (``rows.unit_order``), and nothing but time tells which it was.
+Either way the same rows are chosen (``rows.unit_order``), and nothing but time tells which it was, or the share of
+progress, which is a clock.
 """
 
 from __future__ import annotations
@@ -73,10 +74,11 @@ def sink_counted(
     if in_order.end():
         return
     reset()
-    shares = rows.select(pl.len()).collect(engine="streaming").item() // SHARE_ROWS + 1
+    number_of_rows = rows.select(pl.len()).collect(engine="streaming").item()
+    shares = number_of_rows // SHARE_ROWS + 1
     share = pl.struct(unit_values(domain, types)).hash() % shares
     if once is not None:
-        once.again(shares)
+        once.rest(number_of_rows, shares)
     for number in range(shares):
         in_any_order = _InAnyOrder(choice)
         query(read.filter(share == number)).select(kept).sink_batches(
