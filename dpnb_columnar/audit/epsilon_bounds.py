@@ -9,10 +9,11 @@ import numpy as np
 
 from dpnb_columnar.audit.distinguishers import Sample, best_of_models, best_of_numbers
 from dpnb_columnar.audit.neighbours import AdversarialPair
-from dpnb_columnar.audit.outcomes import Claim, Configuration, Finding
+from dpnb_columnar.audit.outcomes import Configuration, Finding
 from dpnb_columnar.audit.recording import Record, Witness, is_drawn, numbers, record
 from dpnb_columnar.audit.unit_universe import AnyUniverse
 from dpnb_columnar.audit.universe import Database
+from dpnb_columnar.budget import Approximate
 
 NUMBER, MODEL = "bound of a number", "bound of whole models"
 """Names of the checks."""
@@ -51,7 +52,7 @@ def count_outcomes(
     universe: AnyUniverse,
     pairs: Sequence[AdversarialPair],
     releases: int,
-    claim: Claim,
+    claim: Approximate,
     error: float,
 ) -> Bounds:
     """Release models of both databases of each pair, and search for an event that distinguishes them.
@@ -91,7 +92,7 @@ def promising(
     universe: AnyUniverse,
     pairs: Sequence[AdversarialPair],
     releases: int,
-    claim: Claim,
+    claim: Approximate,
 ) -> list[AdversarialPair]:
     """Sort pairs: first those that a few releases distinguish best; in their given order where there are no releases.
 

@@ -14,11 +14,12 @@ from fractions import Fraction
 import numpy as np
 
 from dpnb_columnar.audit.neighbours import Group, Pair
-from dpnb_columnar.audit.outcomes import Claim, Configuration, Finding
+from dpnb_columnar.audit.outcomes import Configuration, Finding
 from dpnb_columnar.audit.privacy_loss import TOLERANCE, Measured, claimed, composed, measured, worst_admissible
 from dpnb_columnar.audit.recording import Answers, Drawn, Record, numbers, record
 from dpnb_columnar.audit.unit_universe import AnyUniverse
 from dpnb_columnar.audit.universe import Database
+from dpnb_columnar.budget import Approximate
 from dpnb_columnar.noise import NoiseFamily
 
 FAILURES, QUERIES, POST_PROCESSING, NOISE, LOSS = "failures", "queries", "post-processing", "noise", "loss"
@@ -66,7 +67,7 @@ class Comparison:
             for pair in group.pairs:
                 self._compare(pair, *(records[database] for database in pair))
 
-    def result(self, claim: Claim) -> Compared:
+    def result(self, claim: Approximate) -> Compared:
         """Measure the losses of all changes, and compare every pair's loss with the claim."""
         losses = self._measured()
         worst, place = 0.0, None
@@ -129,7 +130,9 @@ class Comparison:
         return " against ".join(map(self.universe.description, pair))
 
 
-def compare(configuration: Configuration, universe: AnyUniverse, groups: Iterable[Group], claim: Claim) -> Compared:
+def compare(
+    configuration: Configuration, universe: AnyUniverse, groups: Iterable[Group], claim: Approximate
+) -> Compared:
     """Compare all pairs of neighbours of some groups."""
     comparison = Comparison(configuration, universe)
     for group in groups:
@@ -137,7 +140,7 @@ def compare(configuration: Configuration, universe: AnyUniverse, groups: Iterabl
     return comparison.result(claim)
 
 
-def claim_of(configuration: Configuration, universe: AnyUniverse) -> Claim:
+def claim_of(configuration: Configuration, universe: AnyUniverse) -> Approximate:
     """Read the guarantee that a model of this configuration states; its budget where no model can be released.
 
     Raises:
@@ -149,7 +152,7 @@ def claim_of(configuration: Configuration, universe: AnyUniverse) -> Claim:
     epsilon, delta = stated.epsilon, stated.delta
     if epsilon is None or delta is None:
         raise ValueError(f"{configuration}: its models carry no guarantee")
-    return Claim(epsilon, delta)
+    return Approximate(epsilon, delta)
 
 
 def _different_queries(one: Sequence[Drawn], two: Sequence[Drawn]) -> Iterator[str]:

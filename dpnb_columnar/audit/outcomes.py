@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpnb_columnar.budget import Budget, Neighbours, Pure
+from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, NONE
@@ -127,20 +127,12 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """The guarantee that a released model states: epsilon and delta, exact."""
-
-    epsilon: Fraction
-    delta: Fraction
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """Measurements of one configuration.
 
     Attributes:
         configuration: The attacked configuration.
-        claim: The guarantee that its models state.
+        claim: The guarantee that its models state, exactly.
         loss: Largest epsilon of any pair of neighbours, from exact distributions.
         number_bound: Lower confidence bound on epsilon from single released numbers; 0 where they show nothing.
         model_bound: Likewise from whole models.
@@ -150,7 +142,7 @@ class Outcome:
     """
 
     configuration: Configuration
-    claim: Claim
+    claim: Approximate
     loss: float
     number_bound: float
     model_bound: float

@@ -13,7 +13,8 @@ from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:
-    from dpnb_columnar.audit.outcomes import Audit, Claim, Configuration, Outcome
+    from dpnb_columnar.audit.outcomes import Audit, Configuration, Outcome
+    from dpnb_columnar.budget import Approximate
 
 BROKEN = 1
 """Exit code where a check does not hold."""
@@ -119,5 +120,5 @@ def _bits(outcome: Outcome) -> str:
     return "differ" if outcome.broken(*CHECKS) else "alike"
 
 
-def _claimed(claim: Claim) -> str:
+def _claimed(claim: Approximate) -> str:
     return number_text(claim.epsilon) + (f", {float(claim.delta):.0e}" if claim.delta else "")
