@@ -83,7 +83,7 @@ def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
 def time_pass(data: str, kind: str) -> None:
     """Time one pass over the rows, those after the first by a model of the rows."""
     from dpnb_columnar.budget import Budget
-    from dpnb_columnar.counting.engines import duckdb, local, polars_gradients, polars_scores  # noqa: F401
+    from dpnb_columnar.counting.engines import duckdb, local, polars_further_passes  # noqa: F401
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.mechanisms.model_release import release
     from dpnb_columnar.mechanisms.release_plan import plan
@@ -101,10 +101,10 @@ def time_pass(data: str, kind: str) -> None:
     model = release(local.aggregate(source, domain), plan(domain, Budget(Fraction(1))))
     if kind == "scores":
         scores = scores_given(model)
-        print_seconds(lambda: polars_scores.score_files(source, scores))
+        print_seconds(lambda: polars_further_passes.score_files(source, scores))
     else:
         query = start_rounds(model, "learned").query
-        print_seconds(lambda: polars_gradients.differentiate_files(source, query))
+        print_seconds(lambda: polars_further_passes.differentiate_files(source, query))
 
 
 def time_release(statistics_file: str) -> None:

@@ -6,10 +6,10 @@ CONFIDENTIAL.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import polars as pl
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from dpnb_columnar.rows.frames import Frame, OpenedFrame
 
 
+Counted = TypeVar("Counted", ScoreCounts, GradientSums)
+
+
 @confined()
 def score_files(source: ParquetSource, scores: Scores) -> ScoreCounts:
     """Count bins of scores over the rows of Parquet files.
@@ -41,13 +44,7 @@ def score_files(source: ParquetSource, scores: Scores) -> ScoreCounts:
     Raises:
         DataError: if a file is damaged.
     """
-    counted = stream(
-        source, partial(count_scores, types=source.types, scores=scores), by_units=scores.domain.unit is not None
-    )
-    try:
-        return replace(counted, parts=file_parts(source.files))
-    except OSError:
-        raise source.unreadable() from None
+    return _of_files(source, scores.domain, partial(count_scores, types=source.types, scores=scores))
 
 
 @confined()
@@ -160,13 +157,7 @@ def differentiate_files(source: ParquetSource, query: GradientQuery) -> Gradient
     Raises:
         DataError: if a file is damaged.
     """
-    summed = stream(
-        source, partial(sum_gradients, types=source.types, query=query), by_units=query.domain.unit is not None
-    )
-    try:
-        return replace(summed, parts=file_parts(source.files))
-    except OSError:
-        raise source.unreadable() from None
+    return _of_files(source, query.domain, partial(sum_gradients, types=source.types, query=query))
 
 
 @confined()
@@ -279,3 +270,16 @@ def _errors(classes: int) -> dict[str, pl.Expr]:
         - pl.col(f"likelihood {klass}") * CERTAIN // pl.col("whole")
         for klass in range(1, classes)
     }
+
+
+def _of_files(source: ParquetSource, domain: Domain, count: Callable[[pl.LazyFrame], Counted]) -> Counted:
+    """Count the rows of Parquet files, with the digests of these.
+
+    Raises:
+        DataError: if a file is damaged.
+    """
+    counted = stream(source, count, by_units=domain.unit is not None)
+    try:
+        return replace(counted, parts=file_parts(source.files))
+    except OSError:
+        raise source.unreadable() from None
