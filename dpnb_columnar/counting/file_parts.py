@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.input_files import find_copies
 from dpnb_columnar.runtime.confinement import confined
 
 MAGIC = b"PAR1"
@@ -40,6 +39,8 @@ def refuse_copies(files: Iterable[Path]) -> None:
         DataError: if two files with rows have the same size, footer and beginning, in folders of the same values.
         OSError: if a file cannot be read.
     """
+    from dpnb_columnar.rows.input_files import find_copies  # a release, which has no rows, loads nothing of them
+
     for first, second, *_ in find_copies(files, _size_and_folder, _file_part, beginning_of):
         if _has_rows(first):  # as its footer says, and so that of the second
             raise copies_error(first, second)
