@@ -9,9 +9,10 @@ from, called parts. A digest discloses nothing beyond the statistics beside it; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,8 @@ from dpnb_columnar.sensitivity import RunLengthColumn
 from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
 
 Integers = NDArray[np.int64]
+Whole = NDArray[Any]
+"""Whole numbers of any integer type."""
 
 LARGEST_SUM = 2**62
 """Most steps of all weights together."""
@@ -36,15 +39,15 @@ class Cells:
     Attributes:
         attribute: Attribute name; None for the class counts, whose codes are all 0, and the sums of weights per class,
             whose codes are ``WEIGHT_CODE``.
-        classes: Shape (cells,), int64: class codes.
-        codes: Shape (cells,), int64: grid codes or category codes.
-        counts: Shape (cells,), int64: numbers of rows; steps of weight.
+        classes: Shape (cells,): class codes.
+        codes: Shape (cells,): grid codes or category codes.
+        counts: Shape (cells,): numbers of rows; steps of weight.
     """
 
     attribute: str | None
-    classes: Integers
-    codes: Integers
-    counts: Integers
+    classes: Whole
+    codes: Whole
+    counts: Whole
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -95,14 +98,13 @@ class Statistics:
         if digest(self.domain) != digest(other.domain):
             raise ValueError("statistics of different domains cannot be added")
         check_whole_units(self.domain, self.whole_units and other.whole_units)
-        mine, others = self.cells(), other.cells()
-        first, second = self.summands | cells_part(mine), other.summands | cells_part(others)
+        first, second = self.summands | cells_part(self.cells()), other.summands | cells_part(other.cells())
         if (self.parts | first) & (other.parts | second):
             raise ValueError(
                 "the same rows are in both and would count twice; drop one (if these are different people with equal "
                 "records, count all of them in one run of dpnb-columnar aggregate, in one query, or in one frame)"
             )
-        added = assemble(self.domain, [*mine, *others], self.parts | other.parts)
+        added = assemble(self.domain, chain(self.cells(), other.cells()), self.parts | other.parts)
         return replace(added, summands=first | second, whole_units=self.whole_units)
 
     def __sub__(self, other: Statistics) -> Statistics:
@@ -117,7 +119,7 @@ class Statistics:
             raise ValueError("statistics of different domains cannot be subtracted")
         # Rows that were subtracted are no longer counted, and may be added again.
         parts, summands = self.parts - other.parts, self.summands - other.summands - cells_part(other.cells())
-        return replace(assemble(self.domain, [*self.cells(), *removed], parts), summands=summands)
+        return replace(assemble(self.domain, chain(self.cells(), removed), parts), summands=summands)
 
     def only(self, domain: Domain) -> Statistics:
         """Return the statistics in a domain that lacks some of the attributes; as they are in any other domain."""
@@ -137,18 +139,17 @@ class Statistics:
         }
         return {attribute.name: rows - present[attribute.name] for attribute in self.domain.attributes}
 
-    def cells(self) -> list[Cells]:
-        """Return the long form: classes first, then the attributes in declared order, zero counts left out."""
+    def cells(self) -> Iterator[Cells]:
+        """Yield the long form: classes first, then the attributes in declared order, zero counts left out."""
         classes = [self.class_counts] if self.weight_sums is None else [self.class_counts, self.weight_sums]
-        cells = [_cells(None, [([*range(len(classes))], counts) for counts in zip(*classes, strict=True)])]
+        yield _cells(None, [([*range(len(classes))], counts) for counts in zip(*classes, strict=True)])
         for attribute in self.domain.attributes:
             name = attribute.name
             if isinstance(attribute, Numeric):
-                cells.append(_cells(name, [(column.codes, column.counts) for column in self.columns[name]]))
+                yield _cells(name, [(column.codes, column.counts) for column in self.columns[name]])
             else:
                 codes = np.arange(attribute.size)
-                cells.append(_cells(name, [(codes, counts) for counts in self.tables[name]]))
-        return cells
+                yield _cells(name, [(codes, counts) for counts in self.tables[name]])
 
 
 def check_whole_units(domain: Domain, whole_units: bool) -> None:
@@ -192,11 +193,12 @@ def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = fro
     tables: dict[str, Integers] = {}
     for attribute in domain.attributes:
         name = attribute.name
+        own = by_attribute.pop(name)  # large tables are not held twice, where nobody else holds the cells
         if isinstance(attribute, Categorical):
-            tables[name] = _dense(name, by_attribute[name], size, attribute.size)
+            tables[name] = _dense(name, own, size, attribute.size)
             totals = tables[name].sum(axis=1)
         else:
-            columns[name] = _columns(name, by_attribute[name], size, attribute.cells)
+            columns[name] = _columns(name, own, size, attribute.cells)
             totals = np.array([column.size for column in columns[name]])
         complete = attribute.missing is Missing.ROW or (
             isinstance(attribute, Categorical) and attribute.missing is Missing.CATEGORY
@@ -218,13 +220,14 @@ def _class_counts(domain: Domain, parts: list[Cells]) -> tuple[Integers, Integer
     return rows, sums
 
 
-def cells_part(cells: Sequence[Cells]) -> frozenset[str]:
+def cells_part(cells: Iterable[Cells]) -> frozenset[str]:
     """Return the digest of counts whose rows are not known, such as the result of a query; empty if all are zero."""
-    blocks = []
+    blocks, empty = [], True
     for cell in cells:
         blocks.append(repr(cell.attribute).encode())
         blocks += [array.tobytes() for array in (cell.classes, cell.codes, cell.counts)]
-    return frozenset([digest_blocks("cells", blocks)] if any(cell.counts.any() for cell in cells) else [])
+        empty = empty and not cell.counts.any()
+    return frozenset([] if empty else [digest_blocks("cells", blocks)])
 
 
 def _cells(attribute: str | None, per_class: list[tuple[object, object]]) -> Cells:
@@ -254,7 +257,8 @@ def _joined(
     """
     empty = np.zeros(0, dtype=np.int64)
     klass, code, count = (
-        np.concatenate([empty, *(getattr(part, field) for part in parts)]) for field in ("classes", "codes", "counts")
+        np.concatenate([empty, *(getattr(part, field) for part in parts)], dtype=np.int64)
+        for field in ("classes", "codes", "counts")
     )
     if np.abs(count.astype(np.float64)).sum() > most:
         raise ValueError(f"{_named(name)}: more than {most} rows")

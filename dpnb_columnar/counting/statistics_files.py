@@ -6,11 +6,10 @@ The metadata of a file holds the domain, and digests of the files or counts that
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from dpnb_columnar.counting.query_results import (
     Kind,
@@ -45,6 +44,9 @@ VERSION = 3
 READABLE = (2, 3)
 """Versions that are read. Version 2 does not record which statistics were added up."""
 
+ROW_GROUP = 2**20
+"""Rows of a row group of a statistics file."""
+
 NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not protected by noise"
 
 
@@ -60,15 +62,6 @@ def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = Fal
     Raises:
         OutputError: if the file exists, or cannot be written.
     """
-    import pyarrow as pa
-
-    cells = statistics.cells()
-    names = [cell.attribute for cell in cells for _ in range(len(cell.counts))]
-    arrays = [
-        pa.array(names, pa.string()).dictionary_encode(),
-        *(np.concatenate([getattr(cell, field) for cell in cells]) for field in ("classes", "codes", "counts")),
-    ]
-    table = pa.table(arrays, schema=_schema())
     digests = {"parts": sorted(statistics.parts), "summands": sorted(statistics.summands)}
     header = {"version": VERSION, "notice": NOTICE, **digests}
     metadata = {STATISTICS_KEY: json.dumps(header), **domain_metadata(statistics.domain)}
@@ -76,7 +69,29 @@ def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = Fal
         atomic_output(path, overwrite=overwrite, confidential=True) as partial,
         parquet_writer(partial, _schema().with_metadata(metadata)) as writer,
     ):
-        writer.write_table(table)
+        for table in _tables(statistics):
+            writer.write_table(table, row_group_size=ROW_GROUP)
+
+
+def _tables(statistics: Statistics) -> Iterator[pa.Table]:
+    """Yield the rows of a statistics file in row groups: there may be as many cells as rows were counted."""
+    import pyarrow as pa
+
+    names = pa.array([attribute.name for attribute in statistics.domain.attributes], pa.string())
+    waiting, rows = [], 0
+    for number, cell in enumerate(statistics.cells()):
+        place = pa.scalar(number - 1 if number else None, pa.int32())
+        places = pa.repeat(place, len(cell.counts))
+        arrays = [pa.DictionaryArray.from_arrays(places, names), cell.classes, cell.codes, cell.counts]
+        waiting.append(pa.table(arrays, schema=_schema()))
+        rows += len(cell.counts)
+        if rows >= ROW_GROUP:
+            joined = pa.concat_tables(waiting)
+            full = rows - rows % ROW_GROUP
+            yield joined.slice(0, full)
+            waiting, rows = [joined.slice(full)], rows - full
+    if rows:
+        yield pa.concat_tables(waiting)
 
 
 @confined()

@@ -45,7 +45,7 @@ def test_statistics_add_up(parts: tuple[Statistics, Statistics, Statistics]) -> 
 
 
 def test_statistics_show_no_count(parts: tuple[Statistics, Statistics, Statistics]) -> None:
-    text = f"{parts[2]!r} {parts[2]} {parts[2].cells()!r} {parts[2].columns!r}"
+    text = f"{parts[2]!r} {parts[2]} {[*parts[2].cells()]!r} {parts[2].columns!r}"
     assert "CONFIDENTIAL" in text
     assert "2 classes, 2 numeric and 2 categorical" in text
     assert "[1" not in text

@@ -30,7 +30,7 @@ def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
         DataError: if a file is damaged, or changes while it is read.
     """
     try:
-        return assemble(domain, _count_cells(source, domain), file_parts(source.files))
+        return assemble(domain, iter(_count_cells(source, domain)), file_parts(source.files))
     except OSError:
         raise source.unreadable() from None
     except ValueError as error:
@@ -63,4 +63,4 @@ def aggregate_frame(frame: Frame | OpenedFrame, domain: Domain) -> Statistics:
     from dpnb_columnar.rows.frames import stream_frame
 
     count = partial(polars.count_rows, domain=domain, attributes=domain.attributes, classes=True)
-    return assemble(domain, stream_frame(frame, domain, count))
+    return assemble(domain, iter(stream_frame(frame, domain, count)))

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from dpnb_columnar.counting.engines.polars_units import sink_counted
-from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, Integers
+from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, Integers, Whole
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.rows.cell_codes import number_of_codes
 from dpnb_columnar.rows.parquet import ParquetSource
@@ -139,10 +138,10 @@ class _Table:
             return class_
         return class_ * pl.lit(self.codes, self.type) + pl.col(code_name(self.attribute)).cast(self.type)
 
-    def cells_of(self, places: Integers, counts: Integers) -> Cells:
+    def cells_of(self, places: Whole, counts: Whole) -> Cells:
         """Convert counts of places to counts of cells."""
         classes, codes = np.divmod(places, self.codes)
-        return Cells(self.attribute.name if self.attribute else None, classes, codes, counts)
+        return Cells(self.attribute.name if self.attribute else None, narrow(classes), narrow(codes), counts)
 
 
 class _WeightSums:
@@ -177,7 +176,7 @@ class Counter(Protocol):
     def add(self, places: pl.Series) -> None:
         """Count each of these cells once more; none is null."""
 
-    def counted(self) -> tuple[Integers, Integers]:
+    def counted(self) -> tuple[Whole, Whole]:
         """Return the cells that rows fell into, each once, and the number of rows of each. Confidential."""
 
 
@@ -212,9 +211,9 @@ class SparseCounter:
     """
 
     def __init__(self) -> None:
-        self._waiting: list[NDArray[Any]] = []
-        self._cells: NDArray[Any] | None = None
-        self._counts: Integers = np.zeros(0, dtype=np.int64)
+        self._waiting: list[Whole] = []
+        self._cells: Whole = np.zeros(0, dtype=np.uint8)
+        self._counts: Whole = np.zeros(0, dtype=np.uint8)
 
     def add(self, places: pl.Series) -> None:
         """Count each of these cells once more, as ``Counter.add``."""
@@ -223,11 +222,10 @@ class SparseCounter:
         if sum(map(len, self._waiting)) > max(MOST_WAITING, len(self._counts)):
             self._add_up()
 
-    def counted(self) -> tuple[Integers, Integers]:
+    def counted(self) -> tuple[Whole, Whole]:
         """Return cells, rising, and numbers of rows, as ``Counter.counted``."""
         self._add_up()
-        cells = np.zeros(0, dtype=np.int64) if self._cells is None else self._cells.astype(np.int64)
-        return cells, self._counts
+        return self._cells, self._counts
 
     def _add_up(self) -> None:
         if not self._waiting:
@@ -235,17 +233,22 @@ class SparseCounter:
         cells = np.sort(np.concatenate(self._waiting))
         self._waiting = []
         starts = _run_starts(cells)
-        cells, counts = cells[starts], np.diff(starts, append=len(cells))
-        if self._cells is not None:
+        cells, counts = cells[starts], narrow(np.diff(starts, append=len(cells)))
+        if len(self._cells):
             both, numbers = np.concatenate([self._cells, cells]), np.concatenate([self._counts, counts])
             order = np.argsort(both, kind="stable")  # two rising runs are merged, not sorted
             cells = both[order]
             starts = _run_starts(cells)
-            cells, counts = cells[starts], np.add.reduceat(numbers[order], starts)
+            cells, counts = cells[starts], narrow(np.add.reduceat(numbers[order], starts, dtype=np.int64))
         self._cells, self._counts = cells, counts
 
 
-def _run_starts(cells: NDArray[Any]) -> Integers:
+def narrow(numbers: Whole) -> Whole:
+    """Return whole numbers that are not negative in the narrowest type: tables may have a cell for every row."""
+    return numbers.astype(np.min_scalar_type(int(numbers.max(initial=0))))
+
+
+def _run_starts(cells: Whole) -> Integers:
     """Find where runs of equal cells begin."""
     return np.flatnonzero(np.append(True, cells[1:] != cells[:-1])[: len(cells)])
 
