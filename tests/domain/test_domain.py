@@ -290,6 +290,7 @@ def _places(categories: int, classes: int, **more: object) -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 def test_tables_of_a_million_counts_are_accepted_and_larger_ones_are_not() -> None:
     """40,000 places and a few classes; up to 10,000 values, as before, any number of classes."""
     assert read_domain("t", _places(40_000, 26), "t").categorical[0].size == 40_000
