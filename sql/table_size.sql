@@ -1,5 +1,5 @@
 -- What a database says of the size of a table: for shares of progress, and for nothing else. Public facts only, as the
--- number of rows in the footer of a file is. Each query gives one number; of a view none, since a view's rows would have
+-- number of rows in the footer of a file is. Queries give numbers of rows, or of pages; of a view none, since a view's rows would have
 -- to be computed.
 --
 -- Parameters are named, :like_this; counted stands for the table.
@@ -24,20 +24,29 @@ SELECT CASE
 END
 
 -- name: pages
--- How many pages PostgreSQL's table has, if it can be read by ranges of them: all its rows are in a heap of its own, so
--- that it has no children, no policy is asked before the range, and the user may read the table, not just its
--- columns. Such reads came with PostgreSQL 14.
-SELECT pg_relation_size(class.oid) / CAST(current_setting('block_size') AS BIGINT)
-FROM pg_catalog.pg_class AS class
-JOIN pg_catalog.pg_am AS method ON method.oid = class.relam
-WHERE
-    class.oid = to_regclass(:table)
-    AND class.relkind = 'r'
-    AND method.amname = 'heap'
-    AND NOT class.relhassubclass
-    AND NOT class.relrowsecurity
-    AND has_table_privilege(class.oid, 'SELECT')
-    AND CAST(current_setting('server_version_num') AS INT) >= 140000
+-- How many pages PostgreSQL's table has, and each of its partitions; null if they cannot be read by ranges of them: all
+-- rows are in heaps, without other children, no policy is asked before the range, and the user may read the table, not
+-- just its columns. Such reads came with PostgreSQL 14.
+WITH whole AS (
+    SELECT CAST(to_regclass(:table) AS OID) AS oid
+), part AS (
+    SELECT oid FROM whole
+    UNION
+    SELECT relid FROM whole CROSS JOIN pg_partition_tree(whole.oid)
+)
+SELECT CASE
+    WHEN bool_and(
+        (class.relkind = 'p' OR class.relkind = 'r' AND method.amname = 'heap' AND NOT class.relhassubclass)
+        AND NOT class.relrowsecurity
+        AND has_table_privilege(whole.oid, 'SELECT')
+        AND CAST(current_setting('server_version_num') AS INT) >= 140000
+    ) OVER ()
+    THEN pg_relation_size(class.oid) / CAST(current_setting('block_size') AS BIGINT)
+END
+FROM whole
+CROSS JOIN part
+JOIN pg_catalog.pg_class AS class ON class.oid = part.oid
+LEFT JOIN pg_catalog.pg_am AS method ON method.oid = class.relam
 
 -- name: in_range
 -- Condition of the rows in a range of pages, which two settings of the transaction tell.

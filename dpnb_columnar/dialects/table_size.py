@@ -32,7 +32,7 @@ def size_query(table: str, dialect: Dialect) -> str:
 
 
 def pages_query(table: str) -> str:
-    """Write the query for the number of pages of a table of PostgreSQL's; nothing where they cannot be read by ranges.
+    """Write the query for the pages of each partition of a table of PostgreSQL's; null if ranges cannot be read.
 
     Raises:
         UsageError: if the name is not the name of a table.

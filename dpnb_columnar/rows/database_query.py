@@ -80,12 +80,17 @@ def query_columns(database: Database, query: str, *, table: str | None = None) -
 
 def table_size(database: Database, query: str) -> int | None:
     """Return the number that a query of ``dialects.table_size`` gives; None if it gives none, or fails."""
+    return sum(table_sizes(database, query)) or None
+
+
+def table_sizes(database: Database, query: str) -> list[int]:
+    """Return the numbers that a query of ``dialects.table_size`` gives; none if it does not know one, or fails."""
     try:
         with read_query(database, query) as result:
             values = [value for part in result.parts for (value,) in part.iter_rows()]
     except Error:  # whoever reads the rows tells what is wrong
-        return None
-    return int(values[0]) if values and values[0] is not None and int(values[0]) > 0 else None
+        return []
+    return [] if any(value is None or value < 0 for value in values) else [int(value) for value in values]
 
 
 def select_from(query: str, names: Collection[str]) -> str:

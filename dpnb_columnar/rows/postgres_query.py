@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -42,22 +42,26 @@ BEYOND_ALL_PAGES = 2**32 - 1
 
 @dataclass(frozen=True, slots=True)
 class PageRanges:
-    """Ranges of the pages of a table, of which a query reads one after the other.
+    """Ranges of the pages of a table, of which a query reads one after the other: in every partition the same ones.
 
     Attributes:
         lock: Statement that keeps the table as it is.
-        pages: Number of the table's pages. Public.
+        pages: Number of the pages of every partition. Public.
         parts: Number of ranges.
     """
 
     lock: str
-    pages: int
+    pages: Sequence[int]
     parts: int
 
     @property
     def starts(self) -> list[int]:
         """The first page of each range, and the end of the last."""
-        return [self.pages * part // self.parts for part in range(self.parts + 1)]
+        return [max(self.pages) * part // self.parts for part in range(self.parts + 1)]
+
+    def below(self, page: int) -> int:
+        """Return the number of pages below this one, of all partitions together."""
+        return sum(min(page, pages) for pages in self.pages)
 
 
 @contextmanager
@@ -93,19 +97,19 @@ def _results(cursor: Any, query: str, ranges: PageRanges | None) -> Iterator[pa.
         cursor.execute(query)
         yield cursor.fetch_record_batch()
         return
-    advance = begin_work(ranges.pages, "pages")
+    advance = begin_work(sum(ranges.pages), "pages")
     cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     cursor.execute(ranges.lock)
     cursor.execute("SET LOCAL jit = off")  # a range is too short to compile the query for, again each time
     for start, end in pairwise(ranges.starts):
         # Pages that came since they were counted are read with the last range.
-        beyond = BEYOND_ALL_PAGES if end == ranges.pages else end
+        beyond = BEYOND_ALL_PAGES if end == max(ranges.pages) else end
         cursor.execute(f"SET LOCAL dpnb.first_page = '({start},0)'")
         cursor.execute(f"SET LOCAL dpnb.end_page = '({beyond},0)'")
         cursor.execute(query)
         yield cursor.fetch_record_batch()
         if advance is not None:
-            advance(end - start)
+            advance(ranges.below(end) - ranges.below(start))
 
 
 def _batches(database: Database, results: Iterator[pa.RecordBatchReader], connection: Any) -> Iterator[pa.RecordBatch]:

@@ -23,7 +23,7 @@ from dpnb_columnar.rows.cell_codes import number_of_codes
 from dpnb_columnar.rows.column_checks import check_columns, matched_columns
 from dpnb_columnar.rows.column_kinds import Kind, kind_of
 from dpnb_columnar.rows.database_address import Database, Dialect
-from dpnb_columnar.rows.database_query import query_columns, read_query, table_size
+from dpnb_columnar.rows.database_query import query_columns, read_query, table_size, table_sizes
 from dpnb_columnar.rows.postgres_query import PageRanges
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.row_progress import Size, is_watched, unknown
@@ -124,8 +124,8 @@ class DatabaseTable:
             return None
         from dpnb_columnar.dialects.table_size import lock_statement, pages_query
 
-        pages = table_size(self.database, pages_query(self.table)) or 0
-        parts = min(pages // max(LEAST_PAGES, cells // CELLS_OF_A_PAGE), MOST_RANGES)
+        pages = table_sizes(self.database, pages_query(self.table)) or [0]
+        parts = min(sum(pages) // max(LEAST_PAGES, cells // CELLS_OF_A_PAGE), max(pages), MOST_RANGES)
         return PageRanges(lock_statement(self.table), pages, parts) if parts > 1 else None
 
     def rows(self, ranges: PageRanges | None) -> str | exp.Subquery:
