@@ -87,10 +87,11 @@ def table_sizes(database: Database, query: str) -> list[int]:
     """Return the numbers that a query of ``dialects.table_size`` gives; none if it does not know one, or fails."""
     try:
         with read_query(database, query) as result:
-            values = [value for part in result.parts for (value,) in part.iter_rows()]
+            # SQLite's numbers are texts.
+            sizes = [-1 if value is None else int(value) for part in result.parts for (value,) in part.iter_rows()]
     except Error:  # whoever reads the rows tells what is wrong
         return []
-    return [] if any(value is None or value < 0 for value in values) else [int(value) for value in values]
+    return sizes if min(sizes, default=0) >= 0 else []
 
 
 def select_from(query: str, names: Collection[str]) -> str:
