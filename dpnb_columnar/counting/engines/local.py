@@ -34,7 +34,10 @@ def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
     except OSError:
         raise source.unreadable() from None
     except ValueError as error:
-        raise DataError(f"{source.names}: {error}; did a file change while it was read?") from None
+        raise DataError(
+            f"{source.names}: {error}; did a file change while it was read, or are the statistics in its footer false? "
+            "write it again"
+        ) from None
 
 
 def _count_cells(source: ParquetSource, domain: Domain) -> list[Cells]:

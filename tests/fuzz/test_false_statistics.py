@@ -1,0 +1,99 @@
+"""Summaries in Parquet files change no count of Polars; where DuckDB believes them, the file is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from false_statistics import LIES, summarised
+from support.people import PEOPLE, people
+from support.running import Run
+
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.domain import Domain, read_declaration, read_domain
+from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.parquet import open_parquet
+
+DOCUMENT = {
+    **PEOPLE,
+    "attributes": {
+        "age": {"lower": 0, "upper": 100, "step": 1, "missing": "row"},
+        "hours": {"lower": 0, "upper": 98, "step": 1, "missing": "category"},
+        "sex": {"values": ["f", "m"]},
+    },
+}
+CONDITION = {**DOCUMENT, "label": {"condition": "household > 100 AND income = 'low'", "classes": ["no", "yes"]}}
+UNIT = {**DOCUMENT, "unit": {"column": "household", "rows": 2}}
+DOMAINS = {
+    name: read_domain("people", document, "test")
+    for name, document in {"column": DOCUMENT, "condition": CONDITION, "unit": UNIT}.items()
+}
+
+LACKING = {"age": 7, "hours": 11, "sex": 5}
+
+
+@pytest.fixture(scope="module")
+def honest() -> bytes:
+    """Rows of which some lack values, in six groups of rows."""
+    place = pl.int_range(pl.len())
+    lacking = [pl.when(place % each == 0).then(None).otherwise(name).alias(name) for name, each in LACKING.items()]
+    table = people(600).with_columns(*lacking, household=place // 3).to_arrow(compat_level=pl.CompatLevel.oldest())
+    return summarised(table.replace_schema_metadata(domain_metadata(read_declaration("people", DOCUMENT, "t"))), 100)
+
+
+def counted(file: Path, content: bytes, domain: Domain) -> Statistics:
+    """Count, without the digest of the file."""
+    file.write_bytes(content)
+    return replace(local.aggregate(open_parquet([file], domain), domain), parts=frozenset())
+
+
+@pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_polars_counts_the_rows(lie: Callable[[bytes], bytes], domain: Domain, honest: bytes, tmp_path: Path) -> None:
+    expected = counted(tmp_path / "honest.parquet", honest, domain)
+    assert counted(tmp_path / "people.parquet", lie(honest), domain) == expected
+
+
+@pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)
+@pytest.mark.parametrize("name", LIES)
+def test_duckdb_counts_the_rows_or_refuses_the_file(
+    name: str, domain: Domain, honest: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = counted(tmp_path / "honest.parquet", honest, domain)
+    monkeypatch.setattr(local, "SMALL", 0)
+    assert counted(tmp_path / "honest.parquet", honest, domain) == expected
+    found: Statistics | None = None
+    with suppress(DataError):
+        found = counted(tmp_path / "people.parquet", LIES[name](honest), domain)
+    assert found in (expected, None if name != "empty Bloom filters" else expected)
+
+
+def test_a_refusal_names_the_cause(honest: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "SMALL", 0)
+    with pytest.raises(DataError, match="are the statistics in its footer false"):
+        counted(tmp_path / "people.parquet", LIES["all null"](honest), DOMAINS["column"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("lie", LIES.values(), ids=LIES)
+def test_no_verb_is_misled(lie: Callable[[bytes], bytes], honest: bytes, folder: Path, run: Run) -> None:
+    printed = []
+    for name, content in {"honest": honest, "false": lie(honest)}.items():
+        (folder / name).mkdir()
+        (folder / name / "people.parquet").write_bytes(content)
+        data, model = f"{name}/people.parquet", f"{name}/model.json"
+        run("train", data, "--seed", 1, "--output", model)
+        run("predict", model, data, "--output", f"{name}/scored.parquet")
+        parts = ["--train-output", f"{name}/a.parquet", "--test-output", f"{name}/b.parquet"]
+        run("split", data, "--test", 0.3, "--by", "household", *parts)
+        texts = [run(*command).out for command in (["check", data], ["evaluate", model, data])]
+        frames = [pl.read_parquet(folder / name / file) for file in ("scored.parquet", "a.parquet", "b.parquet")]
+        model_text = (folder / model).read_text()
+        printed.append(([text.replace(name, "") for text in texts], [frame.rows() for frame in frames], model_text))
+    assert printed[0] == printed[1]
