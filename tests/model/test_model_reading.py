@@ -14,7 +14,7 @@ from support.golden_model import DELETED, VALID, Place, changed, golden_model, l
 
 from dpnb_columnar.errors import ConfigurationError, DataError, Error, MissingInputError, UsageError
 from dpnb_columnar.model.model import from_document, load_model
-from dpnb_columnar.model.model_document import to_document, to_json
+from dpnb_columnar.model.model_document import document_digest, to_document, to_json
 from dpnb_columnar.model.model_files import save_model
 
 SHARE: Place = ("guarantee", "composition", 0)
@@ -259,3 +259,12 @@ def test_a_value_missing_anywhere_is_refused_or_read(place: Place, tmp_path: Pat
     for value in (DELETED, None, "odd", {}, [], -1):
         path.write_text(json.dumps(changed(place, value)), encoding="utf-8")
         loaded_or_refused(path)
+
+
+def test_other_priors_are_read_and_have_another_digest() -> None:
+    """Made for another population, say: that is post-processing; the digest tells that it is not what was released."""
+    released = golden_model()
+    other = from_document(changed(("classes", "probability"), [0.25, 0.75]), "model.json")
+    assert other.priors == (0.25, 0.75)
+    assert other.classes.released == released.classes.released
+    assert document_digest(other) != document_digest(released)
