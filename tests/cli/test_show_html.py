@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import builtins
 import hashlib
 import re
 import shlex
 import stat
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from support.golden_model import golden_model
 from support.hostile_names import MARKUP, REVERSED, TEMPLATE, write_hostile_rows
 from support.mechanisms import MECHANISMS
 from support.released_models import MODELS
+from support.report_pages import check_structure, hide_library
 from support.running import Run
 
 from dpnb_columnar.domain.declaration import digest
@@ -45,14 +44,7 @@ def test_every_mechanism_has_a_sheet(mechanism: str, people_file: Path, run: Run
     assert ("Do not publish" in text) == (mechanism == "none")
     assert ("The shares add up to epsilon 0.3, exactly." in text) == (mechanism != "none")
     assert ("five times the epsilon, 1.5." in text) == (mechanism != "none")
-    headings = [int(part.tag[1]) for part in root.iter() if re.fullmatch(r"h\d", part.tag)]
-    assert headings[0] == 1
-    assert all(after <= before + 1 for before, after in pairwise(headings))
-    for table in root.iter("table"):
-        assert table.find("caption") is not None
-        assert all("scope" in cell.attrib for cell in table.iter("th"))
-    for drawing in root.iter("svg"):
-        assert "aria-hidden" in drawing.attrib or drawing.attrib["aria-label"]
+    check_structure(root)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -169,13 +161,6 @@ def test_refusals(model_file: Path, run: Run) -> None:
 def test_only_jinja_is_needed(
     library: str, code: int, model_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual = builtins.__import__
-
-    def refused(name: str, *rest: Any, **more: Any) -> Any:
-        if name.partition(".")[0] == library:
-            raise ImportError(name, name=library)
-        return usual(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", refused)
+    hide_library(library, monkeypatch)
     ended = run("show", model_file, "--html", "sheet.html", expected=code)
     assert ("needs jinja2" in ended.err and "dpnb-columnar[report]" in ended.err) == bool(code)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import stat
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import pytest
 from support.chromium import Browser, binary
 from support.hostile_names import write_hostile_rows
 from support.people import people, write_people
+from support.report_pages import check_structure
 from support.running import Run
 
 from dpnb_columnar.cli.main import exit_code
@@ -50,14 +50,7 @@ def test_exact_figures_are_confidential(rest: Path, model_file: Path, run: Run) 
     for name in ("accuracy", "auc", "log_loss"):
         lower, upper = found["intervals"][name]
         assert f"{found[name]:.4f}({lower:.4f} to {upper:.4f})" in text
-    headings = [int(part.tag[1]) for part in root.iter() if re.fullmatch(r"h\d", part.tag)]
-    assert headings[0] == 1
-    assert all(after <= before + 1 for before, after in pairwise(headings))
-    for table in root.iter("table"):
-        assert table.find("caption") is not None
-        assert all("scope" in cell.attrib for cell in table.iter("th"))
-    for drawing in root.iter("svg"):
-        assert "aria-hidden" in drawing.attrib or drawing.attrib["aria-label"]
+    check_structure(root)
     assert "Guarantee" not in text
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import builtins
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.fake_results import PURE_METHODS, cell, evaluation, write_results
-from support.report_pages import AWKWARD, Page, report
+from support.report_pages import AWKWARD, Page, hide_library, report
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, UsageError
 from dpnb_columnar.report.figures import slug
@@ -224,14 +223,7 @@ def test_inputs_that_are_no_results(tmp_path: Path) -> None:
 def test_a_missing_library_is_named_with_the_remedy(
     library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usual = builtins.__import__
-
-    def refused(name: str, *rest: Any, **more: Any) -> Any:
-        if name.partition(".")[0] == library:
-            raise ImportError(name, name=library)
-        return usual(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", refused)
+    hide_library(library, monkeypatch)
     with pytest.raises(UsageError, match=rf"needs {library}.*pip install 'dpnb-columnar\[report\]'"):
         write_report(tmp_path / "results.parquet", tmp_path / "out.html")
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import builtins
+import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
+
+import pytest
 
 from dpnb_columnar.study.reproduction_page import write_report
 from support.fake_results import (
@@ -97,3 +102,27 @@ def everything() -> list[dict[str, Any]]:
     rows = evaluation(("adult",), iterations=3, folds=2, epsilons=EPSILONS)
     rows += evaluation((AWKWARD,), iterations=3, folds=2, epsilons=EPSILONS, methods=(*PURE_METHODS[:2], *BASELINES))
     return [*rows, *bounds(("adult",), iterations=2, folds=2), *allocation(("adult",), iterations=2, folds=2)]
+
+
+def check_structure(root: Element) -> None:
+    """Assert what readers aloud of a page need: headings in order, tables and drawings that say what they are."""
+    headings = [int(part.tag[1]) for part in root.iter() if re.fullmatch(r"h\d", part.tag)]
+    assert headings[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(headings))
+    for table in root.iter("table"):
+        assert table.find("caption") is not None
+        assert all("scope" in cell.attrib for cell in table.iter("th"))
+    for drawing in root.iter("svg"):
+        assert "aria-hidden" in drawing.attrib or drawing.attrib["aria-label"]
+
+
+def hide_library(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no module import a library, as if it were not installed."""
+    usual = builtins.__import__
+
+    def refused(name: str, *rest: Any, **more: Any) -> Any:
+        if name.partition(".")[0] == library:
+            raise ImportError(name, name=library)
+        return usual(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", refused)
