@@ -26,14 +26,7 @@ ROWS = (None, 1, 2, 5)
 
 def main() -> None:
     """Print the table as Markdown."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--dataset", default="acs2018")
-    parser.add_argument("--unit", default="SERIALNO")
-    parser.add_argument("--mechanism", default="histogram")
-    parser.add_argument("--attribute-weights", default="tempered")
-    parser.add_argument("--releases", type=int, default=4)
-    options = parser.parse_args()
+    options = parser_of(__doc__).parse_args()
     rows = pl.read_parquet(options.data)
     folds = folds_of(rows[options.unit])
     figures: dict[tuple[int | None, str], list[tuple[float, float]]] = {each: [] for each in product(ROWS, EPSILONS)}
@@ -60,6 +53,18 @@ def main() -> None:
             accuracy, loss = np.array(figures[most, epsilon]).T
             cells.append(f"{accuracy.mean():.3f} ± {accuracy.std():.3f}, {loss.mean():.3f}")
         print(f"| {name} | {np.mean(counted[most]):,.0f} | {' | '.join(cells)} |")
+
+
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """Make the parser of what both tables of households are made from."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--dataset", default="acs2018")
+    parser.add_argument("--unit", default="SERIALNO")
+    parser.add_argument("--mechanism", default="histogram")
+    parser.add_argument("--attribute-weights", default="tempered")
+    parser.add_argument("--releases", type=int, default=4)
+    return parser
 
 
 def folds_of(households: pl.Series) -> pl.Series:

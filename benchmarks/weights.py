@@ -9,17 +9,15 @@ of the whole file and not cut off, that is of the second class.
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 import dpnb_columnar as dpnb
-from benchmarks.units import EPSILONS, FOLDS, folds_of
+from benchmarks.units import EPSILONS, FOLDS, folds_of, parser_of
 from dpnb_columnar.domain import Domain, Weight
 
 CAPS = (None, 100, 400, 1000)
@@ -31,14 +29,8 @@ UNCUT = Fraction(2**20)
 
 def main() -> None:
     """Print the table as Markdown."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--dataset", default="acs2018")
+    parser = parser_of(__doc__)
     parser.add_argument("--weight", default="PWGTP")
-    parser.add_argument("--unit", default="SERIALNO")
-    parser.add_argument("--mechanism", default="histogram")
-    parser.add_argument("--attribute-weights", default="tempered")
-    parser.add_argument("--releases", type=int, default=4)
     options = parser.parse_args()
     rows = pl.read_parquet(options.data)
     domain = dpnb.read_domain(dataset=options.dataset)
