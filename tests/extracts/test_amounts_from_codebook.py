@@ -8,7 +8,7 @@ import pytest
 from support.codebook_cases import amount, codebook, codes, made, variable
 
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform
-from dpnb_columnar.extracts.codebooks import numeric_attribute
+from dpnb_columnar.extracts.codebooks import to_domain
 from dpnb_columnar.extracts.codebooks.codebook import Code
 from dpnb_columnar.extracts.codebooks.to_domain import domain_of
 
@@ -28,8 +28,8 @@ def test_ranges_of_missing_codes_are_not_written_out_for_nothing(monkeypatch: py
         written_out.extend(members)
         return members
 
-    amounts_members = numeric_attribute._members
-    monkeypatch.setattr(numeric_attribute, "_members", noted)
+    amounts_members = to_domain._members
+    monkeypatch.setattr(to_domain, "_members", noted)
     ranges = [Code(str(first), "Unknown", str(first + 3999)) for first in range(0, 4_000_000, 4000)]
     assert made(amount("HUGE", 9, 0, *ranges)) == "more than 10000 of its codes mean that the value is missing"
     assert len(written_out) == 8000
