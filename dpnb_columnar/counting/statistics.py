@@ -294,10 +294,5 @@ def _named(name: str | None) -> str:
 
 
 def _equal(first: Statistics, second: Statistics) -> bool:
-    pairs = zip(first.cells(), second.cells(), strict=True)
-    return all(
-        np.array_equal(one.classes, two.classes)
-        and np.array_equal(one.codes, two.codes)
-        and np.array_equal(one.counts, two.counts)
-        for one, two in pairs
-    )
+    pairs, fields = zip(first.cells(), second.cells(), strict=True), ("classes", "codes", "counts")
+    return all(np.array_equal(getattr(one, field), getattr(two, field)) for one, two in pairs for field in fields)
