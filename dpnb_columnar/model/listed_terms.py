@@ -53,9 +53,12 @@ class ListedTerms:
             return read
         return exp.Coalesce(this=grid_code(self.attribute, read), expressions=[_last(self.lists)])
 
-    def terms(self, place: exp.Expr) -> list[exp.Expr]:
-        """Return a term per class for the column that holds the place."""
-        return [number_at(terms, place.copy(), Dialect.DUCKDB, exp.DType.DOUBLE) for terms in self.lists]
+    def terms(self, place: exp.Expr) -> list[exp.Expr | None]:
+        """Return a term per class for the column that holds the place; None where all are 0."""
+        return [
+            number_at(terms, place.copy(), Dialect.DUCKDB, exp.DType.DOUBLE) if any(terms) else None
+            for terms in self.lists
+        ]
 
     def left_out(self, place: exp.Expr) -> exp.Expr:
         """Test whether the row has no value (never null)."""

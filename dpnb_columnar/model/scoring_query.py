@@ -79,7 +79,7 @@ def scoring_query(
         attributes = list(_attribute_terms(model, known, dialect))
         left_out = [terms.left_out(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
         steps = _steps(model, attributes)
-        query = rows.query([*steps, *_weighed(model, dialect)], _results(model, results, left_out))
+        query = rows.query([*steps, *_weighed(model, dialect)], _results(model, results, left_out, dialect))
     elif isinstance(rows, RowsAndScalars):
         raise UsageError("SQLite cannot return every column of rows that are joined; name those to keep with --key")
     else:
@@ -87,7 +87,7 @@ def scoring_query(
         weighed = _weighed(model, dialect, is_complete(model, parameters, dialect))
         terms = model_terms(model, parameters, dialect)
         left_out = [is_null(step_column(f"value_{place}")) for place, _ in enumerate(model.attributes)]
-        query = rows.query([*joined, *weighed], _results(model, results, left_out), [terms, *given])
+        query = rows.query([*joined, *weighed], _results(model, results, left_out, dialect), [terms, *given])
     if view is not None:
         query = exp.Create(this=parse_table(view, dialect), kind="VIEW", expression=query)
     return header(_remarks(model, dialect)) + render(query, dialect, of_rows=parameters is None)
@@ -118,7 +118,8 @@ def _steps(model: NaiveBayes, attributes: Sequence[ComputedTerms | ListedTerms])
     classes = [terms.terms(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
     # Added from the left, as ``scoring.score`` does.
     summands = zip(map(double, class_terms(model)), *classes, strict=True)
-    yield Step("rows_joint", numbered("joint", map(added, summands)))
+    joint = (added([term for term in terms if term is not None]) for terms in summands)
+    yield Step("rows_joint", numbered("joint", joint))
 
 
 def _weighed(model: NaiveBayes, dialect: Dialect, complete: exp.Expr | None = None) -> Iterator[Step]:
@@ -128,25 +129,31 @@ def _weighed(model: NaiveBayes, dialect: Dialect, complete: exp.Expr | None = No
     # There are no nulls: nothing need test for them, as sqlglot otherwise has DuckDB do.
     largest = exp.Greatest(this=joint[0], expressions=joint[1:], ignore_nulls=dialect is Dialect.DUCKDB)
     yield Step("rows_largest", [named(largest, f"{STEP_PREFIX}largest")])
-    yield Step("rows_weighed", numbered("weight", map(_weight, classes)))
+    yield Step("rows_weighed", numbered("weight", (_weight(klass, dialect) for klass in classes)))
     total = added([step_column(f"weight_{klass}") for klass in classes])
     total = total if complete is None else case([(complete, total)])
     yield Step("rows_summed", [named(total, f"{STEP_PREFIX}total")])
 
 
-def _weight(klass: int) -> exp.Expr:
+def _weight(klass: int, dialect: Dialect) -> exp.Expr:
     """Return the likelihood of a class, relative to that of the likeliest."""
     exponent = minus(step_column(f"joint_{klass}"), step_column("largest"))
-    return case([(below(exponent, double(SMALLEST_EXPONENT)), double(0))], exp.Exp(this=exponent.copy()))
+    weight = exp.Exp(this=exponent)
+    if dialect is Dialect.DUCKDB:
+        return weight
+    return case([(below(exponent.copy(), double(SMALLEST_EXPONENT)), double(0))], weight)
 
 
-def _results(model: NaiveBayes, names: Sequence[str], left_out: Sequence[exp.Expr]) -> list[exp.Alias]:
+def _results(
+    model: NaiveBayes, names: Sequence[str], left_out: Sequence[exp.Expr], dialect: Dialect
+) -> list[exp.Alias]:
     """Return class, probabilities and the number of attributes left out.
 
     Args:
         model: The model.
         names: Names of these columns.
         left_out: Per attribute, whether the row has no value for it.
+        dialect: The database.
     """
     predicted, *probabilities, skipped = names
     total = step_column("total")
@@ -157,15 +164,18 @@ def _results(model: NaiveBayes, names: Sequence[str], left_out: Sequence[exp.Exp
         (equal(share.copy(), likeliest.copy()), text(name))
         for share, name in zip(shares, model.domain.classes, strict=True)
     ]
+    # Each sum of whole numbers is tested for overflow in DuckDB, and takes three times that of floats.
+    type_ = exp.DType.DOUBLE if dialect is Dialect.DUCKDB else exp.DType.INT
     counted: list[exp.Expr] = [
-        exp.cast(absent, exp.DType.INT)
+        exp.cast(absent, type_)
         for absent, parameters in zip(left_out, model.attributes, strict=True)
         if missing_terms(parameters) is None
     ]
+    number_skipped = added(counted or [integer(0)])
     return [
         named(case(branches), predicted),
         *(named(share, name) for share, name in zip(shares, probabilities, strict=True)),
-        named(added(counted or [integer(0)]), skipped),
+        named(number_skipped if type_ is exp.DType.INT else exp.cast(number_skipped, exp.DType.INT), skipped),
     ]
 
 
