@@ -21,6 +21,10 @@ SMALL = 2**24
 """Bytes of files that Polars counts alone, about three million rows: to load DuckDB and to write its query would take
 longer."""
 
+MANY = 60
+"""More categorical attributes than this are counted by Polars alone: DuckDB would take several queries, and five
+milliseconds for each attribute before it reads a row."""
+
 
 @confined()
 def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
@@ -43,7 +47,8 @@ def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
 def _count_cells(source: ParquetSource, domain: Domain) -> list[Cells]:
     # DuckDB is not told of the columns of folders.
     named = any(not folder_values(file).keys().isdisjoint(domain.counted_columns) for file in source.files)
-    if domain.unit is not None or named or sum(file.stat().st_size for file in source.files) <= SMALL:
+    small = sum(file.stat().st_size for file in source.files) <= SMALL
+    if domain.unit is not None or named or small or len(domain.categorical) > MANY:
         return polars.count_cells(source, domain, domain.attributes, classes=True)
     from dpnb_columnar.counting.engines import duckdb
 

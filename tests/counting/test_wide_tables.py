@@ -1,0 +1,82 @@
+"""Tables of many columns are read some rows at a time, and counted by Polars alone: the same counts and scores."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpnb_columnar.budget import Budget
+from dpnb_columnar.counting.engines import duckdb, local
+from dpnb_columnar.counting.engines.polars_further_passes import score_files
+from dpnb_columnar.counting.statistics import assemble
+from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.mechanisms.model_release import release
+from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.rows import streaming
+from dpnb_columnar.rows.parquet import open_parquet
+
+COLUMNS, ROWS = 70, 90
+VALUES = ["a", "b", "c"]
+
+
+def domain() -> Domain:
+    label = {"column": "class", "classes": ["0", "1"]}
+    attributes = {f"a{number}": {"values": VALUES} for number in range(COLUMNS)}
+    return read_domain("wide", {"label": label, "attributes": attributes}, "test")
+
+
+def rows() -> dict[str, list[object]]:
+    columns: dict[str, list[object]] = {
+        f"a{number}": [[*VALUES, None, "d"][(row * (number + 1) + row // 7) % 5] for row in range(ROWS)]
+        for number in range(COLUMNS)
+    }
+    return columns | {"class": [row % 2 for row in range(ROWS)]}
+
+
+def test_rows_that_are_read_some_at_a_time_are_each_counted_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [tmp_path / f"{name}.parquet" for name in ("first", "second")]
+    for file in files:
+        pl.DataFrame(rows()).write_parquet(file, row_group_size=40)
+    source = open_parquet(files, domain())
+    expected = assemble(domain(), duckdb.count_cells(source, domain(), domain().attributes))
+    assert expected.class_counts.tolist() == [ROWS, ROWS]
+    model = release(expected, plan(domain(), Budget(Fraction(1)), "histogram"), ExactSampler(SeededBits(1)))
+    scores = scores_given(model)
+    monkeypatch.setattr(streaming, "WIDE", COLUMNS + 1)
+    at_once = score_files(source, scores)
+    monkeypatch.setattr(streaming, "WIDE", COLUMNS)
+    for at_a_time in (30, 89, 90, 91):
+        monkeypatch.setattr(streaming, "WIDE_VALUES", at_a_time * (COLUMNS + 1))
+        assert local.aggregate(source, domain()) == expected
+        assert (score_files(source, scores).counts == at_once.counts).all()
+
+
+def test_a_text_that_is_not_utf8_is_a_missing_value(tmp_path: Path) -> None:
+    columns = rows()
+    texts = [b"\xff" if row == 50 else str(text).encode() for row, text in enumerate(columns["a0"])]
+    arrays = {**columns, "a0": pa.array(texts).view(pa.string())}
+    pq.write_table(pa.table(arrays), tmp_path / "wide.parquet")
+    counted = local.aggregate(open_parquet([tmp_path / "wide.parquet"], domain()), domain())
+    columns["a0"][50] = None
+    pl.DataFrame(columns).write_parquet(tmp_path / "null.parquet")
+    assert counted == local.aggregate(open_parquet([tmp_path / "null.parquet"], domain()), domain())
+
+
+def test_a_damaged_file_is_called_so(tmp_path: Path) -> None:
+    file = tmp_path / "wide.parquet"
+    pl.DataFrame(rows()).write_parquet(file)
+    content = bytearray(file.read_bytes())
+    content[4:2000] = bytes(1996)
+    file.write_bytes(content)
+    with pytest.raises(DataError, match="cannot be read to the end"):
+        local.aggregate(open_parquet([file], domain()), domain())
