@@ -111,6 +111,7 @@ def names_of(folder: Path) -> list[str]:
         (signal.SIGXCPU, "polars"),
         (signal.SIGXCPU, "duckdb"),
     ],
+    ids=lambda value: getattr(value, "name", value),
 )
 def test_a_signal_ends_a_run_in_whatever_it_is_doing(number: signal.Signals, work: str, tmp_path: Path) -> None:
     # A run of the tests under nohup hands on that SIGHUP is ignored.
