@@ -49,3 +49,14 @@ def quick_tests(path: Path) -> list[str]:
 def is_slow(marker: ast.expr) -> bool:
     """Test whether a marker, or one of a list, makes tests slow."""
     return any(f"mark.{name}" in ast.unparse(marker) for name in NOT_QUICK)
+
+
+def test_tests_import_nothing_from_other_tests() -> None:
+    """Two folders have a ``conftest`` each, and one of which shadows the other: helpers are in support."""
+    imported = {
+        (path.relative_to(TESTS).as_posix(), node.module)
+        for path in TESTS.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module is not None
+    }
+    assert not [pair for pair in imported if pair[1] == "conftest" or pair[1].startswith("test_")]
