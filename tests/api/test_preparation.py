@@ -9,6 +9,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from support.extracts import PEOPLE as PEOPLE_LINES
+from support.extracts import TOWNSPEOPLE, write_extract
 from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
 from support.running import Run
 
@@ -88,6 +90,35 @@ def test_extracts_become_parquet(folder: Path, run: Run) -> None:
     )
     with pytest.raises(errors.UsageError, match="extracts: not names of files"):
         dpnb.ingest(5, "rows.parquet")  # type: ignore[arg-type]
+
+
+def test_every_argument_of_ingest_is_the_option_of_its_name(folder: Path, run: Run) -> None:
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE_LINES)
+    Path("town.xml").rename("book.xml")
+    made = dpnb.ingest("town.dat", "a.parquet", codebook="book.xml", where="AGE >= 10", name="village")
+    assert made.domain is not None
+    assert made.domain.name == "village"
+    run(
+        "ingest",
+        "town.dat",
+        "--codebook",
+        "book.xml",
+        "--where",
+        "AGE >= 10",
+        "--name",
+        "village",
+        "--output",
+        "b.parquet",
+    )
+    assert made.output.read_bytes() == Path("b.parquet").read_bytes()
+    with pytest.raises(errors.OutputError, match="overwrite=True"):
+        dpnb.ingest("town.dat", "a.parquet", codebook="book.xml")
+    dpnb.ingest("town.dat", "a.parquet", codebook="book.xml", overwrite=True)
+    assert pl.read_parquet("a.parquet").height == len(PEOPLE_LINES) > pl.read_parquet("b.parquet").height
+    people(20).write_csv("people.csv")
+    Path("mine.toml").write_text(DECLARATION)
+    described = dpnb.ingest("people.csv", "people.parquet", dataset="people", catalogue="mine.toml")
+    assert described.domain == people_domain()
 
 
 def test_domains_are_read_from_wherever_they_are_declared(folder: Path) -> None:
