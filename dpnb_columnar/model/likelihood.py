@@ -70,8 +70,7 @@ def normal_terms(attribute: Numeric, parameters: Normal, value: Values, weight: 
         )
     ]
     means = [0.0 if abs(mean) < negligible(attribute) else mean for mean in parameters.mean]
-    sign = 1 if weight >= 0 else -1
-    reference = max(range(len(means)), key=lambda place: sign * parameters.deviation[place])
+    reference = reference_class(parameters, weight)
     distance = (value - means[reference]) / parameters.deviation[reference]
     terms = []
     for mean, deviation, constant in zip(means, parameters.deviation, constants, strict=True):
@@ -86,6 +85,12 @@ def normal_terms(attribute: Numeric, parameters: Normal, value: Values, weight: 
         return terms
     most = abs(weight) * parameters.bound
     return [term if place == reference else term.clip(-most, most) for place, term in enumerate(terms)]
+
+
+def reference_class(parameters: Normal, weight: float) -> int:
+    """Find the class of the widest distribution, whose term ``normal_terms`` makes 0, or minus 0, of every value."""
+    sign = 1 if _distinct(weight) >= 0 else -1
+    return max(range(len(parameters.deviation)), key=lambda place: sign * parameters.deviation[place])
 
 
 def cell_terms(parameters: Table | Histogram, weight: float = 1.0) -> list[list[float]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
-from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, normal_terms
+from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, normal_terms, reference_class
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal
 from dpnb_columnar.rows.cell_codes import INTEGER_RANGES, distinguished_range
 from dpnb_columnar.rows.column_kinds import Kind
@@ -72,9 +72,16 @@ class ComputedTerms:
     weight: float
     value: pl.Expr
 
-    def terms(self, value: pl.Expr) -> list[pl.Expr]:
-        """Return a term per class for the column that holds ``value``; 0.0 where the attribute is left out."""
-        return [term.fill_null(0.0) for term in terms(self.attribute, self.parameters, value, self.weight)]
+    def terms(self, value: pl.Expr) -> list[pl.Expr | None]:
+        """Return a term per class for the column that holds ``value``; 0.0 where the attribute is left out.
+
+        None for a class whose term is 0 in every row.
+        """
+        classes = terms(self.attribute, self.parameters, value, self.weight)
+        terms_: list[pl.Expr | None] = [term.fill_null(0.0) for term in classes]
+        if missing_terms(self.parameters) is None:
+            terms_[reference_class(self.parameters, self.weight)] = None
+        return terms_
 
     def left_out(self, value: pl.Expr) -> pl.Expr:
         """Say whether the attribute is left out of the row (never null)."""
@@ -96,9 +103,9 @@ class TabulatedTerms:
     first: int
     last: int
 
-    def terms(self, place: pl.Expr) -> list[pl.Expr]:
-        """Return a term per class for the column that holds ``value``; 0.0 where the attribute is left out."""
-        return [pl.lit(table).gather(place) for table in self.tables]
+    def terms(self, place: pl.Expr) -> list[pl.Expr | None]:
+        """Return a term per class for the column that holds ``value``, as ``ComputedTerms`` does."""
+        return [pl.lit(table).gather(place) if (table != 0).any() else None for table in self.tables]
 
     def left_out(self, place: pl.Expr) -> pl.Expr:
         """Say whether the attribute is left out of the row (never null)."""

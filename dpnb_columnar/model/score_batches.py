@@ -83,9 +83,9 @@ class ScoreBatches:
                 # No place is beyond the table; without a mode numpy would look for one before it writes.
                 joint += np.take(tables[name], frame[name].to_numpy(), axis=1, out=looked_up, mode="clip")
             else:
-                computed = terms.terms(pl.col(name))
-                for klass, term in enumerate(frame.select(t.alias(str(k)) for k, t in enumerate(computed))):
-                    joint[klass] += term.to_numpy()
+                computed = enumerate(terms.terms(pl.col(name)))
+                for term in frame.select(each.alias(str(klass)) for klass, each in computed if each is not None):
+                    joint[int(term.name)] += term.to_numpy()
         return joint
 
 

@@ -167,7 +167,8 @@ def _probabilities(
     joint, largest, total = [f"__joint_{klass}" for klass in range(len(priors))], "__largest", "__total"
     terms = [attribute.terms(pl.col(name)) for name, attribute in values.items()]
     # Added from the left, so that a row's sum does not depend on how many threads there are, as sum_horizontal's does.
-    sums = [reduce(add, summands) for summands in zip(map(pl.lit, priors), *terms, strict=True)]
+    summands = zip(map(pl.lit, priors), *terms, strict=True)
+    sums = [reduce(add, [term for term in klass if term is not None]) for klass in summands]
     yield [*(each.alias(name) for name, each in zip(joint, sums, strict=True)), *skipped]
     yield [pl.max_horizontal(*joint).alias(largest)]
     yield [(pl.col(name) - pl.col(largest)).exp().alias(name) for name in joint]
