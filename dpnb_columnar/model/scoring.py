@@ -11,7 +11,6 @@ from operator import add
 import polars as pl
 
 from dpnb_columnar.domain import Attribute, Numeric
-from dpnb_columnar.domain.condition import in_halves
 from dpnb_columnar.domain.names import listed, named
 from dpnb_columnar.errors import DataError, excerpt
 from dpnb_columnar.model.likelihood import class_terms
@@ -151,8 +150,8 @@ def _class_words(model: NaiveBayes, keep: Collection[str]) -> list[str]:
 
 def _skipped(values: Mapping[str, Terms]) -> pl.Expr:
     """How many attributes are left out."""
-    left_out = [attribute.left_out(pl.col(name)).cast(pl.UInt16) for name, attribute in values.items()]
-    return in_halves([pl.lit(0, dtype=pl.UInt16), *left_out], add)
+    left_out = [attribute.left_out(pl.col(name)) for name, attribute in values.items()]
+    return pl.sum_horizontal(pl.lit(0, dtype=pl.UInt16), *left_out).cast(pl.UInt16)
 
 
 def _probabilities(
