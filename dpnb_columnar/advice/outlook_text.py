@@ -17,6 +17,7 @@ from dpnb_columnar.advice.plan_text import (
     public_facts,
     small_cells_line,
     unit_facts,
+    unrehearsed_line,
     weights_line,
 )
 from dpnb_columnar.advice.recommendation import Prospect
@@ -86,7 +87,7 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
         yield small_cells_line(one, outlook.class_rows)
     if outlook.rehearsal is not None:
         yield ""
-        yield from _rehearsal_lines(outlook.rehearsal, outlook.assumed.origin)
+        yield from _rehearsal_lines(outlook.rehearsal, outlook)
 
 
 def _unit_lines(plan: ReleasePlan) -> Iterator[str]:
@@ -136,16 +137,14 @@ def _automatic_line(outlook: Outlook) -> str:
     )
 
 
-def _rehearsal_lines(rehearsal: Rehearsal, origin: str) -> Iterator[str]:
-    """Yield what to expect, a warning if it is bad, and the recommended mechanism.
-
-    Args:
-        rehearsal: The rehearsal.
-        origin: Where its number of rows is declared.
-    """
-    yield (f"expected on made-up rows of this domain: {rehearsal.advice.rows} ({origin})")
+def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
+    """Yield what to expect, a warning if it is bad, and the recommended mechanism."""
+    yield (f"expected on made-up rows of this domain: {rehearsal.advice.rows} ({outlook.assumed.origin})")
     yield ""
     if rehearsal.expectations:
+        if outlook.plan.rounds:
+            yield unrehearsed_line(outlook.plan)
+            yield ""
         yield from table_lines(
             ["attributes", "bounds", "largest class", "accuracy", "5 % below", ""],
             [_expected_row(each) for each in rehearsal.expectations],

@@ -139,6 +139,12 @@ def weights_line(plan: ReleasePlan) -> str:
     return f"each of {count} attributes weighs {tempered_weight(count):.3g}, {reason}: free"
 
 
+def unrehearsed_line(plan: ReleasePlan) -> str:
+    """Say which weights the rehearsal has in place of those that a plan fits in rounds."""
+    stand_in = "calibrated weights, which they start from" if plan.calibration else "a model without attribute weights"
+    return f"the {len(plan.rounds)} rounds of weights are not rehearsed: the accuracies are those of {stand_in}"
+
+
 def source_text(source: PublicSource) -> str:
     """Return what is known of a public file, and which attributes it leaves out."""
     from dpnb_columnar.model.model_document import DECLARED_PUBLIC

@@ -48,6 +48,14 @@ def test_plan_prints_every_round(folder: Path, run: Run) -> None:
     assert [f"weight gradient {number}" in told for number in (1, 2, 3)] == [True] * 3
 
 
+@pytest.mark.slow
+def test_plan_says_that_rounds_are_not_rehearsed(folder: Path, run: Run) -> None:
+    file = write_people(folder / "people.parquet")
+    said = "the 3 rounds of weights are not rehearsed: the accuracies are those of calibrated weights"
+    assert said in run("plan", file, *LEARNED).out
+    assert "rehearsed:" not in run("plan", file, "--attribute-weights", "calibrated").out
+
+
 def test_a_run_cut_short_in_a_round_is_finished_for_nothing(
     folder: Path, ledger: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
