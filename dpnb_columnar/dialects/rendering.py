@@ -47,14 +47,14 @@ DEFAULT_PARTS = ("this", "db", "catalog")
 """The parts of a table's name, from the last to the first."""
 
 
-def render(query: exp.Expr, dialect: Dialect, *, pretty: bool = True, of_rows: bool = False) -> str:
+def render(query: exp.Expr, dialect: Dialect, *, pretty: bool = True, joined: bool = False) -> str:
     """Render a query as text of the dialect, without a semicolon; the tree is changed on the way.
 
     Args:
         query: The tree.
         dialect: The database.
         pretty: Whether the text has many lines, or one.
-        of_rows: Whether the result is the rows of a table, none taken together with another.
+        joined: Whether the rows are joined with those of another table.
 
     Raises:
         UsageError: if two names of the query would be one in PostgreSQL.
@@ -62,8 +62,8 @@ def render(query: exp.Expr, dialect: Dialect, *, pretty: bool = True, of_rows: b
     if dialect is Dialect.POSTGRES:
         _check_names(query)
     for rewrite in REWRITES[dialect]:
-        if of_rows and dialect is Dialect.DUCKDB and rewrite is _steps_apart:
-            rewrite = _rows_apart
+        if joined and rewrite is _rows_apart:
+            rewrite = _steps_apart
         query = query.transform(rewrite, copy=False)
     return query.sql(dialect=dialect.value, pretty=pretty, copy=False)
 
@@ -230,8 +230,7 @@ def _steps_apart(node: exp.Expr) -> exp.Expr:
     """Keep the steps of a query apart by OFFSET.
 
     PostgreSQL and SQLite merge the steps of a query, and would compute a value once for each use in the next step, and
-    its own operands once for each use there; so does DuckDB where the result is ordered and limited, until no memory is
-    left.
+    its own operands once for each use there.
     """
     if isinstance(node, exp.CTE) and isinstance(node.this, exp.Select):
         node.set("this", node.this.offset(0, copy=False))
@@ -239,9 +238,10 @@ def _steps_apart(node: exp.Expr) -> exp.Expr:
 
 
 def _rows_apart(node: exp.Expr) -> exp.Expr:
-    """Keep the steps of a query of rows apart in DuckDB by a join of the rows with one row of nothing.
+    """Keep the rows that a query reads apart from its steps in DuckDB, by a join with one row of nothing.
 
-    An OFFSET would give all rows to one thread, so that they keep their order, and copy them at every step.
+    DuckDB merges the steps where the result is ordered and limited, until no memory is left. An OFFSET would give all
+    rows to one thread, so that they keep their order, and copy them at every step.
     """
     if isinstance(node, exp.CTE) and isinstance(node.this, exp.Select) and node.this.args["from_"].this.alias == SOURCE:
         nothing = exp.alias_(exp.select(integer(0)).subquery(), identifier("nothing"), table=True)
@@ -265,7 +265,7 @@ def _no_variables(node: exp.Expr) -> exp.Expr:
 
 
 REWRITES: Mapping[Dialect, Sequence[Rewrite]] = {
-    Dialect.DUCKDB: [_nan_by_type, number_of_duckdb, _steps_apart],
+    Dialect.DUCKDB: [_nan_by_type, number_of_duckdb, _rows_apart],
     Dialect.POSTGRES: [_nan_by_order, float_of_postgres, number_of_postgres, _steps_apart],
     Dialect.SPARK: [_nan_by_order, number_of_spark, _no_variables],
     Dialect.BIGQUERY: [_nan_by_order, number_of_bigquery],

@@ -90,7 +90,7 @@ def scoring_query(
         query = rows.query([*joined, *weighed], _results(model, results, left_out, dialect), [terms, *given])
     if view is not None:
         query = exp.Create(this=parse_table(view, dialect), kind="VIEW", expression=query)
-    return header(_remarks(model, dialect)) + render(query, dialect, of_rows=parameters is None)
+    return header(_remarks(model, dialect)) + render(query, dialect, joined=parameters is not None)
 
 
 def _attribute_terms(model: NaiveBayes, kinds: Kinds, dialect: Dialect) -> Iterator[ComputedTerms | ListedTerms]:
