@@ -34,7 +34,10 @@ WITH "read" AS (
       '^.{1,64}$'
     ) AS DOUBLE) AS "value_5"
   FROM person AS "source"
-  OFFSET 0
+  CROSS JOIN (
+    SELECT
+      0
+  ) AS "nothing"
 ), "coded" AS (
   SELECT
     CASE WHEN NOT "class" IS NULL THEN "class" END AS "class",
@@ -105,7 +108,6 @@ WITH "read" AS (
       ) AS BIGINT)
     END AS "code_5"
   FROM "read"
-  OFFSET 0
 ), "scored" AS (
   SELECT
     "class",
@@ -127,7 +129,6 @@ WITH "read" AS (
       ELSE CASE WHEN "code_3" < 1 THEN -40 ELSE 60 END
     END AS BIGINT) AS "score"
   FROM "coded"
-  OFFSET 0
 ), "placed" AS (
   SELECT
     "class",
@@ -141,7 +142,6 @@ WITH "read" AS (
       ELSE 3
     END AS "bin"
   FROM "scored"
-  OFFSET 0
 )
 SELECT
   "class",

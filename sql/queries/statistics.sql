@@ -34,7 +34,10 @@ WITH "read" AS (
       '^.{1,64}$'
     ) AS DOUBLE) AS "value_5"
   FROM person AS "source"
-  OFFSET 0
+  CROSS JOIN (
+    SELECT
+      0
+  ) AS "nothing"
 ), "coded" AS (
   SELECT
     "class",
@@ -107,7 +110,6 @@ WITH "read" AS (
   FROM "read"
   WHERE
     NOT "class" IS NULL
-  OFFSET 0
 )
 SELECT
   CAST(NULL AS TEXT) AS "attribute",
