@@ -19,15 +19,18 @@ from dpnb_columnar.audit.privacy_loss import TOLERANCE, Measured, claimed, compo
 from dpnb_columnar.audit.recording import Answers, Drawn, Record, numbers, record
 from dpnb_columnar.audit.unit_universe import AnyUniverse
 from dpnb_columnar.audit.universe import Database
-from dpnb_columnar.budget import Approximate
+from dpnb_columnar.budget import Approximate, Pure, Share
+from dpnb_columnar.mechanisms.weight_rounds import GRADIENT
+from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import NoiseFamily
 
 FAILURES, QUERIES, POST_PROCESSING, NOISE, LOSS = "failures", "queries", "post-processing", "noise", "loss"
 """Names of the checks: exceptions, which draws are made, the model computed from the answers, the claim of each draw,
 and all draws together."""
 
-Change = tuple[NoiseFamily, Fraction, Fraction]
-"""A family, the change of location in units of the first scale, and the ratio of the scales."""
+Change = tuple[NoiseFamily, int, Fraction, Fraction]
+"""A family, how many rows' changes may add up in the draw, the change of location in units of the first scale, and the
+ratio of the scales."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +53,12 @@ class Comparison:
 
     def __init__(self, configuration: Configuration, universe: AnyUniverse) -> None:
         self.plan = configuration.plan(universe.domain)
-        self.steps = 1 if self.plan.domain.unit is None else self.plan.budget.rows
         self.universe = universe
         self.pairs = 0
         self.findings: dict[str, Finding] = {}
         self._changes: dict[Change, int] = {}
         self._differing: dict[tuple[int, ...], Pair] = {}
+        self._gradients: dict[tuple[Pure, tuple[int, ...]], Pair] = {}
 
     def add(self, group: Group) -> None:
         """Compare the pairs of a group under each of its forced class counts."""
@@ -77,6 +80,11 @@ class Comparison:
                 worst, place = loss, pair
         if place is not None and worst > float(claim.epsilon) * (1 + TOLERANCE):
             self._report(LOSS, place, f"epsilon {worst:.4g} where {float(claim.epsilon):.4g} is claimed")
+        for (cost, places), pair in self._gradients.items():
+            together = sum(losses[number][1] for number in places)
+            if together > float(cost.epsilon) * (1 + TOLERANCE):
+                seen = f"one gradient costs {together:.4g} where its share is {float(cost.epsilon):.4g}"
+                self._report(NOISE, pair, seen)
         return Compared(worst, self.pairs, tuple(self.findings.values()))
 
     def _compare(self, pair: Pair, one: Record, two: Record) -> None:
@@ -89,13 +97,30 @@ class Comparison:
                 self._report(POST_PROCESSING, pair, _difference(numbers(one.model), numbers(two.model)))
             elif len(one.draws) != sum(share.values for share in one.model.guarantee.composition):
                 self._report(QUERIES, pair, f"{len(one.draws)} draws are not what the composition table says")
-        changed = []
-        for first, second in zip(one.draws, two.draws, strict=False):
+        rounds = _rounds(one.model)
+        first_round = len(one.draws) - sum(share.values for share in rounds)
+        changed: dict[int, int] = {}
+        for place, (first, second) in enumerate(zip(one.draws, two.draws, strict=False)):
             if min(first.scale, second.scale) <= 0:
                 self._report(NOISE, pair, f"one {first.noise.name} draw is made without any noise")
             elif first.location != second.location or first.scale != second.scale:
-                changed.append(self._changes.setdefault(_change(first, second), len(self._changes)))
-        self._differing.setdefault(tuple(changed), pair)
+                change = first.noise, self._added_up(place >= first_round), *_change(first, second)
+                changed[place] = self._changes.setdefault(change, len(self._changes))
+        self._differing.setdefault(tuple(changed.values()), pair)
+        for share in rounds:
+            places = range(first_round, first_round := first_round + share.values)
+            assert isinstance(share.cost, Pure)
+            self._gradients.setdefault((share.cost, tuple(changed[each] for each in places if each in changed)), pair)
+
+    def _added_up(self, of_a_gradient: bool) -> int:
+        """Tell how many rows' changes between two neighbours may add up in one draw.
+
+        A row that is replaced moves from one count to another, or within a sample whose sensitivity covers that: one
+        change in a draw. The rows of a unit may all change one draw. So do the row that goes and the one that comes in
+        a gradient, where either moves a component by its clip, in opposite directions; only the sum over all components
+        is bounded, and judged as well.
+        """
+        return self.plan.budget.rows if of_a_gradient or self.plan.domain.unit is not None else 1
 
     def _measured(self) -> list[Measured]:
         """Measure the privacy loss of every change; one above what its own draw claims is a finding."""
@@ -104,14 +129,15 @@ class Comparison:
         for change in self._changes:
             by_family.setdefault(change[0], []).append(change)
         for noise, changes in by_family.items():
-            shift, ratio = np.array([(float(moved), float(scaled)) for _, moved, scaled in changes]).T
+            steps = np.array([added_up for _, added_up, _, _ in changes])
+            shift, ratio = np.array([(float(moved), float(scaled)) for _, _, moved, scaled in changes]).T
             values = measured(noise, shift, ratio)
             for change, value in zip(changes, values, strict=True):
                 losses[self._changes[change]] = (noise.cost, float(value))
-            number = self._changes[changes[int(values.argmax())]]
+            by_row = values / steps
+            number = self._changes[changes[int(by_row.argmax())]]
             pair = next(pair for places, pair in self._differing.items() if number in places)
-            # Rows of one unit may all change one draw.
-            self._judge(noise, float(values.max()) / self.steps, self._description(pair))
+            self._judge(noise, float(by_row.max()), self._description(pair))
             self._judge(noise, worst_admissible(noise), "neighbours as far apart as the family allows")
         return losses
 
@@ -166,8 +192,14 @@ def _different_queries(one: Sequence[Drawn], two: Sequence[Drawn]) -> Iterator[s
             yield f"draw {place} is rounded to {first.grid_bits} or {second.grid_bits} bits"
 
 
-def _change(one: Drawn, two: Drawn) -> Change:
-    return one.noise, (two.location - one.location) / one.scale, two.scale / one.scale
+def _rounds(model: Model | None) -> list[Share]:
+    """The shares of gradients, which are drawn last, in order."""
+    composition = () if model is None else model.guarantee.composition
+    return [share for share in composition if share.query.startswith(GRADIENT)]
+
+
+def _change(one: Drawn, two: Drawn) -> tuple[Fraction, Fraction]:
+    return (two.location - one.location) / one.scale, two.scale / one.scale
 
 
 def _difference(one: dict[str, float], two: dict[str, float]) -> str:

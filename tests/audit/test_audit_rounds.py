@@ -11,12 +11,13 @@ from support import planted_round_faults as faults
 from dpnb_columnar.audit import exhaustive
 from dpnb_columnar.audit.attacks import Effort, attack_one
 from dpnb_columnar.audit.exhaustive import Compared
-from dpnb_columnar.audit.neighbours import groups, small_pairs
+from dpnb_columnar.audit.neighbours import Group, groups, small_pairs
 from dpnb_columnar.audit.outcomes import Configuration
 from dpnb_columnar.audit.recording import Answers, record, remembered_searches
 from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.weight_rounds import GRID_BITS
 
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 MECHANISMS = ("histogram", "smooth", "adaptive-histogram")
@@ -132,3 +133,41 @@ def test_a_fault_planted_into_rounds_is_found(
     plant(monkeypatch)
     found = compared(learned(ADD), universe)
     assert check in {finding.check for finding in found.findings}, found.findings
+
+
+def replaced_values() -> tuple[Universe, Group]:
+    """One row of a class goes from the lower to the upper bound, or the other way."""
+    universe = build_universe(HOURS)[0]
+    low, high = universe.extremes(0)
+    pairs = [
+        (universe.database((5, one)), universe.database((4, one), (1, other)))
+        for one, other in ((low, high), (high, low))
+    ]
+    return universe, Group(pairs, [(5, 12), (2, 1), (7, 3), (100_000, 5), (100, -1)])
+
+
+def test_the_row_that_goes_and_the_one_that_comes_may_both_move_a_component() -> None:
+    """The bound of a gradient is one of all components together, of a removed row and of an added one each."""
+    universe, group = replaced_values()
+    configuration = learned(REPLACE)
+    plan = configuration.plan(universe.domain)
+    shifts = [
+        abs(second.location - first.location) / first.scale
+        for seed, sizes in enumerate(group.sizes)
+        for pair in group.pairs
+        for first, second in zip(
+            *(record(plan, universe.counted(each), Answers(sizes, seed)).draws for each in pair), strict=True
+        )
+        if first.grid_bits == GRID_BITS
+    ]
+    assert 1 < max(shifts) <= 2  # in the change that one row makes in all components together
+    found = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+    assert found.findings == ()
+
+
+def test_a_gradient_whose_noise_is_too_small_for_a_replaced_row_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    faults.bound_too_small(monkeypatch)
+    universe, group = replaced_values()
+    configuration = learned(REPLACE)
+    found = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+    assert exhaustive.NOISE in {finding.check for finding in found.findings}, found.findings
