@@ -47,6 +47,26 @@ def test_grids_at_the_limits_of_a_places_type(tmp_path: Path, cells: int) -> Non
     check(tmp_path, labelled(x=values), {"label": LABEL, "attributes": {"x": bounds}})
 
 
+@pytest.mark.parametrize("unit", [None, {"columns": ["u"], "rows": 1}])
+@pytest.mark.parametrize("rows", [0, 6])
+def test_large_tables_into_which_no_row_falls(tmp_path: Path, unit: dict[str, object] | None, rows: int) -> None:
+    """Whether rows have a class, and a unit, is nobody's to see: they are counted, as zero, and not refused."""
+    table = pa.table(
+        {
+            "x": pa.array([*range(rows)], pa.int64()),
+            "y": pa.nulls(rows, pa.string()),
+            "u": pa.array([*range(rows)], pa.int64()),
+        }
+    )
+    bounds = {"lower": 0, "upper": 2**25, "step": 1}
+    document = {"label": LABEL, "attributes": {"x": bounds}} | ({} if unit is None else {"unit": unit})
+    domain = declared(document)
+    pq.write_table(table, tmp_path / "x.parquet")
+    found = by_polars(open_parquet([tmp_path / "x.parquet"], domain), domain)
+    assert found.class_counts.tolist() == [0, 0]
+    assert [column.size for column in found.columns["x"]] == [0, 0]
+
+
 @pytest.mark.slow
 def test_very_many_attributes(tmp_path: Path) -> None:
     names = [f"x{number}" for number in range(1000)]

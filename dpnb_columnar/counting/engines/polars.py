@@ -212,8 +212,8 @@ class SparseCounter:
 
     def __init__(self) -> None:
         self._waiting: list[Whole] = []
-        self._cells: Whole = np.zeros(0, dtype=np.uint8)
-        self._counts: Whole = np.zeros(0, dtype=np.uint8)
+        self._cells: Whole = np.zeros(0, dtype=np.int64)
+        self._counts: Whole = np.zeros(0, dtype=np.int64)
 
     def add(self, places: pl.Series) -> None:
         """Count each of these cells once more, as ``Counter.add``."""
