@@ -86,7 +86,7 @@ def aggregate(
         weight: Column of the weight of a row, such as PERWT, that the prior is of sums of; None for the one that the
             domain declares, if any.
         weight_cap: The most that one row weighs, public; None for the declared one.
-        weight_step: Whole steps in which weights are counted; None for the declared ones, else 1.
+        weight_step: Weights are rounded to multiples of this step; None for the declared ones, else 1.
         whole_units: Declare that no unit has rows here and in other parts, so that statistics of both may be added up.
         engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
 
@@ -201,10 +201,10 @@ def train(
         label: What to predict: a condition, or a categorical column of the domain; None for the declared label.
         unit: Columns that name the unit, such as a household, that the guarantee is for in place of one row, as for
             ``aggregate``.
-        unit_rows: The most rows of one unit that count, as for ``aggregate``: each has this part of epsilon.
+        unit_rows: The most rows of one unit that count, as for ``aggregate``; each has epsilon divided by it.
         weight: Column of the weight of a row, as for ``aggregate``: one more query.
         weight_cap: The most that one row weighs, as for ``aggregate``: the noise of the sums is made for it.
-        weight_step: Whole steps in which weights are counted, as for ``aggregate``.
+        weight_step: Weights are rounded to multiples of this step, as for ``aggregate``.
         mechanism: Name of the mechanism, as for ``release``.
         noise: Noise family for smooth sensitivity; None for the mechanism's default.
         attribute_weights: Weights of the attributes, as for ``release``; or ``calibrated``: one weight of all, fitted

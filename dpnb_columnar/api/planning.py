@@ -70,7 +70,7 @@ def plan(
         unit_rows: The most rows of one unit that count, as for ``train``.
         weight: Column of the weight of a row, as for ``train``.
         weight_cap: The most that one row weighs, as for ``train``.
-        weight_step: Whole steps in which weights are counted, as for ``train``.
+        weight_step: Weights are rounded to multiples of this step, as for ``train``.
         mechanism: Name of the mechanism, as for ``train``.
         noise: Noise family for smooth sensitivity; None for the mechanism's default.
         attribute_weights: Weights of the attributes, as for ``train``.

@@ -107,8 +107,8 @@ UnitRows = Annotated[
     int | None,
     typer.Option(
         "--unit-rows",
-        help="The most rows of one unit that count: each has this part of epsilon. Without --unit it is of the unit "
-        "that the data are declared to have.",
+        help="The most rows of one unit that count; each has epsilon divided by this number. Without --unit it is of "
+        "the unit that the data are declared to have.",
         metavar="INTEGER",
         show_default="as declared, else 1",
     ),
@@ -140,7 +140,7 @@ WeightStep = Annotated[
     str | None,
     typer.Option(
         "--weight-step",
-        help="Whole steps in which weights are counted; the cap is a multiple of it.",
+        help="Weights are rounded to multiples of this step; the cap has to be one of them.",
         metavar="NUMBER",
         show_default="as declared, else 1",
     ),

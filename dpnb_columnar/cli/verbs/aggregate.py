@@ -60,7 +60,10 @@ def command(
     given: options.Given = None,
     report: Annotated[
         bool,
-        typer.Option("--report", help="Print how many rows count, and lack what; not for a log."),
+        typer.Option(
+            "--report",
+            help="Print how many rows count, and how many lack an attribute. CONFIDENTIAL: keep it out of logs.",
+        ),
     ] = False,
     config: Config = None,
     log_format: batch.Log = LogFormat.TEXT,

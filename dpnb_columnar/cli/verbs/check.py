@@ -20,7 +20,15 @@ def command(
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
     label: options.Label = None,
-    epsilon: options.OptionalEpsilon = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(
+            "--epsilon",
+            help="Privacy budget of the release to come: classes that have too few rows for it are named.",
+            metavar="NUMBER",
+            show_default="the entry's in datasets.toml, else 1",
+        ),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """CONFIDENTIAL: compare the rows with the declared domain.

@@ -161,6 +161,7 @@ def edit(
         str | None,
         typer.Option(
             help="Name of the data set. Another one has another account in a ledger: it claims other persons.",
+            metavar="NAME",
             show_default="as it is",
         ),
     ] = None,

@@ -110,9 +110,8 @@ def command(
     intervals that include the noise: a release like a model, for publication, of
     rows and not of weights. It spends budget each time.
 
-    \b
-    Of more than two classes each is ranked against the rest: the AUC is the mean of
-    theirs, and the Brier score the sum.
+    Of more than two classes each is ranked against the rest: the AUC is the mean
+    over the classes, the Brier score the sum.
 
     \b
     Examples:

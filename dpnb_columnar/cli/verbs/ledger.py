@@ -35,7 +35,9 @@ def init(
     dataset: Annotated[
         str,
         typer.Option(
-            help="Name of the data set; train charges the one of its domain.", metavar="NAME", show_default=False
+            help="Name of the data set; train charges the account of its domain's name.",
+            metavar="NAME",
+            show_default=False,
         ),
     ],
     epsilon: Annotated[
@@ -152,7 +154,9 @@ def verify(
     file: LedgerFile,
     head: Annotated[
         str | None,
-        typer.Option(help="Digest noted after an earlier run; it has to be in the chain.", show_default=False),
+        typer.Option(
+            help="Digest noted after an earlier run; it has to be in the chain.", metavar="DIGEST", show_default=False
+        ),
     ] = None,
 ) -> None:
     """Recompute the whole ledger; ends with 65 at the first entry that is broken.

@@ -34,7 +34,7 @@ def command(
             help="Public number of rows, such as the codebook's: for the advice, for too wide ranges, and the n "
             "of --delta 1/n or 1/n^2. It is never counted.",
             metavar="INTEGER",
-            show_default="the entry's in datasets.toml; but for --delta, else the first of --rows in each class",
+            show_default="the entry's in datasets.toml, else, except for --delta, the first of --rows in each class",
         ),
     ] = None,
     mechanism: options.Mechanism = "smooth",

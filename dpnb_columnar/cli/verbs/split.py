@@ -15,7 +15,7 @@ from dpnb_columnar.cli.progress import stage
 def command(
     data: options.DataOrDatabase,
     table: options.Table = None,
-    test: Annotated[str, typer.Option(help="Part that is held out, above 0 and below 1.")] = "0.2",
+    test: Annotated[str, typer.Option(help="Part that is held out, above 0 and below 1.", metavar="NUMBER")] = "0.2",
     by: Annotated[
         list[str] | None,
         typer.Option(
