@@ -90,9 +90,7 @@ def _open_lock_file(name: Path, path: Path) -> int:
     if os.fstat(descriptor).st_uid != os.geteuid():  # whom the permissions do not stop, root, is to be told as well
         os.close(descriptor)
         raise _lock_of_another_user(name, path) or write_error(path, PermissionError(errno.EACCES, ""))
-    if (
-        os.fstat(descriptor).st_nlink > 1
-    ):  # it would be emptied under its other name, which another user may have linked
+    if os.fstat(descriptor).st_nlink > 1:  # another user may have linked it: it would be emptied under its other name
         os.close(descriptor)
         raise OutputError(f"{path}: {name} is a file with another name (a hard link), hence no lock; remove it")
     with suppress(OSError):

@@ -157,7 +157,7 @@ def atomic_output(path: Path, *, overwrite: bool = False, confidential: bool = F
     error that the block raises is passed on, unless it says that there is no room to write.
 
     In a folder that others may write to, no file or link of theirs is written to: the file is new. Where the folder is
-    not sticky they may replace it; a link, or a file of another user, does not get the name.
+    not sticky they may replace it; a link, hard or not, or a file of another user, does not get the name.
 
     Args:
         path: Final name.
@@ -209,11 +209,12 @@ def _complete(partial: Path, owner: int, confidential: bool) -> None:
     """Give a finished file its final permissions, and write it through to the disk.
 
     Raises:
-        OSError: if it cannot be written, is a link, or belongs to another user than the one who began it.
+        OSError: if it cannot be written, is a link or has another name, or belongs to another user than who began it.
     """
     descriptor = os.open(partial, os.O_RDONLY | NO_LINK)  # before a umask such as 777 forbids it
     try:
-        if os.fstat(descriptor).st_uid != owner:
+        status = os.fstat(descriptor)
+        if status.st_uid != owner or status.st_nlink > 1:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
         if confidential:
             _set_mode(partial, descriptor, CONFIDENTIAL_MODE)  # an engine may have made a file with the usual mode
