@@ -53,6 +53,13 @@ def test_every_page_is_in_the_navigation() -> None:
         assert page.relative_to(ROOT / "docs").as_posix() in navigation
 
 
+@IN_A_CHECKOUT
+def test_the_changelog_links_to_no_file() -> None:
+    """The site includes it as a page in ``docs``, where a link from the top folder leads nowhere."""
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert re.findall(r"\]\((?!https://)[^)]*\)", text) == []
+
+
 def test_proofs_name_living_functions_and_each_section_its_attack() -> None:
     text = (ROOT / "docs" / "privacy.md").read_text()
     words = "transform missing train plan release show check evaluate aggregate ingest row_cost"  # options and commands
