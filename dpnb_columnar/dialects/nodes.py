@@ -13,6 +13,9 @@ from dpnb_columnar.rows.database_address import Dialect
 SOURCE = "source"
 """Alias of the rows' table within a query, so that its columns and the query's own cannot be confused."""
 
+MOST_SUMMANDS = 256
+"""Of one sum: each nests another expression, of which DuckDB and SQLite take no more than a thousand."""
+
 Branch = tuple[exp.Expr, exp.Expr]
 
 
@@ -103,7 +106,10 @@ def plus(left: exp.Expr, right: exp.Expr) -> exp.Add:
 
 
 def added(summands: Sequence[exp.Expr]) -> exp.Expr:
-    """Add numbers from the left, as SQL's plus does without parentheses."""
+    """Add numbers from the left, as SQL's plus does without parentheses; sums of them, where they are many."""
+    while len(summands) > MOST_SUMMANDS:
+        parts = [summands[start : start + MOST_SUMMANDS] for start in range(0, len(summands), MOST_SUMMANDS)]
+        summands = [exp.Paren(this=added(part)) for part in parts]
     return reduce(lambda left, right: exp.Add(this=left, expression=right), summands)
 
 

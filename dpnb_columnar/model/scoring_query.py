@@ -116,7 +116,7 @@ def _steps(model: NaiveBayes, attributes: Sequence[ComputedTerms | ListedTerms])
         yield Step("rows_read", numbered("read", (terms.read for terms in attributes)))
         yield Step("rows_placed", numbered("value", values))
     classes = [terms.terms(step_column(f"value_{place}")) for place, terms in enumerate(attributes)]
-    # Added from the left, as ``scoring.score`` does.
+    # Added from the left, as ``scoring.score`` does of models that are not wide.
     summands = zip(map(double, class_terms(model)), *classes, strict=True)
     joint = (added([term for term in terms if term is not None]) for terms in summands)
     yield Step("rows_joint", numbered("joint", joint))

@@ -41,10 +41,15 @@ def test_random_tables_are_counted_alike(
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENGINES)
 @RELAXED
-@given(case=models_and_rows(), known=st.booleans())
+@given(case=models_and_rows(), known=st.booleans(), whole=st.booleans())
 def test_random_models_score_alike(
-    tmp_path_factory: pytest.TempPathFactory, name: str, case: tuple[Model, list[dict[str, Any]]], known: bool
+    tmp_path_factory: pytest.TempPathFactory,
+    name: str,
+    case: tuple[Model, list[dict[str, Any]]],
+    known: bool,
+    whole: bool,
 ) -> None:
+    """Their numbers in columns of floats, or cut down to whole numbers in columns of integers."""
     model, rows = case
     names = [attribute.name for attribute in model.domain.attributes]
     assume(len({column.lower() for column in [*names, "id"]}) == len(names) + 1)
@@ -53,7 +58,11 @@ def test_random_models_score_alike(
         {name: row[name] if row[name] is None or _is_number(model, name) else str(row[name]) for name in columns}
         for row in rows
     ]
-    table = pl.DataFrame(held, schema=columns, strict=False).to_arrow()
+    frame = pl.DataFrame(held, schema=columns, strict=False)
+    if whole:
+        frame = frame.with_columns(pl.col(pl.Float64).cast(pl.Int64, strict=False))
+        rows = frame.to_dicts()
+    table = frame.to_arrow()
     engine: Engine = ENGINES[name](tmp_path_factory.mktemp("random"))
     allowed = CLOSE + 4 * max(reference(model, row).tolerance for row in rows) + _logarithm_error(model)
     assert compare(engine, model, table, kinds_of(table) if known else {}, certain=allowed) <= allowed
