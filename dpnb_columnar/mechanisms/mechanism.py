@@ -1,4 +1,4 @@
-"""The interface of a mechanism, and the queries that the private ones share: class counts and contingency tables."""
+"""The interface of a mechanism, and the queries that the private ones share: counts of classes, cells and values."""
 
 from __future__ import annotations
 

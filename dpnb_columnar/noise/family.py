@@ -1,4 +1,8 @@
-"""The interface of noise families, and families of the form Z = c X: X of a standard shape, c the calibrated scale."""
+"""The interface of noise families, and families of the form Z = c X: X of a standard shape, c the calibrated scale.
+
+Between them stand the searches that families are calibrated by: scales that are certainly large enough, in ball
+arithmetic, and inverses of survival functions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of codebooks: how large a file may be, and whether an extract can be as it says.
+"""The content of codebook files, read within a bound of size, and checks that an extract can be as a codebook says.
 
 Every reader of codebooks begins with the content and ends with ``checked``.
 """
