@@ -1,6 +1,6 @@
 -- What a database says of the size of a table: for shares of progress, and for nothing else. Public facts only, as the
--- number of rows in the footer of a file is. Queries give numbers of rows, or of pages; of a view none, since a view's rows would have
--- to be computed.
+-- number of rows in the footer of a file is. Queries give numbers of rows, or of pages; of a view none, since a view's
+-- rows would have to be computed.
 --
 -- Parameters are named, :like_this; counted stands for the table.
 

@@ -11,7 +11,7 @@ import pytest
 from support.aggregation_cases import BOTH, LABEL, MIXED, NUMERIC_BODIES, declared, total, written
 from support.rows_in_python import counts_of
 
-from dpnb_columnar.counting import query_results
+from dpnb_columnar.counting import query_results, statistics_files
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
@@ -42,6 +42,22 @@ def test_statistics_add_up(parts: tuple[Statistics, Statistics, Statistics]) -> 
     nothing = first - first
     assert counts_of(nothing) == {}
     assert nothing + second == second
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 1000])
+def test_row_groups_of_a_file_hold_each_cell_once(
+    size: int, parts: tuple[Statistics, Statistics, Statistics], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether one attribute has cells for several groups, or several attributes for one."""
+    monkeypatch.setattr(statistics_files, "ROW_GROUP", size)
+    for number, each in enumerate([parts[2], parts[0] - parts[0]]):
+        file = tmp_path / f"{number}.statistics.parquet"
+        save_statistics(each, file)
+        assert load_statistics(file) == each
+        footer = pq.read_metadata(file)
+        rows = [footer.row_group(place).num_rows for place in range(footer.num_row_groups)]
+        assert sum(rows) == len(counts_of(each))
+        assert set(rows[:-1]) <= {size}
 
 
 def test_statistics_show_no_count(parts: tuple[Statistics, Statistics, Statistics]) -> None:
