@@ -144,6 +144,19 @@ def test_a_table_that_is_being_reloaded_is_counted_once_it_is(postgres: Postgres
     assert after == counted(postgres, Watching())
 
 
+@pytest.mark.parametrize("pages", [[2], [2, 5], [2**32 - 1]])
+def test_a_table_that_has_another_size_by_now_is_counted_as_a_whole(
+    pages: list[int], postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows on pages that came, or went, after the size was asked for."""
+    now = counted(postgres, Watching())
+    monkeypatch.setattr(database, "table_sizes", lambda *_: pages)
+    watching = Watching()
+    assert counted(postgres, watching) == now
+    assert len(watching.done) > 1
+    assert sum(watching.done) == watching.total == sum(pages)
+
+
 @pytest.mark.parametrize(
     ("statements", "name"),
     [
