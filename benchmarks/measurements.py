@@ -193,7 +193,7 @@ def targets(measurements: Measurements) -> Iterator[Target]:
         yield Target(what, SQL_LIMIT, None if queried is None else 1 / queried["cpu_ratio"])
     for numeric, categorical, classes, rows in WIDE_MODELS:
         attributes = numeric + categorical
-        scored = measurements.of("wide", PREDICT, attributes=attributes, classes=classes)
+        scored = measurements.of("wide", PREDICT, rows=rows, attributes=attributes, classes=classes)
         what = f"`predict`, peak with {attributes:,} attributes and {classes:,} classes, {millions(rows)} rows"
         yield Target(what, WIDE_PEAK_LIMIT, _figure(scored, "peak_mib"), "MiB")
     more = measurements.paired("files", MANY_FILES, ONE_FILE, (OWN - OTHERS) / FILES)
@@ -210,10 +210,10 @@ def targets(measurements: Measurements) -> Iterator[Target]:
     yield Target(what, FLOATS_LIMIT, _ratio(integers))
     fine = measurements.of("floats", FINE, rows=FLOATS_ROWS)
     yield Target(f"`train`, {FINE}, {millions(FLOATS_ROWS)} rows", FINE_LIMIT, _figure(fine, "seconds"), "s")
-    texts = measurements.of("categories", TRAIN, attributes=MANY_TEXTS)
+    texts = measurements.of("categories", TRAIN, rows=TEXT_ROWS, attributes=MANY_TEXTS)
     what = f"`train`, {MANY_TEXTS} attributes of text, {millions(TEXT_ROWS)} rows"
     yield Target(what, MANY_TEXTS_LIMIT, _figure(texts, "seconds"), "s")
-    table = measurements.of("categories", TRAIN, grid=MOST_CATEGORIES)
+    table = measurements.of("categories", TRAIN, rows=MILLION, grid=MOST_CATEGORIES)
     what = f"`train`, {MOST_CATEGORIES:,} categories x 2 classes, {millions(MILLION)} rows"
     yield Target(what, MANY_CELLS_LIMIT, _figure(table, "seconds"), "s")
     compared = measurements.paired("categories", TEXTS, INTEGER_CATEGORIES, WALL / OTHER_WALL)

@@ -231,6 +231,8 @@ def test_targets_are_judged_by_what_was_measured(tmp_path: Path, seconds: float,
         (scored, [*turns("dpnb-columnar predict", seconds), *turns("GaussianNB.predict_proba", 2.4)]),
         (Point("start", started, 1, rows=1_000), [*turns(SHOW, seconds), *turns(IMPORTS, 0.6 / 1.3)]),
         (Point("calls", (Contender(CALL, ()),), 1, rows=10), turns(CALL, seconds / 600)),
+        # Of fewer rows than the target is about: it says nothing of that.
+        (Point("wide", POINT.contenders, 1, rows=400, attributes=13, classes=100), turns("dpnb-columnar predict", 1)),
     )
     told = {each.what: each.verdict for each in targets(made)}
     assert told.pop("`train` / `GaussianNB.partial_fit`, 1.7 M rows") == verdict
