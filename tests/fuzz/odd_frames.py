@@ -46,7 +46,7 @@ OBJECTS: tuple[Any, ...] = (
         "20",
         "\ud800",
     ),
-    *(b"f", date(2020, 1, 1), datetime(2020, 1, 1), timedelta(1), np.timedelta64(1, "D"), np.datetime64("NaT")),
+    *(b"f", date(2020, 1, 1), datetime(2020, 1, 1), timedelta(1), np.timedelta64(1, "D"), np.datetime64("NaT", "D")),
     *(
         [],
         [1],
