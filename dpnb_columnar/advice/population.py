@@ -152,7 +152,7 @@ def population(domain: Domain, looseness: int, class_sizes: tuple[Fraction, ...]
 
 
 def _places(classes: int, turn: int) -> Floats:
-    """Where the classes stand: evenly spaced about zero, one apart (root mean square over pairs), taking turns."""
+    """Place the classes evenly about zero, one apart (root mean square over pairs), rotated by ``turn``."""
     order = ((np.arange(classes) + turn) % classes).astype(np.float64)
     places: Floats = order - order.mean()
     apart = math.sqrt(2 * classes / max(classes - 1, 1) * float(np.mean(places**2)))
@@ -160,7 +160,7 @@ def _places(classes: int, turn: int) -> Floats:
 
 
 def _distribution(attribute: Attribute, shifts: Floats, looseness: int) -> Distribution:
-    """An attribute's values, the classes shifted by so many deviations."""
+    """Distribute an attribute's values, each class shifted by so many deviations."""
     if isinstance(attribute, Categorical):
         return _categories(attribute.size, shifts)
     low, high, zero = _range(attribute, looseness)
@@ -181,7 +181,7 @@ def _categories(size: int, shifts: Floats) -> Distribution:
     scores -= frequencies @ scores
     spread = math.sqrt(float(frequencies @ scores**2))
     tilted = frequencies * np.exp(shifts[:, None] * (scores / spread if spread else scores))
-    cumulative = _ended(np.cumsum(tilted, axis=1) / tilted.sum(axis=1, keepdims=True))
+    cumulative = _completed(np.cumsum(tilted, axis=1) / tilted.sum(axis=1, keepdims=True))
     return Distribution(np.arange(size), cumulative, np.argsort(scores, kind="stable"))
 
 
@@ -203,7 +203,7 @@ def _is_amount(attribute: Numeric) -> bool:
 
 
 def _numbers(attribute: Numeric, low: float, high: float, distribution: Callable[[Floats], Floats]) -> Distribution:
-    """A continuous distribution on the attribute's scale, on at most ``RESOLUTION`` codes of its grid.
+    """Discretise a continuous distribution to at most ``RESOLUTION`` codes of the attribute's grid.
 
     Args:
         attribute: The attribute.
@@ -214,7 +214,7 @@ def _numbers(attribute: Numeric, low: float, high: float, distribution: Callable
     places = np.linspace(low, min(high, attribute.scale.cells), RESOLUTION)
     codes = np.unique(_grid_codes(attribute, places))
     scaled = scale_codes(attribute, codes).astype(np.float64)
-    cumulative = _ended(distribution(np.append((scaled[1:] + scaled[:-1]) / 2, scaled[-1])))
+    cumulative = _completed(distribution(np.append((scaled[1:] + scaled[:-1]) / 2, scaled[-1])))
     return Distribution(codes, cumulative, np.arange(len(codes)))
 
 
@@ -227,7 +227,7 @@ def _grid_codes(attribute: Numeric, places: Floats) -> Integers:
     return np.clip(codes, 0, attribute.cells).astype(np.int64)
 
 
-def _ended(cumulative: Floats) -> Floats:
-    """The last value takes what is left."""
+def _completed(cumulative: Floats) -> Floats:
+    """Give the last value the probability that is left."""
     cumulative[:, -1] = 1
     return cumulative

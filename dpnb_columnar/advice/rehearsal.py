@@ -32,28 +32,25 @@ Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def log_likelihoods(
-    attribute: Attribute, parameters: AttributeParameters, codes: Integers, weight: float = 1.0
-) -> Floats:
-    """Compute the weighted log-likelihood of every code within every class, up to a number common to all of them.
+def log_likelihoods(attribute: Attribute, parameters: AttributeParameters, codes: Integers) -> Floats:
+    """Compute the log-likelihood of every code within every class, up to a number common to all of them.
 
     Args:
         attribute: The attribute as declared.
         parameters: Its parameters.
         codes: Shape (values,), int64: grid codes or category codes.
-        weight: The attribute's weight.
 
     Returns:
         Shape (classes, values).
     """
     if isinstance(parameters, Table):
-        return np.array(cell_terms(parameters, weight))[:, codes]
+        return np.array(cell_terms(parameters))[:, codes]
     assert isinstance(attribute, Numeric)
     scaled = scale_codes(attribute, codes)
     if isinstance(parameters, Histogram):
         bins = np.searchsorted(parameters.edges, scaled, side="right") - 1
-        return np.array(cell_terms(parameters, weight))[:, bins]
-    return np.stack(normal_terms(attribute, parameters, attribute.scale.origin + attribute.scale.step * scaled, weight))
+        return np.array(cell_terms(parameters))[:, bins]
+    return np.stack(normal_terms(attribute, parameters, attribute.scale.origin + attribute.scale.step * scaled))
 
 
 DRAWS = 4
@@ -276,7 +273,7 @@ class Stage:
         return accuracy(model, drawn.ratios, rows)
 
     def _ratio_error(self, drawn: Sequence[_Release]) -> float:
-        """An attribute that a model leaves out says nothing: its ratios are 1, their logarithms 0."""
+        """Compute the median error of the log-ratios; those of an attribute that a model leaves out count as 0."""
         errors = []
         for each in drawn:
             for name, exact in self._exact.ratios.items():

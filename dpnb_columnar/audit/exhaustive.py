@@ -193,7 +193,7 @@ def _different_queries(one: Sequence[Drawn], two: Sequence[Drawn]) -> Iterator[s
 
 
 def _rounds(model: Model | None) -> list[Share]:
-    """The shares of gradients, which are drawn last, in order."""
+    """List the shares of gradients in the order in which they are drawn, the last of all."""
     composition = () if model is None else model.guarantee.composition
     return [share for share in composition if share.query.startswith(GRADIENT)]
 

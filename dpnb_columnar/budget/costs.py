@@ -29,9 +29,9 @@ class Approximate:
 
 @dataclass(frozen=True, slots=True)
 class Concentrated:
-    """State rho-zero-concentrated differential privacy (Bun and Steinke 2016).
+    """rho-zero-concentrated differential privacy (Bun and Steinke 2016).
 
-    The Renyi divergence of order a between neighbours is at most a * rho, for every a > 1.
+    For neighbours D, D' and every a > 1 the Renyi divergence of order a of P[D] from P[D'] is at most a * rho.
     """
 
     rho: Fraction

@@ -97,16 +97,15 @@ def print_warning(line: str, event: str = "warning", **fields: object) -> None:
             _print_error(line)
 
 
-def print_failure(line: str, event: str, **fields: object) -> None:
+def print_failure(line: str, **fields: object) -> None:
     """Print why a run failed; on standard error if an event cannot be printed, and not at all if that fails too.
 
     Args:
         line: The line.
-        event: Name of the event.
         fields: Fields of the event.
     """
     try:
-        print_warning(line, event, **fields)
+        print_warning(line, "failed", **fields)
     except OutputError:
         with suppress(OSError, ValueError):
             _print_error(line)

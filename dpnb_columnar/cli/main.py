@@ -85,7 +85,6 @@ def _run_verb(arguments: list[str] | None) -> int:
         console.print_failure(
             f"internal error ({type(error).__name__}). Set DPNB_TRACEBACK=confidential to see where; what it shows may "
             "hold values from the data.",
-            "failed",
             exit_code=INTERNAL_ERROR,
             error="InternalError",
         )
@@ -105,5 +104,5 @@ def _report_error(error: Error) -> int:
     """Print an error, but for a closed pipe, and return its exit code."""
     if isinstance(error, PipeClosedError):
         return error.exit_code
-    console.print_failure(str(error), "failed", exit_code=error.exit_code, error=type(error).__name__)
+    console.print_failure(str(error), exit_code=error.exit_code, error=type(error).__name__)
     return error.exit_code

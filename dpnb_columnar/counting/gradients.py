@@ -87,7 +87,7 @@ class GradientQuery:
         return digest_blocks("", self._blocks())[1:]
 
     def _blocks(self) -> Iterator[bytes]:
-        """What decides the sums, one block each: bounds and weights of a group, then its tables."""
+        """Yield the bytes that the digest is of: domain, log-odds, and each group's bounds, weights and tables."""
         yield digest(self.domain).encode()
         yield np.array(self.log_odds, dtype="<i8").tobytes()
         for group in self.groups:

@@ -83,7 +83,7 @@ def _remarks(query: GradientQuery, dialect: Dialect) -> Sequence[str]:
 
 
 def _scores(query: GradientQuery, dialect: Dialect) -> Iterator[exp.Expr]:
-    """The sum of each group's tables, in each class but the first."""
+    """Write the sum of each group's tables, in each class but the first."""
     for number, group in enumerate(query.groups):
         for klass, tables in enumerate(group.tables, 1):
             score = added([attribute_score(each, query.domain, dialect) for each in tables])
@@ -102,7 +102,7 @@ def _clipped(query: GradientQuery, dialect: Dialect) -> Iterator[exp.Expr]:
 
 
 def _totals(query: GradientQuery) -> Iterator[exp.Expr]:
-    """The score of each class but the first."""
+    """Write the score of each class but the first."""
     for klass, log_odds in enumerate(query.log_odds, 1):
         parts = [
             times(integer(group.weight), own_column(_score(number, klass))) for number, group in enumerate(query.groups)
@@ -111,7 +111,7 @@ def _totals(query: GradientQuery) -> Iterator[exp.Expr]:
 
 
 def _likelihoods(classes: range, dialect: Dialect) -> Iterator[exp.Expr]:
-    """The likelihood of each class relative to the largest."""
+    """Write the likelihood of each class relative to the largest."""
     values = exponentials()
     totals: list[exp.Expr] = [integer(0), *(own_column(f"{TOTAL}_{klass}") for klass in classes[1:])]
     largest = greatest(totals, dialect)
@@ -123,7 +123,7 @@ def _likelihoods(classes: range, dialect: Dialect) -> Iterator[exp.Expr]:
 
 
 def _errors(classes: range) -> Iterator[exp.Expr]:
-    """Whether the row is of each class but the first, less that class's probability."""
+    """Write, for each class but the first, 1 or 0 by the row's class, less that class's probability."""
     likelihoods: list[exp.Expr] = [own_column(f"{LIKELIHOOD}_{klass}") for klass in classes]
     for klass in classes[1:]:
         whole = exp.Paren(this=added([each.copy() for each in likelihoods]))
@@ -140,17 +140,17 @@ def _error(klass: int) -> exp.Column:
 
 
 def _is_of(klass: int, number: int) -> exp.Expr:
-    """The number where the row is of the class, else 0."""
+    """Write the number where the row is of the class, else 0."""
     return exp.cast(case([(equal(own_column(CLASS), integer(klass)), integer(number))], integer(0)), exp.DType.BIGINT)
 
 
 def _quotient(number: exp.Expr, by: exp.Expr) -> exp.Expr:
-    """The quotient of two whole numbers from 0 on, rounded down."""
+    """Write the quotient of two whole numbers from 0 on, rounded down."""
     divided = over(as_double(number), as_double(by))
     return exp.cast(exp.Floor(this=divided), exp.DType.BIGINT)
 
 
 def _sum(number: exp.Expr, name: str, place: int) -> exp.Expr:
-    """The sum over all rows as a 64-bit integer; 0 of none."""
+    """Write the sum over all rows as a 64-bit integer; 0 if there is no row."""
     whole = exp.Coalesce(this=exp.Sum(this=number), expressions=[integer(0)])
     return named(exp.cast(whole, exp.DType.BIGINT), f"{name}_{place}")

@@ -38,7 +38,7 @@ GRADIENT_TEXTS = ("domain", "gradient")
 
 
 class Kind(Enum):
-    """What statistics hold; its value are columns by which the result of a query is recognised."""
+    """A kind of statistics; its value is the columns by which the result of a query is recognised."""
 
     CELLS = COLUMNS
     SCORES = SCORE_COLUMNS

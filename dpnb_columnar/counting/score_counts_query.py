@@ -56,7 +56,7 @@ def over_steps(columns: Iterable[exp.Expr], steps: Steps) -> exp.Select:
 
 
 def greatest(numbers: Sequence[exp.Expr], dialect: Dialect) -> exp.Expr:
-    """The largest of numbers that are never null: DuckDB's function would be guarded by tests for null otherwise."""
+    """Write the largest of numbers that are never null, without the tests for null that sqlglot adds for DuckDB."""
     if len(numbers) > MOST_ARGUMENTS:
         parts = range(0, len(numbers), MOST_ARGUMENTS)
         numbers = [greatest(numbers[start : start + MOST_ARGUMENTS], dialect) for start in parts]
@@ -94,7 +94,7 @@ def _runs(starts: Sequence[int], codes: int) -> list[range]:
 
 
 def _place(column: str, run: range, starts: Sequence[int]) -> exp.Expr:
-    """The place of a code's step, by the widths of a run of them."""
+    """Write the place of a code's step within a run of steps of one width."""
     if len(run) == 1:
         return integer(run.start)
     # Exact: codes are below 2^33, so that no quotient is rounded up to a whole number.

@@ -88,14 +88,14 @@ def cells_query(domain: Domain, kinds: Kinds, attributes: Sequence[Attribute], n
 
 
 def _class(domain: Domain, kinds: Kinds) -> exp.Expr:
-    """The class of a row; a condition is evaluated once, as DuckDB casts a truth value to a number."""
+    """Write the class of a row; a condition is evaluated once, since DuckDB casts a truth value to a number."""
     if domain.label.condition is not None:
         return in_duckdb(exp.cast(condition_holds(domain.label, kinds), exp.DType.TINYINT))
     return _by_dictionary(class_code(domain.label, kinds))
 
 
 def _read(attribute: Attribute, kinds: Kinds, narrow: Collection[str]) -> exp.Expr:
-    """What the rows of an attribute are grouped by: its column where that is narrow, else its code."""
+    """Write what an attribute's rows are grouped by: its column where that is narrow, else its code."""
     if isinstance(attribute, Numeric):
         return in_duckdb(grid_code(attribute, number(attribute.name, kinds[attribute.name], attribute.missing_values)))
     if attribute.name in narrow:
@@ -105,14 +105,14 @@ def _read(attribute: Attribute, kinds: Kinds, narrow: Collection[str]) -> exp.Ex
 
 
 def _given(attribute: Attribute, kinds: Kinds) -> exp.Expr:
-    """A value that is null where the row lacks the attribute."""
+    """Write a value that is null where the row lacks the attribute."""
     if isinstance(attribute, Numeric):
         return in_duckdb(number(attribute.name, kinds[attribute.name], attribute.missing_values))
     return _by_dictionary(category_code(attribute, kinds[attribute.name]))
 
 
 def _code(attribute: Attribute, kinds: Kinds, narrow: Collection[str], value: str) -> exp.Expr:
-    """The code of a group, from what ``_read`` has grouped by."""
+    """Write the code of a group, from what ``_read`` has grouped by."""
     if isinstance(attribute, Categorical) and attribute.name in narrow:
         return category_code(attribute, kinds[attribute.name]).transform(_renamed, value, copy=False)
     if attribute.missing is Missing.CATEGORY and isinstance(attribute, Categorical):
@@ -127,11 +127,11 @@ def _renamed(node: exp.Expr, name: str) -> exp.Expr:
 
 def _by_dictionary(code: exp.Expr) -> exp.Expr:
     """Write ``CASE key WHEN constant THEN code ... ELSE otherwise END`` as a function."""
-    return _function(in_duckdb(code))
+    return _lookup(in_duckdb(code))
 
 
-def _function(code: exp.Expr) -> exp.Expr:
-    """The same of a lookup in DuckDB's SQL: by an ENUM of texts or whole numbers, by a list of other constants."""
+def _lookup(code: exp.Expr) -> exp.Expr:
+    """Rewrite a CASE as a lookup of DuckDB's: by an ENUM of texts or whole numbers, by a list of other constants."""
     assert isinstance(code, exp.Case)
     constants = [branch.this for branch in code.args["ifs"]]
     codes = [branch.args["true"] for branch in code.args["ifs"]]
@@ -148,7 +148,7 @@ def _function(code: exp.Expr) -> exp.Expr:
         found = exp.Anonymous(this="LIST_EXTRACT", expressions=[exp.Array(expressions=codes), place])
     otherwise = code.args.get("default")
     if isinstance(otherwise, exp.Case):
-        otherwise = _function(otherwise)
+        otherwise = _lookup(otherwise)
     return exp.Coalesce(this=found, expressions=[otherwise]) if otherwise else found
 
 

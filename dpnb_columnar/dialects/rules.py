@@ -167,7 +167,7 @@ def _among(name: str, kind: Kind | None, values: Sequence[str]) -> exp.Expr:
 
 
 def _without(value: exp.Expr, absent: exp.Expr | None, missing_values: Sequence[Fraction]) -> exp.Expr:
-    """The value, null where it is absent or a declared missing value."""
+    """Write the value, null where it is absent or a declared missing value."""
     branches = [] if absent is None else [(absent, exp.null())]
     if missing_values:
         branches.append((among(value.copy(), [double(float(missing)) for missing in missing_values]), exp.null()))
@@ -175,7 +175,7 @@ def _without(value: exp.Expr, absent: exp.Expr | None, missing_values: Sequence[
 
 
 def _key(name: str, kind: Kind | None) -> exp.Expr:
-    """The column in the form of its kind's keys; null where null or NaN."""
+    """Write the column in the form of its kind's keys; null where null or NaN."""
     if kind in (Kind.FLOAT, Kind.DECIMAL):
         return number(name, kind)
     column = source_column(name)
@@ -183,7 +183,7 @@ def _key(name: str, kind: Kind | None) -> exp.Expr:
 
 
 def _constants(values: Sequence[str], kind: Kind | None) -> list[exp.Expr]:
-    """The declared values as constants of a column of this kind; those that it cannot hold are left out."""
+    """Write the declared values as constants of a column of this kind, but for those that it cannot hold."""
     return [_constant(key, kind) for key in value_keys(values, kind or Kind.TEXT)]
 
 

@@ -25,7 +25,7 @@ NUMBER_TYPES: Mapping[Dialect, Sequence[str]] = {
 """Each database's names for types whose values are numbers, but may be written as no ``SPELLED_NUMBER``."""
 
 SPARK_PATTERN = "(?s)" + SPELLED_NUMBER.replace("$", "(?!.)")
-"""The same for Java, where ``$`` matches before a line break, too."""
+"""``SPELLED_NUMBER`` for Java, where ``$`` also matches before a line break."""
 
 SHORT = f"^.{{1,{LONGEST_SPELLING}}}$"
 """A text that is not too long for a number, for DuckDB."""
@@ -185,7 +185,7 @@ def _is_short(written: exp.Expr) -> exp.Expr:
 
 
 def _written(value: exp.Expr) -> exp.Expr:
-    """The text of a value."""
+    """Write the text of a value."""
     return value.copy() if _is_text(value) else as_text(value.copy())
 
 

@@ -91,7 +91,7 @@ def _united(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> ex
 
 
 def _exploded(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -> exp.Expr:
-    """The counts by place, with each attribute's name instead of its place."""
+    """Select the counts by place, with each attribute's name in place of its number."""
     names = [(integer(place), text(attribute.name)) for place, attribute in enumerate(domain.attributes, 1)]
     attribute = lookup(own_column(PLACE), names) if names else _classes()
     return (
@@ -176,7 +176,7 @@ def read_values(domain: Domain, kinds: Kinds, table: exp.Table | exp.Subquery) -
 
 
 def codes_read(domain: Domain) -> list[exp.Expr]:
-    """The code of every attribute, from the columns of ``read_values``."""
+    """Write the code of every attribute, from the columns of ``read_values``."""
     return [
         grid_code(attribute, own_column(value)) if isinstance(attribute, Numeric) else own_column(value)
         for attribute, value in zip(domain.attributes, _numbered(domain, "value"), strict=True)
@@ -184,7 +184,7 @@ def codes_read(domain: Domain) -> list[exp.Expr]:
 
 
 def weights_read(domain: Domain) -> list[exp.Expr]:
-    """The weight of every row in steps, from the columns of ``read_values``; none where the domain declares none."""
+    """Write the row's weight in steps, from the columns of ``read_values``; nothing where the domain has no weight."""
     return [] if domain.weight is None else [named(weight_steps(domain.weight, own_column(WEIGHT)), WEIGHT)]
 
 
@@ -193,7 +193,7 @@ def _numbered(domain: Domain, name: str) -> list[str]:
 
 
 def needed(domain: Domain) -> list[str]:
-    """The columns of ``read_values`` without a value of which a row does not count."""
+    """Name the columns of ``read_values`` that a row needs a value of to count."""
     values = zip(domain.attributes, _numbered(domain, "value"), strict=True)
     return [CLASS, *(value for attribute, value in values if attribute.missing is Missing.ROW)]
 
@@ -236,7 +236,7 @@ def _weights(domain: Domain, rows: exp.Table) -> exp.Select:
 
 
 def _classes() -> exp.Expr:
-    """The name of no attribute, for what is counted of classes alone."""
+    """Write a null in place of the attribute's name, for counts of classes."""
     return exp.cast(exp.null(), exp.DType.TEXT)
 
 

@@ -106,5 +106,5 @@ def _number(name: str) -> exp.Expr:
 
 
 def _missing_first(name: str) -> exp.Expr:
-    """A code, or -1: databases disagree on where null comes."""
+    """Write a code, or -1 for null, which databases sort differently."""
     return exp.Coalesce(this=own_column(name), expressions=[integer(-1)])

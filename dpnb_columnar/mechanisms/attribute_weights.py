@@ -49,7 +49,7 @@ UNCALIBRATED = (
     "calibrated weights are left out, since they need the rows a second time; train from the rows, or release with "
     "--attribute-weights calibrated, which leaves a part of the budget for them (docs/batch.md)"
 )
-"""What is told where ``auto`` would have calibrated, had it been given the rows."""
+"""Printed where ``auto`` would have calibrated, had it been given the rows."""
 
 MOST_LEARNED = 1000
 """Attributes that may each have a weight: the time of a step grows with the cube of their number."""

@@ -86,7 +86,7 @@ def _is_of_weights(share: Share) -> bool:
 
 
 def _method(model: NaiveBayes) -> str:
-    """How the attributes of a model are weighted at last. Rounds of two classes learn a weight of each attribute."""
+    """Name the weights that the last pass gives; rounds of two classes learn a weight of each attribute."""
     rounds = any(share.query.startswith(GRADIENT) for share in model.guarantee.reserved)
     return LEARNED if rounds and len(model.domain.classes) == 2 else CALIBRATED
 

@@ -92,7 +92,7 @@ def _weighted_classes(document: Part, domain: Domain) -> ClassCounts | None:
 
 
 def _weights(part: Part, attributes: Sequence[str], classes: int) -> AttributeWeights | None:
-    """The weights of a model's attributes, and the intercepts of its classes; None where there are none."""
+    """Read the weights of a model's attributes and the intercepts of its classes; None where there are none."""
     if part.value is None:
         return None
     asked = [] if (rounds := part.entry("asked")).value is None else rounds.items()
@@ -107,7 +107,7 @@ def _weights(part: Part, attributes: Sequence[str], classes: int) -> AttributeWe
 
 
 def _weights_of(part: Part, attributes: Sequence[str], classes: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The weights of a model's attributes, and the intercepts of its classes, those in use or those of a round."""
+    """Read the weights of attributes and the intercepts of classes: those in use, or those of a round."""
     weights = part["weights"].entries()
     if unknown := weights.keys() - set(attributes):
         raise weights[min(unknown)].invalid("not an attribute of the model")
@@ -118,7 +118,7 @@ def _weights_of(part: Part, attributes: Sequence[str], classes: int) -> tuple[tu
 
 
 def _source(part: Part) -> PublicSource | None:
-    """The public file that weights were learned from; None where there is none."""
+    """Read which public file the weights were learned from; None where there is none."""
     if part.value is None:
         return None
     if not SHA256.fullmatch(part["sha256"].text()):
@@ -131,7 +131,7 @@ def _source(part: Part) -> PublicSource | None:
 
 
 def _parameters(body: Part, attribute: Attribute | None, classes: int) -> AttributeParameters:
-    """The parameters of an attribute, of a kind that suits it."""
+    """Read the parameters of an attribute, of a kind that suits it."""
     if attribute is None:
         raise body.invalid("not an attribute of the model's domain")
     kind = body["kind"]
@@ -164,7 +164,7 @@ def _normal(body: Part, attribute: Numeric, classes: int) -> Normal:
 
 
 def _presence(body: Part, attribute: Numeric, classes: int) -> Presence | None:
-    """How many rows have a value: of every attribute where to be missing is a category, of some that rows skip."""
+    """Read how many rows have a value: always where to be missing is a category, if released where rows skip it."""
     if attribute.missing is Missing.CATEGORY:
         return Presence(*_cells(body["presence"], classes, 2))
     part = body.entry("presence")

@@ -139,7 +139,7 @@ def _check_total(part: Part, guarantee: Guarantee) -> None:
 
 
 def _have_common_denominator(shares: Sequence[Share]) -> bool:
-    """Whether some budget divides into these shares: adding up thousands of unrelated long fractions takes hours."""
+    """Test whether some budget divides into these shares: adding thousands of unrelated long fractions takes hours."""
     sums: dict[str, Fraction] = {}
     for share in shares:
         for name, number in numbers(share.cost).items():

@@ -149,7 +149,7 @@ def _class_words(model: NaiveBayes, keep: Collection[str]) -> list[str]:
 
 
 def _skipped(values: Mapping[str, Terms]) -> pl.Expr:
-    """How many attributes are left out."""
+    """Count the attributes that are left out."""
     left_out = [attribute.left_out(pl.col(name)) for name, attribute in values.items()]
     return pl.sum_horizontal(pl.lit(0, dtype=pl.UInt16), *left_out).cast(pl.UInt16)
 
@@ -178,7 +178,7 @@ def _probabilities(
 
 
 def _first_of_largest(results: Sequence[str], largest: str) -> pl.Expr:
-    """The first class of the largest probability."""
+    """Choose the first class of the largest probability."""
     return pl.coalesce(
         pl.when(pl.col(result) == pl.col(largest)).then(pl.lit(index, dtype=pl.UInt32))
         for index, result in enumerate(results)
@@ -212,7 +212,7 @@ def _checked_steps(model: NaiveBayes, schema: Mapping[str, pl.DataType], keep: S
 
 
 def _kind(attribute: Attribute, type_: pl.DataType) -> Kind:
-    """What a column holds.
+    """Return the kind of a column.
 
     Raises:
         DataError: if the attribute cannot be read from it.

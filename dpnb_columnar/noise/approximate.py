@@ -40,7 +40,7 @@ from dpnb_columnar.noise.log_normal import StandardNormal
 
 @dataclass(frozen=True, slots=True)
 class ApproximateNoise(Scaled):
-    """What the families have in common."""
+    """Parameters and cost of an approximate family, calibrated to epsilon, delta and beta."""
 
     epsilon: Fraction
     delta: Fraction
@@ -141,7 +141,7 @@ def _laplace_scale(epsilon: Fraction, delta: Fraction, beta: Fraction) -> Fracti
 
 
 def _dilation(epsilon: Fraction, beta: Fraction) -> arb:
-    """D(beta)."""
+    """Compute D(beta) of ``ApproximateLaplace``."""
     exponent = -rational(epsilon + beta) / arb(rational(beta)).expm1()
     return -arb(rational(-beta)).expm1() * exponent.exp()
 

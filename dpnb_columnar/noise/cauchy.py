@@ -47,7 +47,7 @@ class StandardCauchy:
 
 @dataclass(frozen=True, slots=True)
 class _Cauchy(Scaled):
-    """What the two families have in common."""
+    """Parameters, cost and shape of both families."""
 
     epsilon: Fraction
     beta: Fraction

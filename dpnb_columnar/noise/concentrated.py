@@ -68,7 +68,7 @@ class Scores:
 
     @classmethod
     def normalised(cls, log_weights: Floats, dilation: Floats, shift: Floats, sigma: float) -> Scores:
-        """With weights in proportion; they are made to add up to 1."""
+        """Make scores of weights that are given in proportion, so that they add up to 1."""
         top = float(np.max(log_weights))
         total = top + math.log(float(np.sum(np.exp(log_weights - top))))
         return cls(log_weights - total, dilation, shift, sigma)
@@ -146,7 +146,7 @@ class Calibrated:
 
 @dataclass(frozen=True, slots=True)
 class ConcentratedNoise(Scaled):
-    """What the families have in common: Z = c X, X of a shape whose sigma and scale are calibrated to rho and beta.
+    """Base of the concentrated families: Z = c X, X of a shape whose sigma and scale are calibrated to rho and beta.
 
     Raises:
         ValueError: unless rho > 0 and 0 < beta <= sqrt(2 rho).

@@ -49,7 +49,7 @@ class NoiseFamily(Protocol):
     def uniforms(self) -> int: ...
 
     def magnitude(self, *uniforms: arb) -> arb | None:
-        """|Z| as a function of independent uniform numbers in (0, 1), as a ball; None while their balls are too wide.
+        """Map independent uniform numbers in (0, 1) to |Z|, as a ball; None while their balls are too wide.
 
         Of one uniform number it is the inverse of ``survival``.
         """

@@ -40,7 +40,7 @@ class StandardNormal:
 
 
 def variate(uniform: arb) -> arb | None:
-    """A standard normal variable, of either sign, as a falling function of a uniform one; None if it is too wide."""
+    """Map a uniform number, by a falling function, to a standard normal one; None while the ball is too wide."""
     return arb(2).sqrt() * (2 * uniform).erfcinv() if uniform > 0 and uniform < 1 else None
 
 

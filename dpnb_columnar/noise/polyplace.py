@@ -105,7 +105,7 @@ def _tail(alpha: float) -> float:
 
 @lru_cache(maxsize=256)
 def _constants(epsilon: Fraction, beta: Fraction, precision: int) -> tuple[arb, arb, arb, arb]:
-    """s, alpha, T and (1 - q^alpha)/(1 - T) as balls at the current precision."""
+    """Compute s, alpha, T and (1 - q^alpha)/(1 - T) as balls at the current precision."""
     scale = arb(fmpq(beta.denominator, beta.numerator))
     alpha = scale * fmpq(epsilon.numerator, epsilon.denominator)
     rest = 1 - 1 / alpha

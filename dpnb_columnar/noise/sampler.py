@@ -93,7 +93,7 @@ def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBi
 
 
 class Sampler(Protocol):
-    """What a release draws its noise from.
+    """The interface that a release draws its noise through.
 
     Attributes:
         private: Whether what it draws protects anybody.

@@ -107,7 +107,7 @@ class StandardStudent:
 
 @lru_cache(maxsize=256)
 def _constants(degrees: Fraction, precision: int) -> tuple[arb, arb, arb]:
-    """nu, nu/2 and B(nu/2, 1/2) at the current precision."""
+    """Compute nu, nu/2 and B(nu/2, 1/2) at the current precision."""
     half = arb(rational(degrees)) / 2
     return 2 * half, half, (half.lgamma() + HALF.lgamma() - (half + HALF).lgamma()).exp()
 
@@ -173,7 +173,7 @@ class StudentT(Scaled):
 
 @lru_cache(maxsize=256)
 def _scale(epsilon: Fraction, beta: Fraction, degrees: Fraction) -> Fraction:
-    """1/sqrt(2 nu min(g(0), g(beta))), with g(b) = 2 exp(b) sinh((eta + b)/2) sinh((eta - b)/2)."""
+    """Compute 1/sqrt(2 nu min(g(0), g(beta))), with g(b) = 2 exp(b) sinh((eta + b)/2) sinh((eta - b)/2)."""
 
     def admissible(b: Fraction) -> Fraction:
         eta = (2 * epsilon - abs(degrees - 1) * b) / (degrees + 1)

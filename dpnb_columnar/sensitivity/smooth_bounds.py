@@ -117,7 +117,7 @@ def _tails(columns: RunLengthColumns, rank: Integers) -> _Tails:
 
 
 def _adjacent(last: Integers, left: _Tails, beta: Floats) -> Floats:
-    """The part j = -1: log of the maximum over l >= 1 of exp(-beta (l - 1)) (x_{N-m} - a_l), x_{N-m} the ``last``."""
+    """Search the part j = -1: log max over l >= 1 of exp(-beta (l - 1)) (x_{N-m} - a_l), x_{N-m} being ``last``."""
     # A run that starts before l = 1 is still there at l = 1 unless l = 0 was all of it; then the next run starts at 1.
     following = np.append(left.distance[1:], np.inf)
     following[left.starts[1:] - 1] = np.inf
@@ -178,7 +178,7 @@ def _first_look(left: _Tails, right: _Tails, beta: Floats) -> Floats:
 
 
 def _score(difference: Floats, distance: Floats, beta: Floats) -> Floats:
-    """log(difference) - beta * distance, minus infinity where the difference is zero."""
+    """Compute log(difference) - beta * distance, minus infinity where the difference is zero."""
     with np.errstate(divide="ignore"):
         score: Floats = np.log(difference) - beta * distance
     return score

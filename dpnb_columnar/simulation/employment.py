@@ -205,7 +205,7 @@ def _occupations(column: int, other: bool, school: int) -> dict[int, float]:
 
 
 def _weeks() -> list[dict[int, float]]:
-    """By activity (own account, on wages, unemployed, not in the labor force), then by stage of life."""
+    """Distribute weeks by activity (own account, wages, unemployed, not in the labor force), then stage of life."""
     whole = sum(PART_YEAR.values())
     distributions: list[dict[int, float]] = []
     for activity in ("self-employed", "employed", "unemployed", "not in the labor force"):

@@ -159,7 +159,7 @@ def test_likelihoods_are_those_of_prediction(mechanism: str) -> None:
     }
     joint = np.array(class_terms(model))[:, None] + np.zeros((2, 500))
     for parameters, weight in zip(model.attributes, weights, strict=True):
-        joint += log_likelihoods(made[parameters.attribute], parameters, codes[parameters.attribute], weight)
+        joint += weight * log_likelihoods(made[parameters.attribute], parameters, codes[parameters.attribute])
     frame = pl.DataFrame({"age": codes["age"], "hours": codes["hours"], "sex": np.array(["f", "m"])[codes["sex"]]})
     found = score(model, frame.lazy()).collect()
     expected = 1 / (1 + np.exp(np.clip(joint[0] - joint[1], -700, 700)))

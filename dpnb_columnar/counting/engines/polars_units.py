@@ -90,7 +90,7 @@ def sink_counted(
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What rows are chosen by.
+    """How the rows of a unit are chosen.
 
     Attributes:
         units: Columns that together tell the unit of a row.

@@ -37,7 +37,7 @@ class TechnicalRule:
     unlisted: bool = False
 
     def matches(self, variable: Variable, collection: str) -> bool:
-        """Whether a variable of a collection describes the record by this rule."""
+        """Test whether this rule says that a variable of a collection describes the record."""
         if (self.collections and collection not in self.collections) or (self.unlisted and variable.codes):
             return False
         return (
