@@ -67,7 +67,7 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     cells = [[f"{error:.3g}" for error in row] for row in outlook.errors]
     yield from composition_lines(planned.shares, [f"error at {size} rows" for size in outlook.sizes], cells)
     yield ""
-    yield "a count's error is in rows, a variance's in squared units"
+    yield "error: what 95% of the noise stays below, in classes of so many rows; that of variances is squared"
     if planned.domain.weight is not None:
         yield f"the error of a weighted class count is in units of {named([planned.domain.weight.column])}"
     if planned.rounds:
@@ -139,7 +139,7 @@ def _automatic_line(outlook: Outlook) -> str:
 
 def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
     """Yield what to expect, a warning if it is bad, and the recommended mechanism."""
-    yield (f"expected on made-up rows of this domain: {rehearsal.advice.rows} ({outlook.assumed.origin})")
+    yield f"expected on {rehearsal.advice.rows} made-up rows of this domain ({outlook.assumed.origin}):"
     yield ""
     if rehearsal.expectations:
         if outlook.plan.rounds:

@@ -196,7 +196,7 @@ def find_declaration(
         raise ConfigurationError(
             f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; "
             "name an entry with --dataset, its file with --catalogue, or declare one in "
-            f"{CATALOGUE_NAME} in the working directory"
+            f"{CATALOGUE_NAME} in the working directory (docs/domain.md)"
         )
     return ResolvedDeclaration(claimed.declared, str(claimed), claimed)
 

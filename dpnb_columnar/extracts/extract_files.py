@@ -120,6 +120,11 @@ def _extracts_at(path: Path) -> Iterator[Extract]:
         case [".zip"]:
             for member in _person_files(path):
                 yield Extract(path, member, True)
+        case [".parquet"]:
+            raise UsageError(
+                f"{path}: is Parquet already; declare its domain in datasets.toml (docs/domain.md), or ingest the same "
+                "extract as .dat or .csv, whose codebook declares it"
+            )
         case _:
             raise UsageError(
                 f"{path}: its name does not say what it holds; name fixed-width extracts .dat, delimited ones .csv "

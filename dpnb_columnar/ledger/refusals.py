@@ -41,15 +41,15 @@ def over_budget(path: Path, account: Account, cost: PrivacyCost) -> BudgetError:
     if requested.keys() == {"epsilon"} and not limit.delta:
         shown = [amount_shown(amount) for amount in (limit.epsilon, spent.epsilon, left.epsilon, requested["epsilon"])]
         amounts = "limit epsilon {}, spent {}, remaining {}; this release asks for {}".format(*shown)
-        remedy = "lower --epsilon"
+        remedy = "lower --epsilon to what remains"
     else:
         columns = {"limit": _amounts(limit), "spent": _amounts(spent), "remaining": _amounts(left)}
         shown = [f"{what} {_listed(amounts)}" for what, amounts in columns.items()]
         amounts = f"{'; '.join(shown)}; this release asks for {_listed(requested)}"
-        remedy = "lower --epsilon or --delta"
+        remedy = "lower --epsilon or --delta to what remains"
     return BudgetError(
-        f"{path}: data set {account.dataset}: {amounts}. A refund does not exist; {remedy}, or ask for another data "
-        "set's budget"
+        f"{path}: data set {account.dataset}: {amounts}. A refund does not exist; {remedy}, or release nothing more "
+        "about these persons"
     )
 
 
@@ -90,7 +90,7 @@ def other_relation(path: Path, account: Account, charge: Charge) -> Configuratio
     remedy = f"run it with --unit {','.join(account.unit)}" if account.unit else "leave the unit out"
     return ConfigurationError(
         f"{path}: data set {account.dataset}: its account is kept for {kept}, this release is stated for {stated_for}; "
-        f"the two do not add up: {remedy}, or charge an account that is kept for {stated_for}"
+        f"the two do not add up: {remedy}"
     )
 
 

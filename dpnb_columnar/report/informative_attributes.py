@@ -31,7 +31,8 @@ class InformativeAttribute:
             takes away, on average.
         weight: Weight of the attribute in the score.
         telling: Per class, the value, or range of values, that speaks for it most often, and how many times as likely
-            it is within this class as in all rows. Of an attribute released as mean and deviation, the class's mean.
+            it is within this class as in all rows. Of an attribute released as mean and deviation, the class's mean,
+            and, if to be missing is a category, the part of the class that lacks it.
     """
 
     name: str
@@ -73,12 +74,16 @@ def mutual_information(prior: Floats, probability: Floats) -> float:
 def _telling(domain: Domain, parameters: AttributeParameters, steps: LogRatios, prior: Floats) -> tuple[str, ...]:
     """Describe, per class, what speaks for it."""
     attribute, labels = domain[parameters.attribute], domain.value_labels.get(parameters.attribute, {})
+    may_lack = bool(steps.absent.any())
     if isinstance(parameters, Normal):
-        return tuple(f"mean {mean:.4g}" for mean in _class_means(attribute, steps))
-    overall = np.maximum(prior @ steps.probability, TINY)
-    ratios = steps.probability / overall
+        lacking = [f", missing {absent:.0%}" if may_lack else "" for absent in steps.absent]
+        return tuple(
+            f"mean {mean:.4g}{rest}" for mean, rest in zip(_class_means(attribute, steps), lacking, strict=True)
+        )
+    probability = np.column_stack([steps.probability, steps.absent]) if may_lack else steps.probability
+    ratios = probability / np.maximum(prior @ probability, TINY)
     # What a step adds to the class's expected log-ratio: often and clearly, not the rarest value of all.
-    places = (steps.probability * np.log(np.maximum(ratios, TINY))).argmax(axis=1)
+    places = (probability * np.log(np.maximum(ratios, TINY))).argmax(axis=1)
     return tuple(
         f"{worded(_value_text(attribute, steps.starts, int(place)), labels)} ({ratios[row, place]:.2g} times)"
         for row, place in enumerate(places)
@@ -101,9 +106,11 @@ def bin_texts(attribute: Numeric, edges: Sequence[int]) -> list[str]:
 
 
 def _value_text(attribute: Attribute, starts: Sequence[int], place: int) -> str:
-    """Name the values of a step: a category, a number, or the first and the last number."""
+    """Name the values of a step: a category, a number, or the first and the last number; beyond the last, missing."""
     if not isinstance(attribute, Numeric):
         return attribute.values[place] if place < len(attribute.values) else "missing"
+    if place == len(starts):
+        return "missing"
     end = starts[place + 1] if place + 1 < len(starts) else attribute.cells + 1
     # On a logarithmic scale a bin may hold no number of the grid.
     codes = starts[place], max(end - 1, starts[place])

@@ -125,7 +125,7 @@ def table(text: str, heading: str) -> list[str]:
 
 def test_expectations_and_a_recommended_mechanism_are_printed(people_file: Path, run: Run) -> None:
     text = run("plan", people_file, "--declared-rows", 5000).out
-    assert "expected on made-up rows of this domain: 5000 (--declared-rows)\n" in text
+    assert "expected on 5000 made-up rows of this domain (--declared-rows):\n" in text
     expected = [line.split("  ") for line in table(text, "attributes")]
     assert len(expected) == 3
     assert all("independent" in "".join(cells) for cells in expected)
@@ -185,11 +185,17 @@ def test_class_shares_that_do_not_fit_are_refused_before_anything_is_rehearsed(p
 
 @pytest.mark.slow
 def test_advice_is_for_declared_rows_or_for_the_first_size(people_file: Path, run: Run) -> None:
-    assert ": 20000 (--rows in each class)\n" in run("plan", people_file).out
-    assert ": 6000 (--rows in each class)\n" in run("plan", people_file, "--rows", 3000, "--rows", 100).out
-    assert ": 7000 (--declared-rows)\n" in run("plan", people_file, "--rows", 3000, "--declared-rows", 7000).out
+    assert "on 20000 made-up rows of this domain (--rows in each class):\n" in run("plan", people_file).out
+    assert (
+        "on 6000 made-up rows of this domain (--rows in each class):\n"
+        in run("plan", people_file, "--rows", 3000, "--rows", 100).out
+    )
+    assert (
+        "on 7000 made-up rows of this domain (--declared-rows):\n"
+        in run("plan", people_file, "--rows", 3000, "--declared-rows", 7000).out
+    )
     Path("datasets.toml").write_text(DECLARATION.replace("[people]\n", "[people]\nrows = 4321\n", 1))
-    assert ": 4321 (datasets.toml, entry people)\n" in run("plan", people_file).out
+    assert "on 4321 made-up rows of this domain (datasets.toml, entry people):\n" in run("plan", people_file).out
 
 
 @pytest.mark.slow

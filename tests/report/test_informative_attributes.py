@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.golden_model import golden_model
+from support.model_cases import declared, histogram_of, model_of, normal_of, presence_of
 
 from dpnb_columnar.report.informative_attributes import informative_attributes, mutual_information
 
@@ -50,3 +52,17 @@ def test_every_kind_of_attribute_is_ranked_and_described() -> None:
     assert moves == sorted(moves, reverse=True)
     assert all(len(each.telling) == len(model.domain.classes) for each in ranked)
     assert all(math.isfinite(each.bits) for each in ranked)
+
+
+def test_a_missing_value_that_tells_the_class_is_named() -> None:
+    """As of hours of work, which those without work do not have."""
+    pension = {"lower": 0, "upper": 9, "step": 1, "missing": "category"}
+    presence = presence_of([0.25, 0.75], [0.99, 0.01])
+    parts = [
+        replace(normal_of("hours", [5, 5], [2, 2]), presence=presence),
+        replace(histogram_of("wage", [0, 5, 10], [0.5, 0.5], [0.5, 0.5]), presence=presence),
+    ]
+    hours, wage = informative_attributes(model_of(declared({"hours": pension, "wage": pension}), parts))
+    assert [text.split(", ")[1] for text in hours.telling] == ["missing 75%", "missing 1%"]
+    assert wage.telling[0] == "missing (2 times)"
+    assert wage.telling[1].startswith(("0 to 4 (", "5 to 9 ("))

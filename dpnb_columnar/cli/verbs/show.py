@@ -222,6 +222,7 @@ def _print_attributes(model: NaiveBayes, most: int | None) -> None:
     )
     if most is not None and len(ranked) > most:
         print_line(f"  and {len(ranked) - most} more attributes: --all")
+    print_line("bits: how much of the uncertainty about the class the attribute takes away by itself")
 
 
 def _shortened(telling: str) -> str:
