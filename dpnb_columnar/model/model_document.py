@@ -75,7 +75,7 @@ def _indented(value: Any, indent: str) -> str:
             f"{inner}{json.dumps(key, ensure_ascii=False)}: {_indented(item, inner)}" for key, item in value.items()
         ]
         return "{\n" + ",\n".join(items) + f"\n{indent}}}"
-    if isinstance(value, list) and any(isinstance(item, list | Mapping) for item in value):
+    if isinstance(value, list) and any(issubclass(each, list | Mapping) for each in set(map(type, value))):
         inner = indent + "  "
         return "[\n" + ",\n".join(inner + _indented(item, inner) for item in value) + f"\n{indent}]"
     return json.dumps(value, ensure_ascii=False, allow_nan=False)

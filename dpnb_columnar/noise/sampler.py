@@ -5,6 +5,9 @@ known as a ball: the bits drawn so far, give or take the bits not yet drawn. The
 arithmetic (Arb), and while the resulting ball does not round to one point of the grid, more bits are drawn and the
 precision is raised. So the released point is the exact value's rounding: post-processing of the ideal mechanism, with
 no trace of floating point.
+
+Counts with Laplace noise, which may be a million, mostly need no ball: their 64 bits are compared with the ends of the
+interval of a whole number (``Laplace.whole``).
 """
 
 from __future__ import annotations
@@ -19,8 +22,9 @@ from typing import Protocol
 from flint import arb, ctx, fmpq
 
 from dpnb_columnar.noise.family import NoiseFamily
+from dpnb_columnar.noise.laplace import UNIFORM_BITS, Laplace
 
-FIRST_BITS = 64
+FIRST_BITS = UNIFORM_BITS
 GUARD_BITS = 64
 
 REPORTED = 256
@@ -76,6 +80,10 @@ def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBi
     """
     negative = bool(bits(1))
     drawn, count = [bits(FIRST_BITS) for _ in range(noise.uniforms)], FIRST_BITS
+    if isinstance(noise, Laplace) and not grid_bits and location.denominator == 1:
+        whole = noise.whole(scale, drawn[0])
+        if whole is not None:
+            return Fraction(location.numerator + (-whole if negative else whole))
     size = abs(location.numerator).bit_length() - location.denominator.bit_length() + abs(grid_bits)
     while True:
         with ctx.workprec(count + GUARD_BITS + max(size, 0)):

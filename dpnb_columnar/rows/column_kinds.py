@@ -113,6 +113,8 @@ def number_keys(codes: Mapping[str, int]) -> dict[float, int]:
 
 
 def _keys(codes: Mapping[str, int], kind: Kind) -> dict[Key, int]:
+    if kind is Kind.TEXT:
+        return {**codes}
     return {key: code for value, code in codes.items() if (key := _key(value, kind)) is not None}
 
 
@@ -127,8 +129,7 @@ def _key(value: str, kind: Kind) -> Key | None:
             return {"true": True, "false": False}.get(value)
         case Kind.DATE:
             return _date(value)
-        case Kind.TEXT:
-            return value
+    return None
 
 
 def _date(value: str) -> date | None:

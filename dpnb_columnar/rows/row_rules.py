@@ -129,6 +129,8 @@ def _lookup(value: pl.Expr, codes: Mapping[Key, int], kind: Kind) -> pl.Expr:
         keys, positions = [*keys, -0.0], [*positions, codes[0.0]]
     texts = pl.Series(keys, dtype=KEY_TYPES.get(kind, pl.Int64)).cast(pl.String)
     place = value.cast(pl.String).cast(pl.Enum(texts), strict=False).to_physical()
+    if positions == [*range(len(positions))]:
+        return place.cast(pl.Int32)
     return pl.lit(pl.Series(positions, dtype=pl.Int32)).gather(place)
 
 
