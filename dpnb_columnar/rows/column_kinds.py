@@ -114,7 +114,7 @@ def number_keys(codes: Mapping[str, int]) -> dict[float, int]:
 
 def _keys(codes: Mapping[str, int], kind: Kind) -> dict[Key, int]:
     if kind is Kind.TEXT:
-        return {**codes}
+        return dict(codes.items())
     return {key: code for value, code in codes.items() if (key := _key(value, kind)) is not None}
 
 
