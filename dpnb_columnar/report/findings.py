@@ -188,7 +188,7 @@ class Findings:
         result = self.diagnosis
         yield f"domain {self.domain.name}, from {self.origin}"
         counted = f" in {self.files} file(s)" * bool(self.files)
-        yield f"{result.rows} rows{counted}, {result.fitting} count, {result.complete} in full"
+        yield f"{result.rows} rows{counted}, {result.fitting} count, {result.complete} of them with every attribute"
         about = "" if self.repeats.exact else "about "
         yield f"{about}{self.repeats.rows} rows repeat another one in all columns of the domain"
         yield from self._tables()

@@ -20,7 +20,10 @@ def rows_of(text: str) -> dict[str, list[str]]:
 
 def test_rows_that_fit(people_file: Path, run: Run) -> None:
     ended = run("check", people_file)
-    assert "domain people, from the metadata of the data\n1000 rows in 1 file(s), 1000 count, 1000 in full" in ended.out
+    assert (
+        "domain people, from the metadata of the data\n1000 rows in 1 file(s), 1000 count, 1000 of them with every attribute"
+        in ended.out
+    )
     found = rows_of(ended.out)
     assert found["age"] == found["sex"] == found["(label)"] == ["0"] * 7
     assert "note:" not in ended.out
@@ -40,7 +43,7 @@ def test_every_misfit_is_counted_in_its_column(folder: Path, run: Run) -> None:
     write_people(folder / "people.parquet", frame)
     ended = run("check", "people.parquet")
     found = rows_of(ended.out)
-    assert "6 rows in 1 file(s), 5 count, 4 in full" in ended.out
+    assert "6 rows in 1 file(s), 5 count, 4 of them with every attribute" in ended.out
     # missing, outside, counted without, drops, drops alone, below, above
     assert found["(label)"] == ["1", "0", "0", "1", "1", "0", "0"]
     assert found["age"] == ["1", "0", "1", "0", "0", "1", "2"]
@@ -54,7 +57,7 @@ def test_missing_values_that_are_a_category_fit(folder: Path, run: Run) -> None:
     attributes = {**PEOPLE["attributes"], "sex": {"values": ["f", "m"], "missing": "category"}}
     frame = people(100).with_columns(sex=pl.lit(None, pl.String))
     write_people(folder / "people.parquet", frame, {**PEOPLE, "attributes": attributes})
-    assert "100 rows in 1 file(s), 100 count, 0 in full" in run("check", "people.parquet").out
+    assert "100 rows in 1 file(s), 100 count, 0 of them with every attribute" in run("check", "people.parquet").out
 
 
 def test_several_files_are_one_data_set(folder: Path, run: Run) -> None:
@@ -129,14 +132,14 @@ def test_rows_that_one_attribute_alone_drops(folder: Path, run: Run) -> None:
     ).drop("row")
     write_people(folder / "people.parquet", frame)
     ended = run("check", "people.parquet")
-    assert "100 rows in 1 file(s), 100 count, 70 in full" in ended.out
+    assert "100 rows in 1 file(s), 100 count, 70 of them with every attribute" in ended.out
     assert rows_of(ended.out)["age"][2:5] == ["30", "0", "0"]
     assert "note: age: 30.0% of the rows have no value of it; to use that too" in ended.out
     assert "--missing age=category" in ended.out
     dropping = {name: {**body, "missing": "row"} for name, body in PEOPLE["attributes"].items()}
     write_people(folder / "people.parquet", frame, {**PEOPLE, "attributes": dropping})
     ended = run("check", "people.parquet")
-    assert "100 rows in 1 file(s), 70 count, 70 in full" in ended.out
+    assert "100 rows in 1 file(s), 70 count, 70 of them with every attribute" in ended.out
     assert rows_of(ended.out)["age"][2:5] == ["0", "30", "20"]
     assert rows_of(ended.out)["sex"][2:5] == ["0", "10", "0"]
     assert "note: age: its missing values alone drop 20.0% of the rows" in ended.out
