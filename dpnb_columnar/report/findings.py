@@ -198,7 +198,7 @@ class Findings:
     def _tables(self) -> Iterator[str]:
         result = self.diagnosis
         if result.row_groups:
-            yield f"{len(result.row_groups)} row groups, the largest of {max(result.row_groups)} rows"
+            yield f"{len(result.row_groups)} row group(s), the largest of {max(result.row_groups)} rows"
         yield ""
         yield from table_lines(
             COLUMNS,

@@ -20,10 +20,8 @@ def rows_of(text: str) -> dict[str, list[str]]:
 
 def test_rows_that_fit(people_file: Path, run: Run) -> None:
     ended = run("check", people_file)
-    assert (
-        "domain people, from the metadata of the data\n1000 rows in 1 file(s), 1000 count, 1000 of them with every attribute"
-        in ended.out
-    )
+    assert ended.out.startswith("domain people, from the metadata of the data\n")
+    assert "1000 rows in 1 file(s), 1000 count, 1000 of them with every attribute\n" in ended.out
     found = rows_of(ended.out)
     assert found["age"] == found["sex"] == found["(label)"] == ["0"] * 7
     assert "note:" not in ended.out
