@@ -50,7 +50,8 @@ def log_likelihoods(attribute: Attribute, parameters: AttributeParameters, codes
     if isinstance(parameters, Histogram):
         bins = np.searchsorted(parameters.edges, scaled, side="right") - 1
         return np.array(cell_terms(parameters))[:, bins]
-    return np.stack(normal_terms(attribute, parameters, attribute.scale.origin + attribute.scale.step * scaled))
+    values = attribute.scale.origin + attribute.scale.step * scaled
+    return np.stack(normal_terms(attribute, parameters).of(values))
 
 
 DRAWS = 4

@@ -175,9 +175,6 @@ class Number:
     def __rmul__(self, other: float) -> Number:
         return Number(times(double(other), self.node.copy()))
 
-    def __truediv__(self, other: Number | float) -> Number:
-        return Number(over(self.node.copy(), _node(other)))
-
     def clip(self, least: float, largest: float) -> Number:
         """Put a number between bounds; null stays null, as it does not under every database's greatest()."""
         branches = [

@@ -90,7 +90,7 @@ def _normal_steps(attribute: Numeric, parameters: Normal) -> tuple[list[int], Fl
     if attribute.transform is Transform.LOG1P:
         middles, widths = np.log1p(middles), widths / (1 + middles)
     middles = np.clip(middles, attribute.scale.origin, attribute.scale.end)
-    logs = np.array(normal_terms(attribute, parameters, middles))
+    logs = np.array(normal_terms(attribute, parameters).of(middles))
     # The terms are meant up to a number common to all classes, so densities are computed from their definition.
     means, deviations = np.array(parameters.mean)[:, None], np.array(parameters.deviation)[:, None]
     logarithms = -0.5 * ((middles - means) / deviations) ** 2

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import Protocol, Self, TypeVar
 
 from dpnb_columnar.domain import Numeric, Transform
@@ -29,9 +29,8 @@ class Arithmetic(Protocol):
 
     def __add__(self, other: float, /) -> Self: ...
     def __sub__(self, other: Self | float, /) -> Self: ...
-    def __mul__(self, other: Self, /) -> Self: ...
+    def __mul__(self, other: Self | float, /) -> Self: ...
     def __rmul__(self, other: float, /) -> Self: ...
-    def __truediv__(self, other: float, /) -> Self: ...
     def clip(self, least: float, largest: float, /) -> Self: ...
 
 
@@ -43,8 +42,9 @@ def class_terms(model: NaiveBayes) -> list[float]:
     return [math.log(prior) + intercept for prior, intercept in zip(model.priors, model.intercepts, strict=True)]
 
 
-def normal_terms(attribute: Numeric, parameters: Normal, value: Values, weight: float = 1.0) -> list[Values]:
-    """Compute the weighted log-likelihoods of a value, truncated normal, relative to the class of the widest one, r.
+@dataclass(frozen=True, slots=True)
+class NormalTerms:
+    """The weighted log-likelihoods of a value, truncated normal, relative to the class of the widest one, r.
 
     With z = (value - mean)/deviation, that is weight (z_r^2 - z^2)/2 plus constants. In the far tails of every class
     z^2 is huge, and so is its rounding error; but there the widest class is the likeliest, and only classes nearly as
@@ -53,15 +53,49 @@ def normal_terms(attribute: Numeric, parameters: Normal, value: Values, weight: 
 
     Where the parameters have a bound, no term lies beyond the weight times that, on either side of 0, the term of r.
 
-    Args:
-        attribute: A numeric attribute.
-        parameters: Its normal distributions.
-        value: Numbers on the attribute's scale, within its bounds.
+    Attributes:
+        reference: The class r.
         weight: The attribute's weight.
-
-    Returns:
-        One term per class.
+        mean: Per class, on the attribute's scale.
+        inverse: Per class, 1/deviation: a product is rounded alike by every backend, where Polars divides several rows
+            by a constant in another way than one row.
+        shift: Per class, where its deviation is that of r: the shift above; else None.
+        constant: Per class, what does not depend on the value.
+        most: Bound of the terms; None for no bound.
     """
+
+    reference: int
+    weight: float
+    mean: tuple[float, ...]
+    inverse: tuple[float, ...]
+    shift: tuple[float | None, ...]
+    constant: tuple[float, ...]
+    most: float | None
+
+    def of(self, value: Values) -> list[Values]:
+        """Compute the term of each class; 0, or minus 0, of class r.
+
+        Args:
+            value: Numbers on the attribute's scale, within its bounds.
+        """
+        distance = (value - self.mean[self.reference]) * self.inverse[self.reference]
+        terms = []
+        for mean, inverse, shift, constant in zip(self.mean, self.inverse, self.shift, self.constant, strict=True):
+            if shift is not None:
+                gained = (self.weight * shift) * (distance - shift / 2)
+            else:
+                own = (value - mean) * inverse
+                gained = (self.weight * 0.5) * (distance * distance - own * own)
+            terms.append(gained + constant)
+        if self.most is None:
+            return terms
+        return [
+            term if place == self.reference else term.clip(-self.most, self.most) for place, term in enumerate(terms)
+        ]
+
+
+def normal_terms(attribute: Numeric, parameters: Normal, weight: float = 1.0) -> NormalTerms:
+    """Compute the constants of the terms of a numeric attribute under its normal distributions."""
     scale, weight = attribute.scale, _distinct(weight)
     constants = [
         log_normalisation(mean, deviation, scale.origin, scale.end) + present
@@ -69,32 +103,38 @@ def normal_terms(attribute: Numeric, parameters: Normal, value: Values, weight: 
             parameters.mean, parameters.deviation, present_terms(parameters), strict=True
         )
     ]
-    means = [0.0 if abs(mean) < negligible(attribute) else mean for mean in parameters.mean]
+    means = tuple(0.0 if abs(mean) < negligible(attribute) else mean for mean in parameters.mean)
     reference = reference_class(parameters, weight)
-    distance = (value - means[reference]) / parameters.deviation[reference]
-    terms = []
-    for mean, deviation, constant in zip(means, parameters.deviation, constants, strict=True):
-        if deviation == parameters.deviation[reference]:
-            shift = float((Fraction(mean) - Fraction(means[reference])) / Fraction(deviation))
-            gained = (weight * shift) * (distance - shift / 2)
-        else:
-            own = (value - mean) / deviation
-            gained = (weight * 0.5) * (distance * distance - own * own)
-        terms.append(gained + weight * (constant - constants[reference]))
-    if parameters.bound is None:
-        return terms
-    most = abs(weight) * parameters.bound
-    return [term if place == reference else term.clip(-most, most) for place, term in enumerate(terms)]
+    shifts = [
+        float((Fraction(mean) - Fraction(means[reference])) / Fraction(deviation))
+        if deviation == parameters.deviation[reference]
+        else None
+        for mean, deviation in zip(means, parameters.deviation, strict=True)
+    ]
+    return NormalTerms(
+        reference,
+        weight,
+        means,
+        tuple(1 / deviation for deviation in parameters.deviation),
+        tuple(shifts),
+        tuple(weight * (constant - constants[reference]) for constant in constants),
+        None if parameters.bound is None else abs(weight) * parameters.bound,
+    )
 
 
-def reference_class(parameters: Normal, weight: float) -> int:
-    """Find the class of the widest distribution, whose term ``normal_terms`` makes 0, or minus 0, of every value."""
+def reference_class(parameters: AttributeParameters, weight: float = 1.0) -> int:
+    """Find the class that an attribute's terms are relative to, whose own are 0: the first; see also ``NormalTerms``.
+
+    So a row has one number to look up, or to compute, less.
+    """
+    if not isinstance(parameters, Normal):
+        return 0
     sign = 1 if _distinct(weight) >= 0 else -1
     return max(range(len(parameters.deviation)), key=lambda place: sign * parameters.deviation[place])
 
 
 def cell_terms(parameters: Table | Histogram, weight: float = 1.0) -> list[list[float]]:
-    """Compute the weighted log-likelihood of every category, or log-density of every bin, within each class.
+    """Compute the weighted log-likelihood of every category, or log-density of every bin, relative to the first class.
 
     Args:
         parameters: Parameters of a categorical attribute, or of one with bins.
@@ -104,13 +144,13 @@ def cell_terms(parameters: Table | Histogram, weight: float = 1.0) -> list[list[
         Per class, one number per category or bin.
     """
     weight = _distinct(weight)
-    if isinstance(parameters, Table):
-        return [[weight * math.log(cell) for cell in row] for row in parameters.probability]
-    widths = [high - low for low, high in pairwise(parameters.edges)]
-    return [
-        [weight * (math.log(cell) - math.log(width) + present) for cell, width in zip(row, widths, strict=True)]
-        for row, present in zip(parameters.probability, present_terms(parameters), strict=True)
+    present = [0.0] * len(parameters.probability) if isinstance(parameters, Table) else present_terms(parameters)
+    # A bin is as wide in every class: its width is common to all.
+    terms = [
+        [weight * (math.log(cell) + each) for cell in row]
+        for row, each in zip(parameters.probability, present, strict=True)
     ]
+    return [[term - first for term, first in zip(row, terms[0], strict=True)] for row in terms]
 
 
 def _distinct(weight: float) -> float:
@@ -126,13 +166,14 @@ def present_terms(parameters: Normal | Histogram) -> list[float]:
 
 
 def missing_terms(parameters: AttributeParameters, weight: float = 1.0) -> list[float] | None:
-    """Compute the weighted log-probability of having no value within each class; None where that is left out.
+    """Compute the weighted log-probability of having no value, relative to ``reference_class``; None where left out.
 
     Of a categorical attribute a missing value is one of its cells, where it is not left out.
     """
     if isinstance(parameters, Table) or parameters.presence is None or len(parameters.presence.probability[0]) == 1:
         return None
-    return [_distinct(weight) * math.log(missing) for _, missing in parameters.presence.probability]
+    terms = [_distinct(weight) * math.log(missing) for _, missing in parameters.presence.probability]
+    return [term - terms[reference_class(parameters, weight)] for term in terms]
 
 
 def log_normalisation(mean: float, deviation: float, lower: float, upper: float) -> float:

@@ -50,7 +50,7 @@ class Model(NaiveBayes):
         from dpnb_columnar.rows.frames import in_form_of, to_polars
 
         names = {*self.domain.columns, *keep}
-        result: FrameT = in_form_of(score(self, to_polars(rows, names).lazy(), keep, labels=labels), rows)
+        result: FrameT = in_form_of(score(self, to_polars(rows, names), keep, labels=labels), rows)
         return result
 
     @speaking_python()

@@ -7,17 +7,23 @@ the expressions give.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
 from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
-from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, normal_terms, reference_class
+from dpnb_columnar.model.likelihood import NormalTerms, Values, bin_starts, cell_terms, missing_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal
 from dpnb_columnar.rows.cell_codes import INTEGER_RANGES, distinguished_range
 from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.row_rules import category_code, column, grid_code, number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Places = TypeVar("Places", pl.Expr, "NDArray[Any]")
 
 MOST_CELLS = 2**17
 """Most numbers in the tables of an attribute, values times classes: 1 MiB, which a processor keeps at hand."""
@@ -50,7 +56,7 @@ def terms(attribute: Attribute, parameters: AttributeParameters, value: pl.Expr,
     """
     if isinstance(parameters, Normal):
         assert isinstance(attribute, Numeric)
-        present = normal_terms(attribute, parameters, value, weight)
+        present = normal_terms(attribute, parameters, weight).of(value)
     else:
         present = [pl.lit(pl.Series(row)).gather(value) for row in cell_terms(parameters, weight)]
     missing = missing_terms(parameters, weight)
@@ -65,27 +71,34 @@ class ComputedTerms:
 
     Attributes:
         value: The number on the attribute's scale, as read from the row.
+        formula: The terms of a number.
+        missing: Per class, the term where there is none; None where the attribute is then left out.
     """
 
-    attribute: Attribute
-    parameters: Normal
-    weight: float
     value: pl.Expr
+    formula: NormalTerms
+    missing: Sequence[float] | None
+
+    def present(self, value: Values) -> Iterator[tuple[int, Values, float]]:
+        """Yield each class but that of no terms, its term of a value, and its term where there is none."""
+        absent = [0.0] * len(self.formula.mean) if self.missing is None else self.missing
+        for klass, (term, without) in enumerate(zip(self.formula.of(value), absent, strict=True)):
+            if klass != self.formula.reference:
+                yield klass, term, without
 
     def terms(self, value: pl.Expr) -> list[pl.Expr | None]:
         """Return a term per class for the column that holds ``value``; 0.0 where the attribute is left out.
 
         None for a class whose term is 0 in every row.
         """
-        classes = terms(self.attribute, self.parameters, value, self.weight)
-        terms_: list[pl.Expr | None] = [term.fill_null(0.0) for term in classes]
-        if missing_terms(self.parameters) is None:
-            terms_[reference_class(self.parameters, self.weight)] = None
-        return terms_
+        terms: list[pl.Expr | None] = [None] * len(self.formula.mean)
+        for klass, term, without in self.present(value):
+            terms[klass] = term.fill_null(without)
+        return terms
 
     def left_out(self, value: pl.Expr) -> pl.Expr:
         """Say whether the attribute is left out of the row (never null)."""
-        return value.is_null() if missing_terms(self.parameters) is None else pl.lit(False)
+        return value.is_null() if self.missing is None else pl.lit(False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +120,7 @@ class TabulatedTerms:
         """Return a term per class for the column that holds ``value``, as ``ComputedTerms`` does."""
         return [pl.lit(table).gather(place) if (table != 0).any() else None for table in self.tables]
 
-    def left_out(self, place: pl.Expr) -> pl.Expr:
+    def left_out(self, place: Places) -> Places:
         """Say whether the attribute is left out of the row (never null)."""
         return place - self.first > self.last - self.first  # unsigned: what is before the first is far behind the last
 
@@ -132,7 +145,9 @@ def attribute_terms(
         return _tabulated_by_value(attribute, parameters, weight, kind, type_, whole)
     value = prepared_value(attribute, parameters, kind)
     if isinstance(parameters, Normal):
-        return ComputedTerms(attribute, parameters, weight, value)
+        assert isinstance(attribute, Numeric)
+        formula = normal_terms(attribute, parameters, weight)
+        return ComputedTerms(value, formula, missing_terms(parameters, weight))
     size = len(parameters.probability[0])
     codes = pl.DataFrame({VALUE: [*range(size), None]})
     tables = codes.select(_numbered(terms(attribute, parameters, pl.col(VALUE), weight)))

@@ -1,5 +1,7 @@
 """Probabilities of many classes, or from many attributes, in batches of rows whose size bounds the memory.
 
+Of few rows as well: Polars takes some microseconds to plan and run each expression, numpy one to run it.
+
 ``scoring`` has one expression per class and attribute, whose results Polars holds for all rows of a batch of its own.
 Here a batch is one array, and the tables of an attribute are another: a row costs the same look-ups and additions,
 in the same order, so every number is the very number that the expressions give.
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -16,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.model.polars_terms import TabulatedTerms, Terms
-from dpnb_columnar.model.scoring import LIKELIEST
+from dpnb_columnar.model.scoring import LIKELIEST, SKIPPED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +28,7 @@ BATCH = 2**18
 """Numbers of a batch, rows times classes: 2 MiB, which a processor keeps at hand."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ScoreBatches:
     """Computes probabilities of frames that hold the attributes' values.
 
@@ -39,53 +42,64 @@ class ScoreBatches:
     attributes: Mapping[str, Terms]
     results: Sequence[str]
 
-    def scored(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        """Replace the attributes' values of every row by ``LIKELIEST`` and the probabilities."""
-        results = {LIKELIEST: pl.UInt32(), **dict.fromkeys(self.results, pl.Float64())}
-        schema = {name: type_ for name, type_ in rows.collect_schema().items() if name not in self.attributes}
-        tables = {
+    @cached_property
+    def _tables(self) -> dict[str, NDArray[np.float64]]:
+        """The tables of each attribute that has some, shape (classes, places)."""
+        return {
             name: np.stack([table.to_numpy() for table in terms.tables])
             for name, terms in self.attributes.items()
             if isinstance(terms, TabulatedTerms)
         }
 
-        def score(frame: pl.DataFrame) -> pl.DataFrame:
-            return frame.drop(self.attributes).hstack(self._results(frame, tables))
-
+    def scored(self, rows: pl.DataFrame | pl.LazyFrame) -> pl.DataFrame | pl.LazyFrame:
+        """Replace the attributes' values of every row by ``LIKELIEST``, the probabilities, and ``SKIPPED``."""
+        if isinstance(rows, pl.DataFrame):
+            return self._scored(rows)
+        results = {LIKELIEST: pl.UInt32(), **dict.fromkeys(self.results, pl.Float64()), SKIPPED: pl.UInt16()}
+        schema = {name: type_ for name, type_ in rows.collect_schema().items() if name not in self.attributes}
         return rows.map_batches(
-            score, predicate_pushdown=False, projection_pushdown=False, streamable=True, schema={**schema, **results}
+            self._scored,
+            predicate_pushdown=False,
+            projection_pushdown=False,
+            streamable=True,
+            schema={**schema, **results},
         )
 
-    def _results(self, frame: pl.DataFrame, tables: Mapping[str, NDArray[np.float64]]) -> list[pl.Series]:
-        """Compute the columns of results, batch by batch."""
-        likeliest = np.zeros(frame.height, dtype=np.uint32)
-        shares = np.empty((len(self.results), frame.height))
-        batches = -(-frame.height * len(self.results) // BATCH)
-        ends = [frame.height * batch // max(batches, 1) for batch in range(batches + 1)]
+    def _scored(self, rows: pl.DataFrame) -> pl.DataFrame:
+        likeliest, skipped = np.zeros(rows.height, dtype=np.uint32), np.zeros(rows.height, dtype=np.uint16)
+        shares = np.empty((len(self.results), rows.height))
+        batches = -(-rows.height * len(self.results) // BATCH)
+        ends = [rows.height * batch // max(batches, 1) for batch in range(batches + 1)]
         for start, end in pairwise(ends):
-            joint = self._joint(frame[start:end], tables)
+            joint = self._joint(rows.slice(start, end - start), skipped[start:end])
             joint -= joint.max(axis=0)
             # By Polars, since numpy's exponential rounds otherwise.
             weights = pl.Series(joint.ravel()).exp().to_numpy().reshape(joint.shape)
             part = shares[:, start:end]
             np.divide(weights, _from_first_to_last(weights), out=part)
-            classes, rows = np.nonzero(part == part.max(axis=0))
-            likeliest[start + rows[::-1]] = classes[::-1]  # of several, the first is written last
+            classes, places = np.nonzero(part == part.max(axis=0))
+            likeliest[start + places[::-1]] = classes[::-1]  # of several, the first is written last
         columns = [pl.Series(name, share) for name, share in zip(self.results, shares, strict=True)]
-        return [pl.Series(LIKELIEST, likeliest), *columns]
+        scored = rows.hstack([pl.Series(LIKELIEST, likeliest), *columns, pl.Series(SKIPPED, skipped)])
+        return scored[[name for name in scored.columns if name not in self.attributes]]
 
-    def _joint(self, frame: pl.DataFrame, tables: Mapping[str, NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Add up the scores, shape (classes, rows)."""
-        joint = np.repeat(np.array(self.priors)[:, None], frame.height, axis=1)
+    def _joint(self, rows: pl.DataFrame, skipped: NDArray[np.uint16]) -> NDArray[np.float64]:
+        """Add up the scores, shape (classes, rows), and how many attributes are left out of each row."""
+        joint = np.repeat(np.array(self.priors)[:, None], rows.height, axis=1)
         looked_up = np.empty_like(joint)
         for name, terms in self.attributes.items():
-            if name in tables:
+            values = rows[name].to_numpy()
+            if isinstance(terms, TabulatedTerms):
+                skipped += terms.left_out(values)
                 # No place is beyond the table; without a mode numpy would look for one before it writes.
-                joint += np.take(tables[name], frame[name].to_numpy(), axis=1, out=looked_up, mode="clip")
-            else:
-                computed = enumerate(terms.terms(pl.col(name)))
-                for term in frame.select(each.alias(str(klass)) for klass, each in computed if each is not None):
-                    joint[int(term.name)] += term.to_numpy()
+                joint += np.take(self._tables[name], values, axis=1, out=looked_up, mode="clip")
+                continue
+            absent = np.isnan(values)  # or null, which numpy does not know
+            if terms.missing is None:
+                skipped += absent
+            with np.errstate(over="ignore", invalid="ignore"):  # as Polars does
+                for klass, term, without in terms.present(values):
+                    joint[klass] += np.where(absent, without, term)
         return joint
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
+from typing import TYPE_CHECKING, overload
 
 import polars as pl
 
@@ -18,6 +19,9 @@ from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.polars_terms import Terms, attribute_terms
 from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, category_keys, kind_of, type_name
 from dpnb_columnar.rows.row_rules import column
+
+if TYPE_CHECKING:
+    from dpnb_columnar.model.score_batches import ScoreBatches
 
 PREDICTED = "predicted"
 PREDICTED_LABEL = "predicted_label"
@@ -32,6 +36,9 @@ MOST_SCHEMAS = 8
 MOST_COLUMNS = 64
 """Classes and attributes together that are scored by expressions of Polars, which hold columns for all of them."""
 
+FEW_ROWS = 2**14
+"""Rows of a frame in memory that are scored by numpy: expressions of Polars take milliseconds whatever their rows."""
+
 BATCH_NUMBERS = 2**21
 """Numbers that a batch of rows holds where columns are many: 16 MiB."""
 
@@ -41,7 +48,21 @@ def probability_column(name: str) -> str:
     return f"probability_{name}"
 
 
-def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = (), *, labels: bool = False) -> pl.LazyFrame:
+@overload
+def score(
+    model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = (), *, labels: bool = False
+) -> pl.LazyFrame: ...
+
+
+@overload
+def score(
+    model: NaiveBayes, frame: pl.DataFrame | pl.LazyFrame, keep: Sequence[str] = (), *, labels: bool = False
+) -> pl.DataFrame | pl.LazyFrame: ...
+
+
+def score(
+    model: NaiveBayes, frame: pl.DataFrame | pl.LazyFrame, keep: Sequence[str] = (), *, labels: bool = False
+) -> pl.DataFrame | pl.LazyFrame:
     """Predict the class and the class probabilities of every row, in the order of the rows.
 
     A null or NaN attribute, and a category outside the domain, is left out of that row's likelihood and counted, unless
@@ -56,61 +77,72 @@ def score(model: NaiveBayes, frame: pl.LazyFrame, keep: Sequence[str] = (), *, l
             it has none), placed behind ``predicted``.
 
     Returns:
-        A lazy frame: the kept columns, ``predicted`` (string: the first class of the largest probability),
-        ``probability_CLASS`` (float64) per class adding up to 1, and ``skipped`` (uint16): how many attributes were
-        left out.
+        A frame, lazy but for few rows in memory: the kept columns, ``predicted`` (string: the first class of the
+        largest probability), ``probability_CLASS`` (float64) per class adding up to 1, and ``skipped`` (uint16): how
+        many attributes were left out.
 
     Raises:
         DataError: if a column is missing, has a type the attribute cannot be read from, or a kept column has the name
             of a result; or if ``labels`` is asked for, and no class has a value label.
     """
-    rows, kept = frame.lazy(), dict.fromkeys(keep)
+    is_few = isinstance(frame, pl.DataFrame) and frame.height <= FEW_ROWS and bool(model.attributes)
+    rows, kept = frame if is_few else frame.lazy(), dict.fromkeys(keep)
     steps = _checked_steps(model, rows.collect_schema(), list(kept))
     worded = {PREDICTED_LABEL: _class_words(model, kept)} if labels else {}
     # Kept columns wait under names of ours, so that no name of theirs stands in the way of a step.
     waiting = {name: f"__kept_{index}" for index, name in enumerate(kept)}
-    results = [probability_column(name) for name in model.domain.classes]
-    # Columns are added, not selected, up to the end: a model without attributes selects none, and would lose the rows.
-    scored = rows.with_columns(*(column(name).alias(alias) for name, alias in waiting.items()), *steps.read)
-    if is_wide(model):
-        from dpnb_columnar.model.score_batches import ScoreBatches  # loads numpy
-
-        counted = scored.select(*waiting.values(), *steps.values, *steps.skipped)
-        scored = ScoreBatches(class_terms(model), steps.values, results).scored(counted)
-    for added in steps.probabilities:
-        scored = scored.with_columns(added)
+    read = [*(column(name).alias(alias) for name, alias in waiting.items()), *steps.read]
+    if is_few or is_wide(model):
+        scored = steps.batches.scored(rows.select(read))
+    else:
+        # Columns are added, not selected: a model without attributes selects none, and would lose the rows.
+        scored = rows.with_columns(read)
+        for added in steps.probabilities:
+            scored = scored.with_columns(added)
     return scored.select(
         *(pl.col(alias).alias(name) for name, alias in waiting.items()),
         pl.lit(pl.Series(model.domain.classes)).gather(pl.col(LIKELIEST)).alias(PREDICTED),
         *(pl.lit(pl.Series(words)).gather(pl.col(LIKELIEST)).alias(name) for name, words in worded.items()),
-        *results,
+        *steps.results,
         SKIPPED,
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Steps:
     """Expressions that score rows of some types. A model keeps them: to make them takes longer than to score ten rows.
 
     Attributes:
+        priors: Per class, the part of the score that no attribute changes.
+        results: Name of each class's column of probabilities.
         values: The terms of each attribute, by the column that holds its value.
         read: The columns of these values.
-        skipped: The column of how many attributes are left out.
-        probabilities: Columns that are added after these, step by step; none where ``ScoreBatches`` adds them.
     """
 
+    priors: Sequence[float]
+    results: Sequence[str]
     values: Mapping[str, Terms]
     read: Sequence[pl.Expr]
-    skipped: Sequence[pl.Expr]
-    probabilities: Sequence[Sequence[pl.Expr]]
+
+    @cached_property
+    def batches(self) -> ScoreBatches:
+        """What makes ``LIKELIEST``, the probabilities and ``SKIPPED`` of the values of few rows, or of a wide model."""
+        from dpnb_columnar.model.score_batches import ScoreBatches  # loads numpy
+
+        return ScoreBatches(self.priors, self.values, self.results)
+
+    @cached_property
+    def probabilities(self) -> Sequence[Sequence[pl.Expr]]:
+        """The columns that are these for other rows, step by step."""
+        return tuple(_probabilities(self))
 
 
 def _steps(model: NaiveBayes, attributes: Sequence[Terms]) -> Steps:
     """Make the expressions from the terms of each attribute."""
+    results = [probability_column(name) for name in model.domain.classes]
     values = {f"__value_{index}": terms for index, terms in enumerate(attributes)}
-    skipped = [_skipped(values).alias(SKIPPED)]
-    probabilities = () if is_wide(model) else tuple(_probabilities(model, values, skipped))
-    return Steps(values, [terms.value.alias(name) for name, terms in values.items()], skipped, probabilities)
+    read = [terms.value.alias(name) for name, terms in values.items()]
+    return Steps(class_terms(model), results, values, read)
 
 
 def is_wide(model: NaiveBayes) -> bool:
@@ -148,33 +180,26 @@ def _class_words(model: NaiveBayes, keep: Collection[str]) -> list[str]:
     return [labels.get(klass, klass) for klass in model.domain.classes]
 
 
-def _skipped(values: Mapping[str, Terms]) -> pl.Expr:
-    """Count the attributes that are left out."""
-    left_out = [attribute.left_out(pl.col(name)) for name, attribute in values.items()]
-    return pl.sum_horizontal(pl.lit(0, dtype=pl.UInt16), *left_out).cast(pl.UInt16)
-
-
-def _probabilities(
-    model: NaiveBayes, values: Mapping[str, Terms], skipped: Sequence[pl.Expr]
-) -> Iterator[Sequence[pl.Expr]]:
-    """Yield the steps from values to probabilities, and to ``LIKELIEST``.
+def _probabilities(steps: Steps) -> Iterator[Sequence[pl.Expr]]:
+    """Yield the steps from values to probabilities, to ``LIKELIEST`` and to ``SKIPPED``.
 
     A class's score is its prior's term, and the terms of the attributes not left out. The largest of a row is taken out
     first, so that no exponential overflows.
     """
-    priors, results = class_terms(model), [probability_column(name) for name in model.domain.classes]
-    joint, largest, total = [f"__joint_{klass}" for klass in range(len(priors))], "__largest", "__total"
-    terms = [attribute.terms(pl.col(name)) for name, attribute in values.items()]
+    joint, largest, total = [f"__joint_{klass}" for klass in range(len(steps.priors))], "__largest", "__total"
+    terms = [attribute.terms(pl.col(name)) for name, attribute in steps.values.items()]
     # Added from the left, so that a row's sum does not depend on how many threads there are, as sum_horizontal's does.
-    summands = zip(map(pl.lit, priors), *terms, strict=True)
+    summands = zip(map(pl.lit, steps.priors), *terms, strict=True)
     sums = [reduce(add, [term for term in klass if term is not None]) for klass in summands]
-    yield [*(each.alias(name) for name, each in zip(joint, sums, strict=True)), *skipped]
+    left_out = [attribute.left_out(pl.col(name)) for name, attribute in steps.values.items()]
+    skipped = pl.sum_horizontal(pl.lit(0, dtype=pl.UInt16), *left_out).cast(pl.UInt16)
+    yield [*(each.alias(name) for name, each in zip(joint, sums, strict=True)), skipped.alias(SKIPPED)]
     yield [pl.max_horizontal(*joint).alias(largest)]
     yield [(pl.col(name) - pl.col(largest)).exp().alias(name) for name in joint]
     yield [reduce(add, map(pl.col, joint)).alias(total)]
-    yield [(pl.col(name) / pl.col(total)).alias(result) for name, result in zip(joint, results, strict=True)]
-    yield [pl.max_horizontal(*results).alias(largest)]
-    yield [_first_of_largest(results, largest).alias(LIKELIEST)]
+    yield [(pl.col(name) / pl.col(total)).alias(result) for name, result in zip(joint, steps.results, strict=True)]
+    yield [pl.max_horizontal(*steps.results).alias(largest)]
+    yield [_first_of_largest(steps.results, largest).alias(LIKELIEST)]
 
 
 def _first_of_largest(results: Sequence[str], largest: str) -> pl.Expr:

@@ -30,7 +30,14 @@ from dpnb_columnar.dialects.nodes import (
 )
 from dpnb_columnar.dialects.rules import grid_code
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform
-from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, negligible, normal_terms
+from dpnb_columnar.model.likelihood import (
+    bin_starts,
+    cell_terms,
+    missing_terms,
+    negligible,
+    normal_terms,
+    reference_class,
+)
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
 from dpnb_columnar.rows.column_kinds import Kind, category_keys
 from dpnb_columnar.rows.database_address import Dialect
@@ -86,13 +93,14 @@ class ComputedTerms:
             return prepared_value(self.attribute, self.parameters, read)
         return read
 
-    def terms(self, value: exp.Expr) -> list[exp.Expr]:
-        """Return a term per class for the column that holds the value; never null."""
+    def terms(self, value: exp.Expr) -> list[exp.Expr | None]:
+        """Return a term per class for the column that holds the value, never null; None for that of no terms."""
         classes = terms(self.attribute, self.parameters, value, self.weight, self.dialect)
         missing = missing_terms(self.parameters, self.weight) or [0.0] * len(classes)
+        reference = reference_class(self.parameters, self.weight)
         return [
-            exp.Coalesce(this=term, expressions=[double(without)])
-            for term, without in zip(classes, missing, strict=True)
+            None if klass == reference else exp.Coalesce(this=term, expressions=[double(without)])
+            for klass, (term, without) in enumerate(zip(classes, missing, strict=True))
         ]
 
     def left_out(self, value: exp.Expr) -> exp.Expr:
@@ -139,7 +147,7 @@ def terms(
     """
     if isinstance(parameters, Normal):
         assert isinstance(attribute, Numeric)
-        return [term.node for term in normal_terms(attribute, parameters, Number(value), weight)]
+        return [term.node for term in normal_terms(attribute, parameters, weight).of(Number(value))]
     rows = code_terms(attribute, parameters, weight)
     if rows is None or (isinstance(parameters, Histogram) and len(parameters.edges) <= MOST_BRANCHES + 1):
         assert isinstance(attribute, Numeric)

@@ -196,7 +196,7 @@ def opened_eagerly(frame: Frame) -> nw.DataFrame[Any]:
     return wrapped
 
 
-def in_form_of(result: pl.LazyFrame, frame: Frame) -> Any:
+def in_form_of(result: pl.DataFrame | pl.LazyFrame, frame: Frame) -> Any:
     """Convert a result to the library, and the laziness, of the frame that it was made from.
 
     Raises:
@@ -204,7 +204,7 @@ def in_form_of(result: pl.LazyFrame, frame: Frame) -> Any:
     """
     if isinstance(frame, pl.LazyFrame):
         return result
-    computed = result.collect()
+    computed = result.collect() if isinstance(result, pl.LazyFrame) else result
     if isinstance(frame, pl.DataFrame):
         return computed
     if isinstance(frame, pa.Table):

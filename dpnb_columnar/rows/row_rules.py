@@ -44,8 +44,8 @@ def number(name: str, kind: Kind, missing_values: tuple[Fraction, ...] = ()) -> 
         value = value.cast(pl.String).cast(pl.Float64)
     else:
         value = value.cast(pl.Float64)
-    if kind is Kind.FLOAT:
-        value = value.fill_nan(None)
+    if kind is Kind.FLOAT:  # fill_nan(None) would test for null as well
+        value = pl.when(value.is_not_nan()).then(value)
     if missing_values:
         value = pl.when(~value.is_in([float(missing) for missing in missing_values])).then(value)
     return value

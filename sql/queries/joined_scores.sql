@@ -146,7 +146,7 @@ WITH "__dpnb_terms" AS (
 ), "rows_joint" AS (
   SELECT
     "rows_placed".*,
-    COALESCE("__dpnb_value_3"."term_0", CAST('-3.6390226979397124' AS DOUBLE PRECISION)) AS "__dpnb_value_3",
+    COALESCE("__dpnb_value_3"."term_0", CAST('0.0' AS DOUBLE PRECISION)) AS "__dpnb_value_3",
     CAST('-0.0008322930151693469' AS DOUBLE PRECISION) + COALESCE(
       (
         CAST('0.25' AS DOUBLE PRECISION) * (
@@ -154,21 +154,21 @@ WITH "__dpnb_terms" AS (
             (
               (
                 "__dpnb_value_0" - CAST('0.0' AS DOUBLE PRECISION)
-              ) / CAST('90.0' AS DOUBLE PRECISION)
+              ) * CAST('0.011111111111111112' AS DOUBLE PRECISION)
             ) * (
               (
                 "__dpnb_value_0" - CAST('0.0' AS DOUBLE PRECISION)
-              ) / CAST('90.0' AS DOUBLE PRECISION)
+              ) * CAST('0.011111111111111112' AS DOUBLE PRECISION)
             )
           ) - (
             (
               (
                 "__dpnb_value_0" - CAST('30.125' AS DOUBLE PRECISION)
-              ) / CAST('12.0' AS DOUBLE PRECISION)
+              ) * CAST('0.08333333333333333' AS DOUBLE PRECISION)
             ) * (
               (
                 "__dpnb_value_0" - CAST('30.125' AS DOUBLE PRECISION)
-              ) / CAST('12.0' AS DOUBLE PRECISION)
+              ) * CAST('0.08333333333333333' AS DOUBLE PRECISION)
             )
           )
         )
@@ -181,28 +181,28 @@ WITH "__dpnb_terms" AS (
             (
               (
                 "__dpnb_value_1" - CAST('6.1' AS DOUBLE PRECISION)
-              ) / CAST('6.5' AS DOUBLE PRECISION)
+              ) * CAST('0.15384615384615385' AS DOUBLE PRECISION)
             ) * (
               (
                 "__dpnb_value_1" - CAST('6.1' AS DOUBLE PRECISION)
-              ) / CAST('6.5' AS DOUBLE PRECISION)
+              ) * CAST('0.15384615384615385' AS DOUBLE PRECISION)
             )
           ) - (
             (
               (
                 "__dpnb_value_1" - CAST('5.5' AS DOUBLE PRECISION)
-              ) / CAST('0.1' AS DOUBLE PRECISION)
+              ) * CAST('10.0' AS DOUBLE PRECISION)
             ) * (
               (
                 "__dpnb_value_1" - CAST('5.5' AS DOUBLE PRECISION)
-              ) / CAST('0.1' AS DOUBLE PRECISION)
+              ) * CAST('10.0' AS DOUBLE PRECISION)
             )
           )
         )
       ) + CAST('3.194907780039892' AS DOUBLE PRECISION),
       CAST('0.0' AS DOUBLE PRECISION)
     ) + COALESCE("__dpnb_number_2"."term_0", CAST('0.0' AS DOUBLE PRECISION)) + COALESCE(
-      COALESCE("__dpnb_value_3"."term_0", CAST('-3.6390226979397124' AS DOUBLE PRECISION)),
+      COALESCE("__dpnb_value_3"."term_0", CAST('0.0' AS DOUBLE PRECISION)),
       CAST('0.0' AS DOUBLE PRECISION)
     ) + COALESCE(
       COALESCE(
@@ -211,11 +211,11 @@ WITH "__dpnb_terms" AS (
             (
               (
                 "__dpnb_value_4" - CAST('350.5' AS DOUBLE PRECISION)
-              ) / CAST('50.0' AS DOUBLE PRECISION)
+              ) * CAST('0.02' AS DOUBLE PRECISION)
             ) - CAST('0.0' AS DOUBLE PRECISION)
           )
         ) + CAST('-0.0' AS DOUBLE PRECISION),
-        CAST('0.07192051811294523' AS DOUBLE PRECISION)
+        CAST('0.0' AS DOUBLE PRECISION)
       ),
       CAST('0.0' AS DOUBLE PRECISION)
     ) + COALESCE("__dpnb_number_5"."term_0", CAST('0.0' AS DOUBLE PRECISION)) AS "__dpnb_joint_0",
@@ -225,7 +225,7 @@ WITH "__dpnb_terms" AS (
           (
             (
               "__dpnb_value_0" - CAST('0.0' AS DOUBLE PRECISION)
-            ) / CAST('90.0' AS DOUBLE PRECISION)
+            ) * CAST('0.011111111111111112' AS DOUBLE PRECISION)
           ) - CAST('0.0' AS DOUBLE PRECISION)
         )
       ) + CAST('0.0' AS DOUBLE PRECISION),
@@ -236,13 +236,13 @@ WITH "__dpnb_terms" AS (
           (
             (
               "__dpnb_value_1" - CAST('6.1' AS DOUBLE PRECISION)
-            ) / CAST('6.5' AS DOUBLE PRECISION)
+            ) * CAST('0.15384615384615385' AS DOUBLE PRECISION)
           ) - CAST('0.0' AS DOUBLE PRECISION)
         )
       ) + CAST('0.0' AS DOUBLE PRECISION),
       CAST('0.0' AS DOUBLE PRECISION)
     ) + COALESCE("__dpnb_number_2"."term_1", CAST('0.0' AS DOUBLE PRECISION)) + COALESCE(
-      COALESCE("__dpnb_value_3"."term_1", CAST('-2.4260151319598084' AS DOUBLE PRECISION)),
+      COALESCE("__dpnb_value_3"."term_1", CAST('1.213007565979904' AS DOUBLE PRECISION)),
       CAST('0.0' AS DOUBLE PRECISION)
     ) + COALESCE(
       COALESCE(
@@ -252,26 +252,26 @@ WITH "__dpnb_terms" AS (
               (
                 (
                   "__dpnb_value_4" - CAST('350.5' AS DOUBLE PRECISION)
-                ) / CAST('50.0' AS DOUBLE PRECISION)
+                ) * CAST('0.02' AS DOUBLE PRECISION)
               ) * (
                 (
                   "__dpnb_value_4" - CAST('350.5' AS DOUBLE PRECISION)
-                ) / CAST('50.0' AS DOUBLE PRECISION)
+                ) * CAST('0.02' AS DOUBLE PRECISION)
               )
             ) - (
               (
                 (
                   "__dpnb_value_4" - CAST('400.0' AS DOUBLE PRECISION)
-                ) / CAST('100.0' AS DOUBLE PRECISION)
+                ) * CAST('0.01' AS DOUBLE PRECISION)
               ) * (
                 (
                   "__dpnb_value_4" - CAST('400.0' AS DOUBLE PRECISION)
-                ) / CAST('100.0' AS DOUBLE PRECISION)
+                ) * CAST('0.01' AS DOUBLE PRECISION)
               )
             )
           )
         ) + CAST('-7.9896007194602e-06' AS DOUBLE PRECISION),
-        CAST('0.17328679513998632' AS DOUBLE PRECISION)
+        CAST('0.1013662770270411' AS DOUBLE PRECISION)
       ),
       CAST('0.0' AS DOUBLE PRECISION)
     ) + COALESCE("__dpnb_number_5"."term_1", CAST('0.0' AS DOUBLE PRECISION)) AS "__dpnb_joint_1"

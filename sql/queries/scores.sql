@@ -93,55 +93,29 @@ WITH "rows_read" AS (
             (
               (
                 "__dpnb_value_1" - CAST('6.1' AS DOUBLE)
-              ) / CAST('6.5' AS DOUBLE)
+              ) * CAST('0.15384615384615385' AS DOUBLE)
             ) * (
               (
                 "__dpnb_value_1" - CAST('6.1' AS DOUBLE)
-              ) / CAST('6.5' AS DOUBLE)
+              ) * CAST('0.15384615384615385' AS DOUBLE)
             )
           ) - (
             (
               (
                 "__dpnb_value_1" - CAST('5.5' AS DOUBLE)
-              ) / CAST('0.1' AS DOUBLE)
+              ) * CAST('10.0' AS DOUBLE)
             ) * (
               (
                 "__dpnb_value_1" - CAST('5.5' AS DOUBLE)
-              ) / CAST('0.1' AS DOUBLE)
+              ) * CAST('10.0' AS DOUBLE)
             )
           )
         )
       ) + CAST('3.194907780039892' AS DOUBLE),
       CAST('0.0' AS DOUBLE)
-    ) + (
-      CAST('[-1.2130075659799042,-3.6390226979397124,-2.4260151319598084,-3.6390226979397124,0.0]' AS DOUBLE[])
-    )["__dpnb_value_3" + 1] + COALESCE(
-      (
-        CAST('-0.0' AS DOUBLE) * (
-          (
-            (
-              "__dpnb_value_4" - CAST('350.5' AS DOUBLE)
-            ) / CAST('50.0' AS DOUBLE)
-          ) - CAST('0.0' AS DOUBLE)
-        )
-      ) + CAST('-0.0' AS DOUBLE),
-      CAST('0.07192051811294523' AS DOUBLE)
-    ) + (
-      CAST('[-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,0.0]' AS DOUBLE[])
-    )["__dpnb_value_5" + 1] AS "__dpnb_joint_0",
-    CAST('-8.591742115095153' AS DOUBLE) + COALESCE(
-      (
-        CAST('0.0' AS DOUBLE) * (
-          (
-            (
-              "__dpnb_value_1" - CAST('6.1' AS DOUBLE)
-            ) / CAST('6.5' AS DOUBLE)
-          ) - CAST('0.0' AS DOUBLE)
-        )
-      ) + CAST('0.0' AS DOUBLE),
-      CAST('0.0' AS DOUBLE)
-    ) + (
-      CAST('[-2.4260151319598084,-2.4260151319598084,-2.4260151319598084,-2.4260151319598084,0.0]' AS DOUBLE[])
+    ) AS "__dpnb_joint_0",
+    CAST('-8.591742115095153' AS DOUBLE) + (
+      CAST('[-1.2130075659799042,1.213007565979904,0.0,1.213007565979904,0.0]' AS DOUBLE[])
     )["__dpnb_value_3" + 1] + COALESCE(
       (
         CAST('-0.125' AS DOUBLE) * (
@@ -149,29 +123,27 @@ WITH "rows_read" AS (
             (
               (
                 "__dpnb_value_4" - CAST('350.5' AS DOUBLE)
-              ) / CAST('50.0' AS DOUBLE)
+              ) * CAST('0.02' AS DOUBLE)
             ) * (
               (
                 "__dpnb_value_4" - CAST('350.5' AS DOUBLE)
-              ) / CAST('50.0' AS DOUBLE)
+              ) * CAST('0.02' AS DOUBLE)
             )
           ) - (
             (
               (
                 "__dpnb_value_4" - CAST('400.0' AS DOUBLE)
-              ) / CAST('100.0' AS DOUBLE)
+              ) * CAST('0.01' AS DOUBLE)
             ) * (
               (
                 "__dpnb_value_4" - CAST('400.0' AS DOUBLE)
-              ) / CAST('100.0' AS DOUBLE)
+              ) * CAST('0.01' AS DOUBLE)
             )
           )
         )
       ) + CAST('-7.9896007194602e-06' AS DOUBLE),
-      CAST('0.17328679513998632' AS DOUBLE)
-    ) + (
-      CAST('[-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,-0.28782313662425574,0.0]' AS DOUBLE[])
-    )["__dpnb_value_5" + 1] AS "__dpnb_joint_1"
+      CAST('0.1013662770270411' AS DOUBLE)
+    ) AS "__dpnb_joint_1"
   FROM "rows_placed"
 ), "rows_largest" AS (
   SELECT

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
+from math import inf, nan, nextafter
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from support.model_cases import (
     parameters_for,
     table_of,
 )
+from support.random_models import values_for
 from support.scored_rows import MIXED
 
 from dpnb_columnar.domain import Attribute
@@ -54,7 +57,7 @@ def by_rows(model: Model, frame: pl.DataFrame) -> pl.DataFrame:
     """Predictions by the expressions, none looked up."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(polars_terms, "MOST_CELLS", 0)
-        query = model.predict(frame.lazy())
+        query = replace(model).predict(frame.lazy())  # without what the model has kept
     return query.collect()
 
 
@@ -101,8 +104,7 @@ def test_every_kind_of_attribute_in_every_type_of_whole_numbers(type_: Any) -> N
     names = [parameters.attribute for parameters in model.attributes]
     marks = [0, 12, 39, 60, 90, 99, 100, 120, 200, -20, -41, 70_000, 70_100, 3_000_000_050, 2**60, 2**60 + 2**12]
     marks += [2**60 + 2**12 + 2**power for power in range(6, 10)]
-    # Polars computes less than four rows with other roundings than more of them.
-    values = pl.Series(around(marks, type_) * 3, dtype=pl.Int128).cast(type_)
+    values = pl.Series(around(marks, type_), dtype=pl.Int128).cast(type_)
     frame = pl.DataFrame({name: values.shuffle(seed) for seed, name in enumerate(names)})
     found, expected = model.predict(frame), by_rows(model, frame)
     assert found.equals(expected)
@@ -120,6 +122,26 @@ def test_any_numeric_attribute_in_any_type_of_whole_numbers(data: st.DataObject)
     marks = [int(attribute.lower), int(attribute.upper), 999999, -1]  # type: ignore[union-attr]
     frame = pl.DataFrame({"x": pl.Series(around(marks, type_), dtype=pl.Int128).cast(type_)})
     assert model.predict(frame).equals(by_rows(model, frame))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_few_floats_score_by_numpy_as_by_polars(data: st.DataObject) -> None:
+    """Whatever rounds, overflows, vanishes or is missing; and a row alone scores as among others."""
+    domain = declared({"x": data.draw(numeric_declarations())})
+    (attribute,) = domain.numeric
+    lower, step = float(attribute.lower), float(attribute.step)
+    halves = [lower + (code + 0.5) * step for code in (0, 1, attribute.cells // 2, attribute.cells - 1)]
+    hard = [*halves, *(nextafter(half, side) for half in halves for side in (-inf, inf))]
+    hard += [-0.0, 5e-324, -5e-324, 1e-200, 1.7e308, -1.7e308, inf, -inf, nan, float(attribute.upper), lower, None]
+    values = hard + data.draw(st.lists(values_for(attribute), max_size=6))
+    model = model_of(domain, [data.draw(parameters_for(attribute, 2))])
+    for type_ in (pl.Float64, pl.Float32):
+        frame = pl.DataFrame({"x": pl.Series(values, dtype=pl.Float64).cast(type_)})
+        found = model.predict(frame)
+        assert found.equals(by_rows(model, frame))
+        place = data.draw(st.integers(0, len(values) - 1))
+        assert model.predict(frame[place : place + 1]).equals(found[place : place + 1])
 
 
 def test_texts_dates_and_fractions_are_read_as_ever() -> None:

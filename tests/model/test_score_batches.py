@@ -40,7 +40,9 @@ def test_random_models_score_alike(case: tuple[Model, list[dict[str, Any]]]) -> 
     kinds = types(model)
     values = [{name: held(model, name, row[name]) for name in kinds} for row in rows] * 20
     frame = pl.DataFrame(values, schema=kinds, strict=False) if kinds else pl.DataFrame({"other": values})
-    assert in_batches(model, frame).equals(model.predict(frame))
+    by_expressions = model.predict(frame.lazy()).collect()
+    assert in_batches(model, frame).equals(by_expressions)
+    assert model.predict(frame).equals(by_expressions)
 
 
 def test_values_that_are_looked_up_computed_or_missing_score_alike() -> None:
@@ -52,8 +54,9 @@ def test_values_that_are_looked_up_computed_or_missing_score_alike() -> None:
             ),
         ]
     ).with_row_index("id")
-    found, expected = in_batches(MIXED, frame, ("id", "sex")), MIXED.predict(frame, ["id", "sex"])
+    found, expected = in_batches(MIXED, frame, ("id", "sex")), MIXED.predict(frame.lazy(), ["id", "sex"]).collect()
     assert found.equals(expected)
+    assert MIXED.predict(frame, ["id", "sex"]).equals(expected)
     assert found[SKIPPED].n_unique() > 1
     assert in_batches(MIXED, frame.clear()).equals(expected.clear().drop("id", "sex"))
 
@@ -72,6 +75,18 @@ def test_a_row_alone_gets_the_numbers_that_it_gets_among_others() -> None:
     model = model_of(declared({"x": {"lower": 0, "upper": 100, "step": 1}}, classes), [normal])
     frame = pl.DataFrame({"x": range(50)})
     assert pl.concat([model.predict(frame[place : place + 1]) for place in range(50)]).equals(model.predict(frame))
+
+
+def test_few_rows_in_memory_go_without_expressions() -> None:
+    """Polars would take longer to plan them than to score the rows."""
+    model, frame = replace(MIXED), pl.DataFrame([ROW] * 3)
+    found = model.predict(frame)
+    (steps,) = model.steps_by_types.values()
+    assert "probabilities" not in vars(steps)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scoring, "FEW_ROWS", 2)
+        assert model.predict(frame).equals(found)
+    assert "probabilities" in vars(steps)
 
 
 def test_wide_models_are_scored_in_batches_and_narrow_ones_are_not() -> None:
