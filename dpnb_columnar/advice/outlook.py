@@ -13,7 +13,14 @@ from dpnb_columnar.advice.population import parse_class_sizes
 from dpnb_columnar.advice.recommendation import Advice, advise, releases_to_advise
 from dpnb_columnar.budget.amounts import DeclaredRowCount
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.mechanisms.expected_error import SmallCells, WideRange, expected_error, small_cells, wide_ranges
+from dpnb_columnar.mechanisms.expected_error import (
+    USUAL_SIZES,
+    SmallCells,
+    WideRange,
+    expected_error,
+    small_cells,
+    wide_ranges,
+)
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.runtime.row_progress import working
 
@@ -136,7 +143,7 @@ def rehearse(plan: ReleasePlan, rows: int, class_shares: str | None) -> Rehearsa
 def outlook(
     plan: ReleasePlan,
     origin: str,
-    sizes: Sequence[int],
+    sizes: Sequence[int] | None,
     known: DeclaredRowCount | None,
     *,
     sizes_from: str,
@@ -152,6 +159,7 @@ def outlook(
         plan: The release.
         origin: Where its domain is declared.
         sizes: Rows of a class to expect errors for; the first is assumed of every class where no rows are declared.
+            None for the average class of the declared rows, or for ``USUAL_SIZES``.
         known: Declared number of all rows, if there is one.
         sizes_from: Where the sizes come from, for the text.
         label_chosen: Whether the label is one to train for.
@@ -163,7 +171,10 @@ def outlook(
     Raises:
         UsageError: if the class shares are not as many positive numbers as there are classes.
     """
-    assumed = known or DeclaredRowCount(sizes[0] * len(plan.domain.classes), sizes_from)
+    classes = len(plan.domain.classes)
+    if sizes is None:
+        sizes = USUAL_SIZES if known is None else (max(known.rows // classes, 1),)
+    assumed = known or DeclaredRowCount(sizes[0] * classes, sizes_from)
     private = plan.mechanism.private
     return Outlook(
         plan=plan,
@@ -174,7 +185,7 @@ def outlook(
         assumed=assumed,
         known=known,
         rule=rule,
-        wide=wide_ranges(plan, max(assumed.rows // len(plan.domain.classes), 1)) if private else (),
+        wide=wide_ranges(plan, max(assumed.rows // classes, 1)) if private else (),
         rehearsal=rehearse(plan, assumed.rows, class_shares) if private and rehearsed else None,
         edit=edit,
     )

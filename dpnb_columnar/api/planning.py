@@ -15,7 +15,6 @@ from dpnb_columnar.domain import Declaration, UnlabelledDomain
 from dpnb_columnar.domain.labelling import provisional
 from dpnb_columnar.domain.units_and_weights import Number
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.expected_error import USUAL_SIZES
 from dpnb_columnar.mechanisms.public_sample import weights_chosen
 from dpnb_columnar.mechanisms.release_plan import plan as plan_release
 from dpnb_columnar.rows.frames import is_frame, open_frame
@@ -48,7 +47,7 @@ def plan(
     attribute_weights: str | PathLike[str] = "auto",
     shares: str | None = None,
     neighbours: str = Neighbours.ADD_REMOVE,
-    class_sizes: Sequence[int] = USUAL_SIZES,
+    class_sizes: Sequence[int] | None = None,
     class_shares: str | None = None,
     rehearse: bool = True,
 ) -> Outlook:
@@ -76,7 +75,8 @@ def plan(
         attribute_weights: Weights of the attributes, as for ``train``.
         shares: Division of the budget, as for ``train``.
         neighbours: ``add-remove`` or ``replace-one``.
-        class_sizes: Rows of a class to expect errors for.
+        class_sizes: Rows of a class to expect errors for; None for ``rows`` by the number of classes, or, without
+            ``rows``, for 10,000 and 1,000,000.
         class_shares: Published shares of the classes, in the domain's order, such as ``94:6``, for the rehearsal; None
             for 3 to 1 and 15 to 1. They are never counted.
         rehearse: Whether to rehearse the release on made-up rows, which takes a second or so per ten attributes.
@@ -89,9 +89,9 @@ def plan(
     """
     from dpnb_columnar.advice.outlook import outlook
 
-    if not class_sizes:
+    if class_sizes is not None and not class_sizes:
         raise UsageError("class_sizes: give at least one number of rows")
-    sizes = tuple(parse_rows(size, "class_sizes") for size in class_sizes)
+    sizes = None if class_sizes is None else tuple(parse_rows(size, "class_sizes") for size in class_sizes)
     files = () if data is None or is_frame(data) else resolve_files(paths_of(data))
     resolved = _domain(files, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
     resolved = resolved.by_weight(weight, weight_cap, weight_step)

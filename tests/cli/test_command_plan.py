@@ -94,6 +94,16 @@ def test_expected_errors_fall_with_rows_but_for_counts(people_file: Path, run: R
             assert float(small) > float(large) > 0
 
 
+def test_errors_are_those_of_the_declared_rows(people_file: Path, run: Run) -> None:
+    """Of a class of average size; of no other, unless it is asked for."""
+    (heading,) = [
+        line
+        for line in run("plan", people_file, "--declared-rows", 5001, "--no-advice").out.splitlines()
+        if "query" in line
+    ]
+    assert heading.endswith("noise      error at 2500 rows")
+
+
 @pytest.mark.slow
 def test_expected_errors_grow_as_epsilon_falls(people_file: Path, run: Run) -> None:
     precise, coarse = (

@@ -50,7 +50,7 @@ def command(
             max=LARGEST_CLASS,
             help="Rows per class to expect errors for; repeat for more.",
             metavar="INTEGER",
-            show_default="10000, 1000000",
+            show_default="the declared rows by the number of classes, else 10000 and 1000000",
         ),
     ] = None,
     class_shares: Annotated[
@@ -94,7 +94,6 @@ def command(
     from dpnb_columnar.advice.outlook import outlook
     from dpnb_columnar.advice.outlook_text import outlook_document, outlook_lines
     from dpnb_columnar.counting.find_domain import find_domain_to_plan
-    from dpnb_columnar.mechanisms.expected_error import USUAL_SIZES
     from dpnb_columnar.mechanisms.public_sample import weights_chosen
     from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.rows.input_files import resolve_files
@@ -113,7 +112,7 @@ def command(
         ahead = outlook(
             planned,
             resolved.origin,
-            rows or USUAL_SIZES,
+            rows or None,
             known,
             sizes_from="--rows in each class",
             label_chosen=resolved.label_chosen,
