@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -14,7 +14,7 @@ from dpnb_columnar.audit.epsilon_bounds import count_outcomes, promising
 from dpnb_columnar.audit.neighbours import Group, adversarial_pairs, forced_sizes, groups, small_pairs
 from dpnb_columnar.audit.outcomes import Audit, Configuration, Finding, Outcome
 from dpnb_columnar.audit.recording import Record, Witness, record, remembered_searches
-from dpnb_columnar.audit.unit_universe import build_units, unit_pairs
+from dpnb_columnar.audit.unit_universe import UnitUniverse, build_units, unit_pairs
 from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
@@ -101,21 +101,23 @@ def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
 
 def _attack(configuration: Configuration, universes: tuple[Universe, ...], effort: Effort, error: float) -> Outcome:
     if configuration.few:
-        return attack_units(configuration, effort, error)
+        universe, findings = build_units(configuration.unit_rows, effort.members, weighted=configuration.weighted)
+        outcome = attack_units(configuration, universe, effort, error)
+        return replace(outcome, findings=(*findings, *outcome.findings))
     return attack_one(configuration, universes, effort, error)
 
 
-def attack_units(configuration: Configuration, effort: Effort, error: float) -> Outcome:
+def attack_units(configuration: Configuration, universe: UnitUniverse, effort: Effort, error: float) -> Outcome:
     """Run the attacks on a configuration of units, where neighbours differ in one whole unit, or of weights.
 
     Args:
         configuration: The attacked configuration.
+        universe: Kinds of units, or of rows that have a weight, as the configuration asks for.
         effort: Amount of work.
         error: Probability that correct code has any finding.
     """
     relation = configuration.budget.neighbours
     with remembered_searches():
-        universe, findings = build_units(configuration.unit_rows, effort.members, weighted=configuration.weighted)
         claim = exhaustive.claim_of(configuration, universe)
         together = UNITS_TOGETHER if configuration.unit_rows else max(UNITS_TOGETHER, effort.rows)
         near = list(small_pairs(len(universe.rows), relation, together))
@@ -131,7 +133,7 @@ def attack_units(configuration: Configuration, effort: Effort, error: float) -> 
         model_bound=counted.model,
         pairs=compared.pairs,
         releases=counted.releases,
-        findings=(*findings, *compared.findings, *counted.findings),
+        findings=(*compared.findings, *counted.findings),
     )
 
 

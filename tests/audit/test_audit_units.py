@@ -8,20 +8,18 @@ from fractions import Fraction
 
 import pytest
 from support import planted_unit_faults as faults
+from support.audited_units import REDUCED, counted_units
 
 from dpnb_columnar.audit import exhaustive
-from dpnb_columnar.audit.attacks import UNITS_TOGETHER, Effort, attack_units
+from dpnb_columnar.audit.attacks import UNITS_TOGETHER, attack_units, audit
 from dpnb_columnar.audit.neighbours import Group, forced_sizes, small_pairs
 from dpnb_columnar.audit.outcomes import Configuration, configurations
+from dpnb_columnar.audit.recording import remembered_searches
 from dpnb_columnar.audit.unit_universe import MEMBERS, build_units
-from dpnb_columnar.audit.universe import YEARS
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 
-REDUCED = Effort(
-    rows=1, duplicates=(), scenarios=1, domains=(YEARS,), scouted=0, pairs=1, releases=40, processes=1, members=2
-)
-RARE, LIKELY = 1e-6, 0.05
+RARE = 1e-6
 ADD, REPLACE = Neighbours.ADD_REMOVE, Neighbours.REPLACE_ONE
 HISTOGRAM = Configuration("histogram", None, Budget(Fraction(1)), unit_rows=1)
 
@@ -39,7 +37,8 @@ def test_units_of_a_row_that_does_not_count_have_no_row() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("configuration", [each for each in configurations() if each.few], ids=str)
 def test_nothing_is_found_in_the_audit_of_units(configuration: Configuration) -> None:
-    outcome = attack_units(configuration, REDUCED, RARE)
+    universe = counted_units(configuration.unit_rows, weighted=configuration.weighted)
+    outcome = attack_units(configuration, universe, REDUCED, RARE)
     assert outcome.findings == ()
     assert 0 < outcome.loss <= float(outcome.claim.epsilon) * (1 + 1e-6)
     assert outcome.claim.epsilon == configuration.budget.epsilon
@@ -51,11 +50,11 @@ def test_nothing_is_found_in_the_audit_of_units(configuration: Configuration) ->
 def test_every_release_of_few_units_costs_at_most_epsilon(mechanism: str, relation: Neighbours) -> None:
     """All data sets of up to two units of two rows, of histograms three, of which two count, and all neighbours."""
     configuration = Configuration(mechanism, None, Budget(Fraction(1), relation), unit_rows=2)
-    universe, findings = build_units(2, 3 if mechanism == "histogram" and relation is ADD else 2)
-    assert not findings
+    universe = counted_units(2, 3 if mechanism == "histogram" and relation is ADD else 2)
     pairs = list(small_pairs(len(universe.rows), relation, UNITS_TOGETHER))
     group = Group(pairs, forced_sizes(universe.domain, 2))
-    compared = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+    with remembered_searches():
+        compared = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
     assert compared.findings == ()
     assert 0.5 < compared.loss <= 1 + 1e-6
 
@@ -78,5 +77,7 @@ def test_a_fault_in_the_choice_of_a_units_rows_is_found(
 ) -> None:
     plant(monkeypatch)
     budget = replace(HISTOGRAM.budget, neighbours=relation)
-    outcome = attack_units(replace(HISTOGRAM, budget=budget, unit_rows=rows), REDUCED, LIKELY)
+    found = audit([replace(HISTOGRAM, budget=budget, unit_rows=rows)], replace(REDUCED, domains=()))
+    (outcome,) = found.outcomes
     assert checks <= {finding.check for finding in outcome.findings}, outcome.findings
+    assert not found.holds
