@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 from flint import arb, ctx
@@ -237,7 +238,7 @@ def reachable(drawn: Drawn, point: Fraction) -> bool:
     tail = float(drawn.noise.survival(np.array([abs(float(distance))]))[0])
     if tail < SMALLEST:
         return True
-    negative, falling = distance < 0, _falling(drawn.noise)
+    negative, falling = distance < 0, _falling(drawn.noise)  # type: ignore[arg-type]  # families are frozen
 
     def beyond(place: int) -> Fraction:
         """Distance by which these bits lead beyond the point, seen from the location."""
@@ -256,6 +257,7 @@ def reachable(drawn: Drawn, point: Fraction) -> bool:
     return False
 
 
+@cache
 def _falling(noise: NoiseFamily) -> list[bool]:
     """For each uniform number, whether |Z| falls as it grows."""
     directions = []

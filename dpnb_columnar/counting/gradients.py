@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -187,6 +188,7 @@ def sums_part(sums: GradientSums) -> frozenset[str]:
     return frozenset([digest_blocks("gradient sums", blocks)] if sums.rows.any() else [])
 
 
+@cache
 def exponentials() -> tuple[int, ...]:
     """Tabulate exp(-k/``UNITS``) in millionths, 2^-20, from k = 0 to the first that rounds to 0."""
     last = math.ceil(21 * math.log(2) * UNITS)

@@ -126,8 +126,9 @@ def exact_answers(asked: Sequence[MomentQueries]) -> list[dict[str, list[ExactAn
         samples = public_sizes(columns[chunk], sizes[chunk], cells[chunk])
         return {query: _answers(MOMENTS[query], samples, searches[chunk]) for query, searches in queries.items()}
 
+    parts = list(chunks(columns))
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # the searches are numpy calls, which run side by side
-        chunked = list(pool.map(answers, chunks(columns)))
+        chunked = list(pool.map(answers, parts)) if len(parts) > 1 else [answers(part) for part in parts]
     answered = {query: iter([answer for chunk in chunked for answer in chunk[query]]) for query in queries}
     return [{query: [next(answers) for _ in each.columns] for query, answers in answered.items()} for each in asked]
 
