@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from dpnb_columnar.counting.gradients import CERTAIN, LOG_ODDS, ROWS, UNITS, WEIGHT, GradientQuery, exponentials
+from dpnb_columnar.counting.gradients import CERTAIN, LOG_ODDS, ROWS, WEIGHT, GradientQuery, exponentials
 from dpnb_columnar.counting.score_counts_query import attribute_score, greatest, over_steps
+from dpnb_columnar.counting.scores import UNITS
 from dpnb_columnar.dialects.nodes import (
     added,
     as_double,

@@ -19,6 +19,9 @@ from dpnb_columnar.domain import Domain, digest
 
 Integers = NDArray[np.int64]
 
+UNITS = 256
+"""Scores, and weights of them, are whole numbers of this part of a nat, and of 1. Their products are of its square."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:

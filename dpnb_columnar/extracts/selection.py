@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
 from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.extracts.codebooks.facts import adult_like
+from dpnb_columnar.extracts.codebooks.facts import ADULT_LIKE, adult_like
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from dpnb_columnar.rows.column_kinds import Kind
-
-ADULT_LIKE = "adult-like"
-"""Stands for the columns in the roles of the Adult data set's attributes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.counting.scores import ScoreTable
+from dpnb_columnar.counting.scores import UNITS, ScoreTable
 from dpnb_columnar.domain import Attribute, Numeric, Transform
 from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
-
-UNITS = 256
-"""Scores are whole numbers of this part of a nat."""
 
 LARGEST_SCORE = 2**17
 """Largest score of an attribute, in units: 512 nats are certainty. The scores of a million attributes add up far

@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.public_file import PublicFile, PublicRows, open_public_file, reopen_public_file
+from dpnb_columnar.counting.scores import UNITS
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.attribute_weights import bounded
-from dpnb_columnar.mechanisms.log_ratios import UNITS, model_log_ratios
+from dpnb_columnar.mechanisms.log_ratios import model_log_ratios
 from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.mechanisms.public_weights import LEAST_WEIGHT, PublicWeights
 from dpnb_columnar.mechanisms.release_plan import plan

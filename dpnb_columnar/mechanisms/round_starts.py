@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dpnb_columnar.budget import Share
-from dpnb_columnar.counting.gradients import LARGEST_CLIP, UNITS, WeightGroup
+from dpnb_columnar.counting.gradients import LARGEST_CLIP, WeightGroup
+from dpnb_columnar.counting.scores import UNITS
 from dpnb_columnar.mechanisms.attribute_weights import LEARNED
 from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.score_calibration import TELLING

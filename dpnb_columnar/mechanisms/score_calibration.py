@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.budget import Request, Share
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED
-from dpnb_columnar.mechanisms.log_ratios import UNITS, Floats, LogRatios, model_log_ratios
+from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, noisy_counts
 from dpnb_columnar.mechanisms.tuning import rate
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes

@@ -17,10 +17,10 @@ import numpy as np
 
 from dpnb_columnar.budget import Budget, PrivacyCost, Request, Share, compose, total
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
-from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, UNITS, Floats, model_log_ratios
+from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, Floats, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, noisy_counts
 from dpnb_columnar.mechanisms.model_release import software
 from dpnb_columnar.mechanisms.postprocessing import within_largest

@@ -34,7 +34,8 @@ from fractions import Fraction
 import numpy as np
 
 from dpnb_columnar.budget import Pure, Request, Share
-from dpnb_columnar.counting.gradients import CERTAIN, LARGEST_CLIP, UNITS, GradientQuery, GradientSums, WeightGroup
+from dpnb_columnar.counting.gradients import CERTAIN, LARGEST_CLIP, GradientQuery, GradientSums, WeightGroup
+from dpnb_columnar.counting.scores import UNITS
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED

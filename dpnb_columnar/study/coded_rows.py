@@ -14,8 +14,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpnb_columnar.counting.gradients import CERTAIN, UNITS, GradientQuery, GradientSums, WeightGroup, exponentials
-from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.counting.gradients import CERTAIN, GradientQuery, GradientSums, WeightGroup, exponentials
+from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.model.likelihood import bin_starts, class_terms
 from dpnb_columnar.model.model import Model

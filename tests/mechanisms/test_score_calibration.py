@@ -15,10 +15,10 @@ from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget, Neighbours, Pure
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, UNITS, log_ratios
+from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, log_ratios
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_calibration import (
     BINS,

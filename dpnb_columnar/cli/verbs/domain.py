@@ -28,8 +28,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-ADULT_LIKE = "adult-like"
-
 Source = Annotated[
     Path | None,
     typer.Argument(
@@ -253,12 +251,11 @@ def _find(source: Path | None, dataset: str | None, catalogue: Path | None) -> R
 
 def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) -> Declaration:
     from dpnb_columnar.domain.editing import restricted
+    from dpnb_columnar.extracts.codebooks.facts import ADULT_LIKE, adult_like
 
     named = [] if attributes is None else comma_separated(attributes)
     if ADULT_LIKE not in named:
         return restricted(domain, None if attributes is None else named, drop)
-    from dpnb_columnar.extracts.codebooks.facts import adult_like
-
     chosen, absent = adult_like([attribute.name for attribute in domain.attributes])
     if not chosen:
         raise UsageError(f"--attributes {ADULT_LIKE}: the domain has none of them; name the attributes to keep")

@@ -17,8 +17,8 @@ import polars as pl
 from dpnb_columnar.counting.engines.polars import DenseCounter
 from dpnb_columnar.counting.engines.polars_units import sink_counted
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.gradients import CERTAIN, UNITS, GradientQuery, GradientSums, WeightGroup, exponentials
-from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.counting.gradients import CERTAIN, GradientQuery, GradientSums, WeightGroup, exponentials
+from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.cell_codes import step_score
 from dpnb_columnar.rows.column_kinds import kinds_of

@@ -17,6 +17,9 @@ from dpnb_columnar.domain.declared_domain import Weight
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.extracts.codebooks.codebook import Variable
 
+ADULT_LIKE = "adult-like"
+"""Stands for the columns in the roles of the Adult data set's attributes (``adult_like``)."""
+
 
 @dataclass(frozen=True, slots=True)
 class TechnicalRule:
