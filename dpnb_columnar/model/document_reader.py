@@ -51,10 +51,15 @@ def read_document(document: object, source: str) -> NaiveBayes:
         raise DataError(f"{source}: not a valid model: {error}; restore the file as it was written") from None
 
 
+def not_a_model(source: object, reason: str) -> DataError:
+    """Make the error for a file that is something else."""
+    return DataError(f"{source}: not a model: {reason}; give the file that train or release wrote")
+
+
 def _model(document: Part, source: str) -> NaiveBayes:
     kind, version = document.entry("format").value, document.entry("version").value
     if kind != FORMAT:
-        raise DataError(f"{source}: not a model: expected format {FORMAT!r}, found {excerpt(kind)}")
+        raise not_a_model(source, f"expected format {FORMAT!r}, found {excerpt(kind)}")
     if type(version) is not int or version not in READ_VERSIONS:
         raise DataError(
             f"{source}: model version {excerpt(version)} is not known to this program (it reads versions "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.domain.documents import distinct_keys
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
-from dpnb_columnar.model.document_reader import read_document
+from dpnb_columnar.model.document_reader import not_a_model, read_document
 from dpnb_columnar.model.model_document import Leaf, leaves, to_document, to_json
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.outputs import atomic_output
@@ -84,7 +84,7 @@ def read_model(path: Path) -> NaiveBayes:
     check_suffix(path)
     try:
         if path.stat().st_size > LARGEST_MODEL_FILE:
-            raise DataError(f"{path}: not a model: larger than {LARGEST_MODEL_FILE} bytes")
+            raise not_a_model(path, f"larger than {LARGEST_MODEL_FILE} bytes")
         content = path.read_bytes()
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be opened: {error.strerror or 'no such file'}") from None
@@ -96,7 +96,7 @@ def _read_json(content: bytes, path: Path) -> Any:
     try:
         return parsed_json(content)
     except (ValueError, RecursionError):
-        raise DataError(f"{path}: not a model: not a JSON file") from None
+        raise not_a_model(path, "not a JSON file") from None
 
 
 def parsed_json(content: bytes) -> Any:
@@ -163,7 +163,7 @@ def _read_parquet(content: bytes, path: Path) -> Any:
                     raise DataError(f"{path}: not a valid model: its rows do not follow its metadata")
                 _fill(leaf, row["released"], row["value"])
     except (pa.ArrowException, OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
-        raise DataError(f"{path}: not a model: not a Parquet file written by this program") from None
+        raise not_a_model(path, "not a Parquet file that holds one") from None
     return document
 
 
@@ -176,7 +176,7 @@ def _check_table(file: pq.ParquetFile, path: Path) -> None:
     from dpnb_columnar.rows.parquet import is_plain
 
     if file.metadata.num_rows > MOST_PARAMETERS:
-        raise DataError(f"{path}: not a model: more than {MOST_PARAMETERS} rows")
+        raise not_a_model(path, f"more than {MOST_PARAMETERS} rows")
     for field in file.schema_arrow:
         if field.name in PARAMETER_COLUMNS and not is_plain(field.type):
             raise DataError(f"{path}: not a valid model: a {field.name} of its type is not a possible value")
