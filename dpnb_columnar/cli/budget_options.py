@@ -18,8 +18,10 @@ def shares_typed(shares: str | None, former: str | None) -> str | None:
     """Return the value of --shares, or the one that stands under its former name.
 
     Raises:
-        UsageError: if both are given.
+        UsageError: if both are given, or the former name has the value of another option.
     """
+    if former is not None and ":" not in former:
+        raise UsageError("--weights is the former name of --shares; name a column of weights with --weight")
     if shares is not None and former is not None:
         raise UsageError("--weights is the former name of --shares; give --shares alone")
     return former if shares is None else shares

@@ -157,6 +157,9 @@ def test_the_former_name_of_shares_works_on(people_file: Path, run: Run, monkeyp
     assert [*guarantees, document()["guarantee"]] == [guarantees[0]] * 4
     told = run("train", people_file, "--shares", "1:1:1", "--overwrite", expected=64).err
     assert "--weights is the former name of --shares; give --shares alone" in told
+    monkeypatch.setenv("DPNB_WEIGHTS", "PERWT")
+    told = run("train", people_file, "--overwrite", expected=64).err
+    assert "name a column of weights with --weight" in told
     assert "--weights" not in run("train", "--help").out
 
 
