@@ -207,9 +207,7 @@ def number_at(
     after = plus(place, integer(1))
     match dialect:
         case Dialect.DUCKDB | Dialect.POSTGRES:
-            written = f"[{listed}]" if dialect is Dialect.DUCKDB else f"{{{listed}}}"
-            listed_type = exp.DataType(this=exp.DType.ARRAY, expressions=[type_.into_expr()], nested=True)
-            constant = exp.Paren(this=exp.cast(text(written), listed_type))
+            constant = exp.Paren(this=number_list(numbers, type_, dialect))
             return exp.Bracket(this=constant, expressions=[after], offset=1)
         case Dialect.SQLITE:
             # Characters of a text are counted from its beginning, bytes are not.
@@ -227,6 +225,21 @@ def number_at(
         case Dialect.SNOWFLAKE:
             found = _function("GET", _function("SPLIT", text(listed), text(",")), place)
     return exp.cast(found, type_)
+
+
+def number_list(
+    numbers: Sequence[int] | Sequence[float], type_: exp.DType, dialect: Dialect = Dialect.DUCKDB
+) -> exp.Cast:
+    """Write a list of numbers as one constant of DuckDB or PostgreSQL.
+
+    Args:
+        numbers: The list.
+        type_: Type of the numbers.
+        dialect: The database.
+    """
+    listed = ",".join(map(str, numbers))
+    written = f"[{listed}]" if dialect is Dialect.DUCKDB else f"{{{listed}}}"
+    return exp.cast(text(written), exp.DataType(this=exp.DType.ARRAY, expressions=[type_.into_expr()], nested=True))
 
 
 def _function(name: str, *arguments: exp.Expr) -> exp.Expr:

@@ -40,7 +40,7 @@ def number_of_duckdb(node: exp.Expr) -> exp.Expr:
     A text is cut out by functions, which DuckDB computes once for each entry of a column's dictionary, unlike a CASE:
     of what is no number, or too long, nothing is left, which is cast to null.
     """
-    if not isinstance(node, exp.TryCast):
+    if not isinstance(node, exp.TryCast) or not node.is_type(exp.DType.DOUBLE):  # to an ENUM, it is what it is
         return node
     if _is_text(node.this):
         number = node.this

@@ -4,9 +4,15 @@ WITH "rows_read" AS (
   SELECT
     "source"."id" AS "kept_0",
     CASE
-      WHEN "source"."age" IS NULL OR "source"."age" IN (999)
+      WHEN "source"."age" BETWEEN 0 AND 90
+      THEN "source"."age" - CAST(0 AS BIGINT)
+      WHEN "source"."age" IN (999)
       THEN 91
-      ELSE GREATEST(LEAST("source"."age", 90), 0) - CAST(0 AS BIGINT)
+      WHEN "source"."age" < 0
+      THEN 0
+      WHEN "source"."age" > 90
+      THEN 90
+      ELSE 91
     END AS "__dpnb_read_0",
     CASE
       WHEN NOT (
@@ -17,19 +23,18 @@ WITH "rows_read" AS (
       ELSE CAST("source"."wage" AS DOUBLE)
     END AS "__dpnb_read_1",
     CASE
-      WHEN "source"."hours" IS NULL
-      THEN 99
-      ELSE GREATEST(LEAST("source"."hours", 99), 1) - CAST(1 AS BIGINT)
-    END AS "__dpnb_read_2",
-    CASE CAST("source"."job ""x""" AS TEXT)
-      WHEN 'clerk'
+      WHEN "source"."hours" BETWEEN 1 AND 99
+      THEN "source"."hours" - CAST(1 AS BIGINT)
+      WHEN "source"."hours" < 1
       THEN 0
-      WHEN 'été'
-      THEN 1
-      WHEN '中'
-      THEN 2
-      ELSE 3
-    END AS "__dpnb_read_3",
+      WHEN "source"."hours" > 99
+      THEN 98
+      ELSE 99
+    END AS "__dpnb_read_2",
+    COALESCE(
+      ENUM_CODE(TRY_CAST(CAST("source"."job ""x""" AS TEXT) AS ENUM('clerk', 'été', '中'))),
+      3
+    ) AS "__dpnb_read_3",
     CAST(CAST("source"."pension" AS TEXT) AS DOUBLE) AS "__dpnb_read_4",
     TRY_CAST(REGEXP_EXTRACT(
       REGEXP_EXTRACT(CAST("source"."rent" AS TEXT), '^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+) *$'),

@@ -12,6 +12,7 @@ import duckdb
 import jinja2
 import polars as pl
 import pytest
+from support.model_cases import declared, model_of, table_of
 from support.people import DECLARATION, people, write_people
 from support.running import Run
 
@@ -34,6 +35,23 @@ def test_the_query_scores_as_predict_does(model_file: Path, people_file: Path, r
     assert found["predicted"].equals(expected["predicted"])
     for name in ("probability_low", "probability_high"):
         assert (found[name] - expected[name]).abs().max() < 1e-12  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_categories_far_apart_take_no_room_between_them(dialect: str, folder: Path, run: Run) -> None:
+    values, shares = [1, 2, 10**9, *range(-(10**15), 0, 10**14)], [[c + k for c in range(1, 14)] for k in (1, 5)]
+    tables = [table_of("code", *([each / sum(row) for each in row] for row in shares))]
+    model_of(declared({"code": {"values": values}}), tables).save("apart.json")
+    pl.DataFrame({"code": [*values, 3, None]}).write_parquet("apart.parquet")
+    query = run("sql", "apart.json", "--dialect", dialect, "--table", "apart", "--like", "apart.parquet").out
+    assert len(query) < 15_000
+    if dialect == "duckdb":
+        with duckdb.connect() as connection:
+            connection.read_parquet("apart.parquet").create_view("apart")
+            found = connection.sql(query.rstrip().rstrip(";")).pl()
+        expected = load_model(Path("apart.json")).predict(pl.read_parquet("apart.parquet"), ["code"])
+        assert found["predicted"].equals(expected["predicted"])
+        assert found["skipped"].to_list() == expected["skipped"].to_list() == [0] * 13 + [1, 1]
 
 
 def test_without_keys_every_column_comes_along_in_a_view(model_file: Path, run: Run) -> None:
