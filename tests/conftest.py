@@ -29,12 +29,19 @@ settings.load_profile("repeatable")
 MEMORY = Path("/dev/shm")
 """File system of Linux that is in memory."""
 
+QUICK_ROOM, WHOLE_ROOM = 2**30, 6 * 2**30
+"""Bytes that have to be free in memory for the files of the quick tests, and of all: more than twice what they take."""
+
+QUICK = "not slow"
+"""How the quick tests are chosen."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep files of quick tests in memory where there is room; they would wait for the disk most of the time."""
-    if config.option.markexpr == "not slow" and MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
+    """Keep files in memory where there is room: hundreds of ledgers and outputs would wait for the disk, one by one."""
+    room = QUICK_ROOM if config.option.markexpr == QUICK else WHOLE_ROOM
+    if MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
         place = os.statvfs(MEMORY)
-        if place.f_bavail * place.f_frsize > 2**30 and not place.f_flag & os.ST_NOEXEC:
+        if place.f_bavail * place.f_frsize > room and not place.f_flag & os.ST_NOEXEC:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     # Compiled modules are kept, whatever the environment says: hundreds of processes would compile the package again,
     # and every worker would rewrite the assertions of all tests, which takes longer than to collect them.
@@ -57,6 +64,13 @@ def pytest_collection() -> Iterator[object]:
 def pytest_unconfigure() -> None:
     """Let libraries see at the end that nothing of theirs is left."""
     gc.unfreeze()
+
+
+@pytest.hookimpl(wrapper=True, optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> Iterator[int]:
+    """Start one process more than there are processors for slow tests, which wait for servers, signals and Java."""
+    processors = yield
+    return processors + (config.option.markexpr != QUICK)
 
 
 @pytest.hookimpl(optionalhook=True)
