@@ -74,6 +74,7 @@ def test_errors_fall_as_epsilon_or_the_rows_grow() -> None:
             assert worse.mean > better.mean > 0
 
 
+@pytest.mark.slow
 def test_little_noise_loses_little_and_much_noise_much() -> None:
     precise, coarse = advice("10", 1_000_000), advice("0.01", 1000)
     for mechanism in ("smooth", "histogram", "adaptive-histogram"):

@@ -180,6 +180,7 @@ def test_names_of_the_package() -> None:
         dpnb.trian  # noqa: B018
 
 
+@pytest.mark.slow
 def test_package_is_imported_without_its_engines() -> None:
     program = """
 import sys

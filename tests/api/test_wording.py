@@ -82,6 +82,7 @@ def test_every_option_in_a_text_is_an_argument_or_an_option_of_a_verb() -> None:
     assert {option for option in named if argument_of(option) not in known} <= of_verbs
 
 
+@pytest.mark.slow
 def test_no_text_keeps_an_option_in_python() -> None:
     assert [text for text in map(in_python, texts()) if re.search(r"(?:^|[\s(`])--[a-z]", text)] == []
 

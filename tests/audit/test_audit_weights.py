@@ -75,8 +75,8 @@ IN_COUNTING = (faults.uncapped, faults.normalised)
 @pytest.mark.parametrize(
     ("plant", "checks"),
     [
-        (faults.uncapped, {"weights", exhaustive.LOSS}),
-        (faults.normalised, {"units"}),
+        pytest.param(faults.uncapped, {"weights", exhaustive.LOSS}, marks=pytest.mark.slow),
+        pytest.param(faults.normalised, {"units"}, marks=pytest.mark.slow),
         (faults.noise_of_a_count, {exhaustive.LOSS}),
         (faults.weighted_likelihoods, {exhaustive.LOSS}),
         (faults.prior_of_the_exact_sums, {exhaustive.POST_PROCESSING}),

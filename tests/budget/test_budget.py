@@ -145,6 +145,7 @@ def test_a_division_is_what_was_typed(typed: str, meant: Division) -> None:
     assert parse_division(typed) == meant
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.builds(Division, WEIGHTS, WEIGHTS, WEIGHTS))
 def test_a_division_survives_its_text(division: Division) -> None:

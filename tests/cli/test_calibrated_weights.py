@@ -63,6 +63,7 @@ def test_plan_prints_its_share(correlated: Path, run: Run) -> None:
     assert query.split()[2:5] == ["24", "0.1", "laplace"]
 
 
+@pytest.mark.slow
 def test_seeded_bytes_do_not_depend_on_the_files(folder: Path, run: Run) -> None:
     rows = repeated_people(3000)
     whole = write_people(folder / "whole.parquet", rows, REPEATED)

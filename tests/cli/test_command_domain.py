@@ -238,7 +238,11 @@ def test_refusals(code: int, told: str, options: list[str], people_file: Path, r
         (b"code,group\n3-1,a\n", "line 2: range '3-1': runs downwards"),
         (b"code,group\n1,\xff\n", "not a CSV file in UTF-8"),
         (b'code,group\n"1,a\n', "not a CSV file in UTF-8"),
-        (b"code,group\n1-900000,a\n900001-1200000,a\n", "line 3: more than 1048576 codes"),
+        pytest.param(
+            b"code,group\n1-900000,a\n900001-1200000,a\n",
+            "line 3: more than 1048576 codes",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_faults_of_maps(content: bytes, told: str, people_file: Path, run: Run) -> None:

@@ -72,6 +72,7 @@ def test_what_a_missing_value_does_and_what_that_costs(folder: Path, run: Run) -
     assert "a missing value of hours leaves it out of the row: free\n" in histogram
 
 
+@pytest.mark.slow
 def test_no_row_is_opened(people_file: Path, run: Run) -> None:
     usual = run("plan", people_file)
     spoil_rows(people_file)
@@ -265,6 +266,7 @@ def test_tables_whose_counts_are_mostly_noise_are_named(folder: Path, run: Run) 
     assert "too many categories" not in run("plan", path, "--no-advice", "--rows", 100_000).out
 
 
+@pytest.mark.slow
 def test_a_plan_without_a_label_is_for_two_classes_and_every_column(folder: Path, run: Run) -> None:
     path = spoil_rows(write_people(Path("people.parquet"), document=INCOMES))
     text = run("plan", path).out

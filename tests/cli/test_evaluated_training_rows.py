@@ -55,6 +55,7 @@ def test_a_ledger_without_the_model_cannot_tell(trained: Path, ledger: Path, peo
     assert run("evaluate", trained, people_file, "--ledger", "none.ledger", expected=66).out == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", ["duckdb", "sqlite"])
 def test_a_table_that_the_run_counted_is_named(dialect: str, folder: Path, ledger: Path, run: Run) -> None:
     Path("datasets.toml").write_text(DECLARATION)

@@ -41,6 +41,7 @@ def _of_three() -> pl.Expr:
     return pl.when(pl.int_range(pl.len()) % 5 == 0).then(pl.lit("none")).otherwise(pl.col("income"))
 
 
+@pytest.mark.slow
 def test_a_database_is_asked_twice_and_gives_the_bytes_of_train(data: Path, run: Run) -> None:
     with duckdb.connect("people.duckdb") as connection:
         connection.execute("CREATE TABLE people AS FROM read_parquet($1)", [str(data)])

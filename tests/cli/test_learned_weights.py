@@ -19,6 +19,7 @@ LEARNED = ("--mechanism", "histogram", "--attribute-weights", "learned")
 CLASSES = {**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}}
 
 
+@pytest.mark.slow
 def test_seeded_bytes_do_not_depend_on_the_files(folder: Path, run: Run) -> None:
     rows = people(3000)
     some = pl.when(pl.col("age") > 70).then(pl.lit("none")).otherwise("income").alias("income")

@@ -189,6 +189,7 @@ def test_another_public_file_is_another_run(private: Path, public: Path, ledger:
     assert "nothing is spent again" in run(*command, *by(renamed)).out
 
 
+@pytest.mark.slow
 def test_evaluate_prints_the_public_model_alone(private: Path, public: Path, run: Run) -> None:
     run("train", private, *by(public), "--epsilon", "0.01", "--seed", 1, "--output", TARGET)
     told = run("evaluate", TARGET, private, "--public", public).out

@@ -56,17 +56,6 @@ def test_train_loads_no_library_and_no_verb_that_it_does_not_use(people_file: Pa
     assert ended.returncode == 0, ended.stderr
 
 
-def test_predict_loads_no_library_that_it_does_not_use(model_file: Path, people_file: Path) -> None:
-    unused = f"{UNUSED} duckdb flint dpnb_columnar.noise"
-    ended = subprocess.run(
-        [sys.executable, "-c", PROBE, unused, "predict", model_file, people_file, "--output", "scored.parquet"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-
-
 def test_show_loads_no_engine_for_a_json_model(tmp_path: Path) -> None:
     save_model(golden_model(), tmp_path / "model.json")
     ended = subprocess.run(

@@ -41,6 +41,7 @@ def rows() -> dict[str, list[object]]:
     return columns | {"class": [row % 2 for row in range(ROWS)]}
 
 
+@pytest.mark.slow
 def test_rows_that_are_read_some_at_a_time_are_each_counted_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

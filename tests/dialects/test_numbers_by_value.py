@@ -135,6 +135,7 @@ def test_any_texts(tmp_path_factory: pytest.TempPathFactory, texts: list[Any], v
     check(folder, [DuckDB(folder), SQLite()], table, of(x=body, z=bounds))
 
 
+@pytest.mark.slow
 @given(TEXTS)
 def test_what_a_text_spells(text: str) -> None:
     """A text that Python reads as a finite number without exponent or underscore, and no other."""

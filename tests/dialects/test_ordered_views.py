@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import dpnb_columnar as dpnb
 
 MEMORY = 3 * 2**30
@@ -22,6 +24,7 @@ with duckdb.connect(config={{"threads": 1}}) as connection:
 """
 
 
+@pytest.mark.slow
 def test_ordered_and_limited_view_in_duckdb(census: Path, tmp_path: Path) -> None:
     model = dpnb.train(census, epsilon=1)
     query = model.to_sql("duckdb", table="person").partition("WITH")

@@ -55,6 +55,7 @@ def test_cross_validation_spends_at_every_fit(caplog: pytest.LogCaptureFixture) 
     ] * 5
 
 
+@pytest.mark.slow
 def test_a_search_over_epsilon_spends_at_every_fit(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "dpnb_columnar.sklearn")
     grid = {"epsilon": np.array([0.001, 100.0]), "mechanism": ["smooth", "histogram"]}

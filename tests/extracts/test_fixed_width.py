@@ -110,6 +110,7 @@ def test_any_extract_in_blocks_of_any_size(extract: tuple[Codebook, list[str]], 
         assert read(end.join(written).encode(book.encoding), book) == rows_of(book, written, names)
 
 
+@pytest.mark.slow
 @given(st.lists(st.from_regex(r"[0-9]{1,22}", fullmatch=True), min_size=1), st.integers(0, 25), st.booleans())
 def test_implied_decimals_are_those_of_the_decimal_text(numbers: list[str], decimals: int, minus: bool) -> None:
     width = max(map(len, numbers)) + minus

@@ -53,6 +53,7 @@ def test_three_forms_of_one_extract(folder: Path, run: Run) -> None:
         assert mine.equals(column) or (mine - column).abs().max() < 1e-12  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_the_reader_of_ipums_finds_the_same(folder: Path, run: Run) -> None:
     readers = pytest.importorskip("ipumspy.readers")
     with pytest.warns(readers.CitationWarning):

@@ -29,6 +29,7 @@ def test_without_noise_the_fit_is_the_logistic_one(slope: float, shift: float) -
     assert found == pytest.approx((slope, shift), abs=0.011)
 
 
+@pytest.mark.slow
 def test_the_fit_is_the_best_of_its_grid() -> None:
     """Compared with a general optimiser of the same penalised loss, on few and noisy counts."""
     generator = np.random.default_rng(5)

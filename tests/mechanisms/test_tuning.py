@@ -33,6 +33,7 @@ DOMAIN = read_domain(
 # --- trim -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.integers(8, 10**10), st.sampled_from(["polyplace", "cauchy"]), st.fractions(Fraction(1, 10**5), 100))
 def test_the_trim_always_leaves_a_window(size: int, name: str, epsilon: Fraction) -> None:
     cut = trim(size, smooth_noise(name, Pure(epsilon)))
@@ -78,6 +79,7 @@ released_counts = st.integers(1, 40).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(released_counts, st.fractions(Fraction(1, 10**4), 100))
 def test_noisy_counts_become_probabilities(released: list[tuple[list[int], int]], epsilon: Fraction) -> None:
     counts, sizes = zip(*released, strict=True)

@@ -109,6 +109,7 @@ def test_many_classes() -> None:
     assert check_against_reference(model, rows) <= 1e-12
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 2**24), st.integers(1, 2**20), st.sets(st.integers(1, 2**16), max_size=30))
 def test_bins_of_a_logarithm_are_found_by_whole_numbers(lower: int, cells: int, inner: set[int]) -> None:

@@ -48,6 +48,7 @@ def test_area_is_that_of_scikit_learn_within_the_stated_error(rows: list[tuple[f
     assert abs(found.area - roc_auc_score(own, odds)) <= found.error + 1e-9
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=4, max_size=60))
 def test_variance_is_that_of_delong(rows: list[tuple[int, bool]]) -> None:
     odds, own = np.array([row[0] for row in rows], dtype=float), np.array([row[1] for row in rows])

@@ -269,6 +269,7 @@ columns = st.integers(1, 40).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(columns)
 def test_the_searches_over_every_distance_give_the_same_sensitivities(case: tuple[list[int], int, int, float]) -> None:
     values, cells, trim, beta = case

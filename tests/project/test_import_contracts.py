@@ -135,6 +135,7 @@ advise(domain, Budget(parse_epsilon("1")), 1000)
     assert not any(name.startswith(("dpnb_columnar.rows", "dpnb_columnar.runtime.outputs")) for name in modules)
 
 
+@pytest.mark.slow
 def test_public_side_loads_nothing_private() -> None:
     names = [path.stem for path in (PACKAGE / "model").glob("*.py") if path.stem != "__init__"]
     modules = loaded(

@@ -69,6 +69,7 @@ def test_a_panic_of_polars_prints_nothing(door: str, tmp_path: Path) -> None:
     assert panic(door, tmp_path) == "before\nafter\n"
 
 
+@pytest.mark.slow
 def test_a_curator_can_ask_for_what_polars_prints(tmp_path: Path) -> None:
     assert "panicked at" in panic("aggregate", tmp_path, DPNB_TRACEBACK="confidential")
 

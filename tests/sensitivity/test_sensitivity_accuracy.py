@@ -86,6 +86,7 @@ def check_admissible(
 # --- the yardstick itself ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.data(), st.sampled_from([1, 2, 5, 50]), st.integers(2, 12), st.sampled_from([1, 5, 20, 80, 200]))
 def test_the_exact_bounds_are_those_of_the_text(data: st.DataObject, cells: int, size: int, hundredths: int) -> None:

@@ -160,6 +160,7 @@ def test_a_query_sums_up_what_aggregate_sums_up(data: Path, state: Path, run: Ru
         run("sql", "statistics", "--given", state, "--dialect", dialect)
 
 
+@pytest.mark.slow
 def test_python_continues_a_model_until_nothing_is_left(data: Path, method: str) -> None:
     model = dpnb.release(dpnb.aggregate(data), epsilon=1, mechanism="histogram", attribute_weights=method)
     before, counts = model, dpnb.count_given(data, model)
