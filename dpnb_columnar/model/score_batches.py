@@ -66,8 +66,20 @@ class ScoreBatches:
         )
 
     def _scored(self, rows: pl.DataFrame) -> pl.DataFrame:
-        likeliest, skipped = np.zeros(rows.height, dtype=np.uint32), np.zeros(rows.height, dtype=np.uint16)
         shares = np.empty((len(self.results), rows.height))
+        likeliest, skipped = self.compute(rows, shares)
+        columns = [pl.Series(name, share) for name, share in zip(self.results, shares, strict=True)]
+        scored = rows.hstack([pl.Series(LIKELIEST, likeliest), *columns, pl.Series(SKIPPED, skipped)])
+        return scored[[name for name in scored.columns if name not in self.attributes]]
+
+    def compute(self, rows: pl.DataFrame, shares: NDArray[np.float64]) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
+        """Compute ``LIKELIEST`` and ``SKIPPED`` of rows, and write their probabilities.
+
+        Args:
+            rows: The attributes' values.
+            shares: Shape (classes, rows): where the probabilities are written.
+        """
+        likeliest, skipped = np.zeros(rows.height, dtype=np.uint32), np.zeros(rows.height, dtype=np.uint16)
         batches = -(-rows.height * len(self.results) // BATCH)
         ends = [rows.height * batch // max(batches, 1) for batch in range(batches + 1)]
         for start, end in pairwise(ends):
@@ -79,9 +91,7 @@ class ScoreBatches:
             np.divide(weights, _from_first_to_last(weights), out=part)
             classes, places = np.nonzero(part == part.max(axis=0))
             likeliest[start + places[::-1]] = classes[::-1]  # of several, the first is written last
-        columns = [pl.Series(name, share) for name, share in zip(self.results, shares, strict=True)]
-        scored = rows.hstack([pl.Series(LIKELIEST, likeliest), *columns, pl.Series(SKIPPED, skipped)])
-        return scored[[name for name in scored.columns if name not in self.attributes]]
+        return likeliest, skipped
 
     def _joint(self, rows: pl.DataFrame, skipped: NDArray[np.uint16]) -> NDArray[np.float64]:
         """Add up the scores, shape (classes, rows), and how many attributes are left out of each row."""

@@ -11,7 +11,7 @@ import polars as pl
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.scoring import SKIPPED, score, small_batches
+from dpnb_columnar.model.scoring import SKIPPED, is_wide, score, small_batches
 from dpnb_columnar.rows.batches import NamedRows, size_of
 from dpnb_columnar.rows.column_kinds import WIDEST_DECIMAL, is_too_wide, type_name
 from dpnb_columnar.rows.parquet import damaged
@@ -54,10 +54,16 @@ def write_scores(
             read to their end.
         OutputError: if the output exists, or cannot be written.
     """
-    scored = _scored(model, rows, keep, labels)
+    scans = _scans(model, rows, keep, labels)
+    scored = pl.concat([score(model, scanned, keep, labels=labels) for scanned in scans])
     try:
         with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
             size = min(GROUP_ROWS, max(GROUP_NUMBERS // len(model.domain.classes), 1))
+            if size < GROUP_ROWS and is_wide(model):
+                from dpnb_columnar.model.wide_scores import arrow_schema, write_wide_scores
+
+                if schema := arrow_schema(scored):
+                    return write_wide_scores(model, scans, partial, schema, keep, labels=labels, group_rows=size)
             with small_batches(model):
                 scored.sink_parquet(partial, compression="zstd", compression_level=COMPRESSION, row_group_size=size)
             written = pl.scan_parquet(partial, glob=False)
@@ -70,8 +76,8 @@ def write_scores(
     return int(number), int(skipped)
 
 
-def _scored(model: NaiveBayes, rows: Sequence[NamedRows], keep: Sequence[str], labels: bool) -> pl.LazyFrame:
-    """Score rows in their order; files of equal types that follow each other take one query between them.
+def _scans(model: NaiveBayes, rows: Sequence[NamedRows], keep: Sequence[str], labels: bool) -> list[pl.LazyFrame]:
+    """Check rows, and return them in their order; files of equal types that follow each other are scanned as one.
 
     Raises:
         DataError: if a file does not fit the model, or holds a kept column of another type than the first file.
@@ -98,7 +104,7 @@ def _scored(model: NaiveBayes, rows: Sequence[NamedRows], keep: Sequence[str], l
     scans = [pl.concat([each.rows.select(*types) for each in run]) for types, run in runs]
     if advance := begin_pass(partial(size_of, rows)):
         scans = [reported(scanned, advance) for scanned in scans]
-    return pl.concat([score(model, scanned, keep, labels=labels) for scanned in scans])
+    return scans
 
 
 def _check_kept(

@@ -87,8 +87,8 @@ def score(
     """
     is_few = isinstance(frame, pl.DataFrame) and frame.height <= FEW_ROWS and bool(model.attributes)
     rows, kept = frame if is_few else frame.lazy(), dict.fromkeys(keep)
-    steps = _checked_steps(model, rows.collect_schema(), list(kept))
-    worded = {PREDICTED_LABEL: _class_words(model, kept)} if labels else {}
+    steps = checked_steps(model, rows.collect_schema(), list(kept))
+    worded = {PREDICTED_LABEL: class_words(model, kept)} if labels else {}
     # Kept columns wait under names of ours, so that no name of theirs stands in the way of a step.
     waiting = {name: f"__kept_{index}" for index, name in enumerate(kept)}
     read = [*(column(name).alias(alias) for name, alias in waiting.items()), *steps.read]
@@ -164,7 +164,7 @@ def _columns(model: NaiveBayes) -> int:
     return len(model.domain.classes) + len(model.attributes)
 
 
-def _class_words(model: NaiveBayes, keep: Collection[str]) -> list[str]:
+def class_words(model: NaiveBayes, keep: Collection[str]) -> list[str]:
     """Return the value label of each class, or the class itself.
 
     Raises:
@@ -210,7 +210,7 @@ def _first_of_largest(results: Sequence[str], largest: str) -> pl.Expr:
     )
 
 
-def _checked_steps(model: NaiveBayes, schema: Mapping[str, pl.DataType], keep: Sequence[str]) -> Steps:
+def checked_steps(model: NaiveBayes, schema: Mapping[str, pl.DataType], keep: Sequence[str]) -> Steps:
     """Return how rows of these types are scored, their columns checked. It is kept with the model for the next frame.
 
     Raises:

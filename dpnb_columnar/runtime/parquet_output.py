@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def parquet_writer(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+def parquet_writer(path: Path, schema: pa.Schema, plain: Collection[str] = ()) -> Iterator[pq.ParquetWriter]:
     """Open a Parquet file for writing, and close it with the block. Every setting is fixed: equal rows, equal bytes.
 
     pyarrow keeps a file that it has opened by its name open, until it is collected as garbage, where its footer cannot
@@ -22,6 +22,7 @@ def parquet_writer(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
     Args:
         path: File to write.
         schema: Its columns, and its metadata.
+        plain: Columns whose values hardly repeat and that nobody searches: they get no dictionary and no statistics.
 
     Yields:
         The writer.
@@ -32,8 +33,7 @@ def parquet_writer(path: Path, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with (
-        pa.OSFile(str(path), "wb") as file,
-        pq.ParquetWriter(file, schema, version="2.6", compression="zstd") as writer,
-    ):
+    others: Any = [name for name in schema.names if name not in plain] if plain else True
+    settings = {"version": "2.6", "compression": "zstd", "use_dictionary": others, "write_statistics": others}
+    with pa.OSFile(str(path), "wb") as file, pq.ParquetWriter(file, schema, **settings) as writer:
         yield writer
