@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.runtime.confinement import confined
-
-MAGIC = b"PAR1"
-TRAILER = 8
-"""Bytes at the end of a Parquet file: the length of its footer, and the magic."""
 
 BEGINNING = 2**20
 """Bytes at the beginning of files that are compared where their footers are equal."""
@@ -24,7 +19,7 @@ def file_parts(files: Iterable[Path]) -> frozenset[str]:
         DataError: if a file is not a complete Parquet file.
         OSError: if a file cannot be read.
     """
-    return frozenset(_file_part(file) for file in files if _has_rows(file))
+    return frozenset(part for part, has_rows in map(_part_and_rows, files) if has_rows)
 
 
 def refuse_copies(files: Iterable[Path]) -> None:
@@ -41,8 +36,9 @@ def refuse_copies(files: Iterable[Path]) -> None:
     """
     from dpnb_columnar.rows.input_files import find_copies  # a release, which has no rows, loads nothing of them
 
-    for first, second, *_ in find_copies(files, _size_and_folder, _file_part, beginning_of):
-        if _has_rows(first):  # as its footer says, and so that of the second
+    for first, second, *_ in find_copies(files, _size_and_folder, _part, beginning_of):
+        _, has_rows = _part_and_rows(first)
+        if has_rows:  # as its footer says, and so that of the second
             raise copies_error(first, second)
 
 
@@ -71,40 +67,18 @@ def beginning_of(file: Path) -> str:
         return digest_blocks("beginning", [stream.read(BEGINNING)])
 
 
-@confined()
-def _has_rows(file: Path) -> bool:
-    import polars as pl
+def _part_and_rows(file: Path) -> tuple[str, bool]:
+    """Return the digest of a file, and whether its footer tells of rows."""
+    from dpnb_columnar.rows.parquet_footer import footer_of, has_rows
 
-    return bool(pl.scan_parquet(file, glob=False).select(pl.len()).collect().item())
-
-
-def _file_part(file: Path) -> str:
     with file.open("rb") as stream:
-        size = stream.seek(0, 2)
-
-        def read(start: int, length: int) -> bytes:
-            stream.seek(start)
-            return stream.read(length)
-
-        return footer_part(size, read_footer(size, read, str(file)))
+        footer = footer_of(stream, str(file))
+        return footer_part(stream.seek(0, 2), footer), has_rows(footer, str(file))
 
 
-def read_footer(size: int, read: Callable[[int, int], bytes], name: str) -> bytes:
-    """Read the footer of a Parquet file, and its trailer.
-
-    Args:
-        size: Bytes of the file.
-        read: Reads so many bytes of the file: from which place, and how many.
-        name: Name of the file in messages.
-
-    Raises:
-        DataError: if the file is not a complete Parquet file.
-    """
-    trailer = read(max(size - TRAILER, 0), TRAILER)
-    length = int.from_bytes(trailer[:4], "little") + TRAILER
-    if trailer[4:] != MAGIC or length > size:
-        raise DataError(f"{name}: not a complete Parquet file (damaged or cut short); write or copy it again")
-    return read(size - length, length)
+def _part(file: Path) -> str:
+    part, _ = _part_and_rows(file)
+    return part
 
 
 def footer_part(size: int, footer: bytes) -> str:
@@ -115,7 +89,7 @@ def footer_part(size: int, footer: bytes) -> str:
 
     Args:
         size: Bytes of the file.
-        footer: Its footer and its trailer, as ``read_footer`` returns them.
+        footer: Its footer and its trailer, as ``rows.parquet_footer`` reads them.
     """
     return digest_blocks("parquet", [size.to_bytes(8, "little"), footer])
 

@@ -241,10 +241,10 @@ class LocalFiles:
         return open_parquet(self.files, domain)
 
     def open_once(self, domain: Domain) -> ParquetSource:
-        """Check the files as ``open`` does, and that no file is a copy of another.
+        """Check the files as ``open`` does, the headers of their pages, and that no file is a copy of another.
 
         Raises:
-            DataError: as ``open``, or if a file is a copy.
+            DataError: as ``open``, or if a file is a copy, or a header of a page claims what cannot be.
         """
         from dpnb_columnar.counting.file_parts import refuse_copies
 
@@ -253,17 +253,18 @@ class LocalFiles:
             refuse_copies(source.files)
         except OSError:
             raise source.unreadable() from None
+        source.check_pages()
         return source
 
     def scan(self, columns: Sequence[str] | None = None) -> list[NamedRows]:
-        """Return the rows of each file as they are, whatever columns are asked for.
+        """Return the rows of each file as they are, whatever columns are asked for; these alone will be read.
 
         Raises:
             DataError: if a file is damaged.
         """
         from dpnb_columnar.rows.parquet import scan_files
 
-        return scan_files(self.files)
+        return scan_files(self.files, columns)
 
     def batches(self, by: Sequence[str] = ()) -> Batches:
         """Return the rows in their order, batch by batch.

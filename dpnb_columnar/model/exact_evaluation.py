@@ -54,9 +54,11 @@ def evaluate(model: NaiveBayes, data: Sequence[Path] | Frame | Source) -> Evalua
             figures are computed by weight as well.
 
     Raises:
-        DataError: if a file, or the frame, does not fit the domain, or no row does.
+        DataError: if a file, or the frame, does not fit the domain or is damaged, or no row fits it.
     """
     source = _opened(data, model)
+    if isinstance(source, ParquetSource):
+        source.check_pages()
     classes = model.domain.classes
     passes = 2 + len(_ranked_classes(classes))
     compute = partial(_figures, types=source.types, model=model)

@@ -24,7 +24,7 @@ from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.batches import BATCH_ROWS, Batches
 from dpnb_columnar.rows.frames import NAME, Frame, opened_eagerly
 from dpnb_columnar.rows.input_files import check_file, folder_values, not_parquet
-from dpnb_columnar.rows.parquet import damaged, rows_in_footers
+from dpnb_columnar.rows.parquet import ARROW_SCHEMA, damaged, rows_in_footers
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.output_checks import check_target, default_name
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 WORDS = 2**64
-
-ARROW_SCHEMA = b"ARROW:schema"
-"""Key of what pyarrow writes anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +184,9 @@ def batches_of_files(files: Sequence[Path]) -> Batches:
         try:
             with pq.ParquetFile(file) as opened:
                 metadata = {
-                    key: value for key, value in (opened.metadata.metadata or {}).items() if key != ARROW_SCHEMA
+                    key: value
+                    for key, value in (opened.metadata.metadata or {}).items()
+                    if key != ARROW_SCHEMA.encode()
                 }
                 schema = opened.schema_arrow.with_metadata(metadata)
                 for name in folder_values(file, schema.names):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,16 +21,20 @@ from dpnb_columnar.rows.batches import NamedRows
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
 from dpnb_columnar.rows.column_kinds import Kind, common_type, kinds_of
 from dpnb_columnar.rows.input_files import cannot_be_opened, check_file, not_parquet, scan_file
+from dpnb_columnar.rows.parquet_footer import footer_of, number_of_rows, with_metadata
+from dpnb_columnar.rows.parquet_pages import check_pages
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
-from dpnb_columnar.runtime.parquet_output import parquet_writer
 from dpnb_columnar.runtime.row_progress import begin_work
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LARGEST_GROUP = 2**31
-"""Bytes of a row group, uncompressed, that is copied; it takes up to five times as much memory."""
+ARROW_SCHEMA = "ARROW:schema"
+"""Key of the Arrow schema in a file's metadata, which Arrow writes for itself."""
+
+BLOCK = 2**20
+"""Bytes that are copied at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,14 @@ class ParquetSource:
     def size(self) -> int | None:
         """Return the number of rows in the files' footers."""
         return rows_in_footers(self.files)
+
+    def check_pages(self) -> None:
+        """Check the headers of the pages that will be read.
+
+        Raises:
+            DataError: if one claims what cannot be.
+        """
+        check_pages(self.files, self.types)
 
     def unreadable(self) -> DataError:
         """Return the error to raise where an engine fails on the files; the engine's own text may quote values."""
@@ -89,24 +102,32 @@ def read_schema(file: Path) -> Mapping[str, pl.DataType]:
 
 def rows_in_footers(files: Sequence[Path]) -> int | None:
     """Add up the numbers of rows in the footers of Parquet files; None where one cannot be read."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    rows = 0
+    for file in files:
+        try:
+            with file.open("rb") as stream:
+                rows += number_of_rows(footer_of(stream, str(file)), str(file))
+        except (OSError, DataError):  # whoever reads the rows tells what is wrong
+            return None
+    return rows
 
-    try:
-        return sum(int(pq.read_metadata(file).num_rows) for file in files)
-    except (OSError, pa.ArrowException):  # whoever reads the rows tells what is wrong
-        return None
 
-
-def scan_files(files: Sequence[Path]) -> list[NamedRows]:
+def scan_files(files: Sequence[Path], columns: Collection[str] | None = None) -> list[NamedRows]:
     """Return the rows of Parquet files as they are, a lazy frame for each file.
 
+    Args:
+        files: Parquet files.
+        columns: The columns that will be read; None for all of them.
+
     Raises:
-        MissingInputError, DataError: as ``read_schema``.
+        MissingInputError, DataError: as ``read_schema`` and ``check_pages``.
     """
-    return [
-        NamedRows(str(file), scan_file(file), read_schema(file), partial(rows_in_footers, [file])) for file in files
-    ]
+    scanned = []
+    for file in files:
+        schema = read_schema(file)
+        check_pages([file], columns or schema)  # a query without columns reads all of them
+        scanned.append(NamedRows(str(file), scan_file(file), schema, partial(rows_in_footers, [file])))
+    return scanned
 
 
 def open_parquet(files: Sequence[Path], domain: Domain) -> ParquetSource:
@@ -134,10 +155,9 @@ def _schema(file: Path, domain: Domain) -> dict[str, pl.DataType]:
 
 
 def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwrite: bool = False) -> None:
-    """Copy a Parquet file, one row group at a time, with another domain in the copy's metadata.
+    """Copy a Parquet file, byte for byte, with another domain in the metadata of the copy's footer.
 
-    Rows, their order, types, row groups and other metadata stay as they are. Only its owner can read the copy, which
-    holds confidential rows.
+    Only its owner can read the copy, which holds confidential rows.
 
     Args:
         source: Parquet file.
@@ -147,7 +167,7 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
 
     Raises:
         MissingInputError: if the source cannot be opened.
-        DataError: if the source is damaged, lacks a column of the domain, or has a row group that is too large.
+        DataError: if the source is not a complete Parquet file, is cut meanwhile, or lacks a column of the domain.
         OutputError: if the output exists, or cannot be written.
     """
     import pyarrow as pa
@@ -155,38 +175,50 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
 
     check_file(source)
     try:
-        opened = pq.ParquetFile(source)
+        columns = pq.read_schema(source).names
     except (pa.ArrowException, UnicodeDecodeError):
         raise not_parquet(source) from None
     except OSError as error:  # that of Arrow has no number
         raise (cannot_be_opened(source, error) if error.errno else not_parquet(source)) from None
-    with opened as file:
-        schema = file.schema_arrow
-        if absent := [column for column in domain.counted_columns if column not in schema.names]:
-            raise DataError(
-                f"{source}: has no column {', '.join(map(repr, absent))}; take it out of the domain with --drop, "
-                "or, where it is of a unit or a weight, with --unit, --per-row, --weight or --unweighted"
-            )
-        groups = range(file.num_row_groups)
-        if any(file.metadata.row_group(group).total_byte_size > LARGEST_GROUP for group in groups):
-            raise DataError(
-                f"{source}: a row group of it holds more than {LARGEST_GROUP} bytes, too many to copy at once; write "
-                "it again in smaller ones (row_group_size=131072), or edit the domain in a catalogue (--output X.toml)"
-            )
-        carrying = schema.with_metadata({**(schema.metadata or {}), **domain_metadata(domain)})
+    if absent := [column for column in domain.counted_columns if column not in columns]:
+        raise DataError(
+            f"{source}: has no column {', '.join(map(repr, absent))}; take it out of the domain with --drop, "
+            "or, where it is of a unit or a weight, with --unit, --per-row, --weight or --unweighted"
+        )
+    with source.open("rb") as stream:
+        footer = footer_of(stream, str(source))
+        end = stream.tell() - len(footer)
+        carrying = with_metadata(footer, _carrying(domain, read_metadata(source)), str(source))
+        stream.seek(0)
         with (
             atomic_output(output, overwrite=overwrite, confidential=True) as partial,
-            parquet_writer(partial, carrying) as writer,
+            partial.open("wb") as copy,
         ):
-            advance = begin_work(file.metadata.num_rows, "rows")
-            for group in groups:
-                try:
-                    rows = file.read_row_group(group)
-                except (pa.ArrowException, OSError):
-                    raise damaged(source) from None
-                writer.write_table(rows, row_group_size=max(rows.num_rows, 1))
+            advance = begin_work(end, "bytes")
+            for start in range(0, end, BLOCK):
+                size = min(BLOCK, end - start)
+                if len(block := stream.read(size)) < size:
+                    raise DataError(f"{source}: was cut while it was copied; start again when it is complete")
+                copy.write(block)
                 if advance is not None:
-                    advance(rows.num_rows)
+                    advance(len(block))
+            copy.write(carrying)
+
+
+def _carrying(domain: Declaration, metadata: Mapping[str, str]) -> dict[str, str]:
+    """Return the pairs that carry a domain in a file of this metadata.
+
+    Arrow writes a file's pairs into its own schema as well, and reads them there.
+    """
+    import pyarrow as pa
+
+    pairs = domain_metadata(domain)
+    if ARROW_SCHEMA not in metadata:
+        return pairs
+    schema = pa.ipc.read_schema(pa.BufferReader(b64decode(metadata[ARROW_SCHEMA])))
+    carried = {key.encode(): value.encode() for key, value in pairs.items()}
+    schema = schema.with_metadata({**(schema.metadata or {}), **carried})
+    return {**pairs, ARROW_SCHEMA: b64encode(schema.serialize()).decode()}
 
 
 def is_plain(type_: pa.DataType) -> bool:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-import stat
 import tomllib
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from support.people import PEOPLE, people, people_domain, spoil_rows, write_people
+from support.people import PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
-from dpnb_columnar.domain import Declaration, digest, document_of, read_declaration
+from dpnb_columnar.domain import Declaration, document_of, read_declaration
 from dpnb_columnar.domain.catalogue import read_catalogue
 from dpnb_columnar.domain.declared_domain import Unit, Weight
 from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
-from dpnb_columnar.rows import parquet
 from dpnb_columnar.rows.parquet import read_metadata
 
 FILE = "people.parquet"
@@ -137,48 +132,6 @@ def test_adult_like_attributes_among_others(census: Path, folder: Path, run: Run
     assert "--attributes NOBODY: the domain has no attribute" in run(*unknown, expected=64).err
 
 
-def test_a_copy_carries_the_new_domain_and_the_same_rows(folder: Path, run: Run) -> None:
-    table = people(1000).with_columns(
-        sex=pl.col("sex").cast(pl.Categorical), more=pl.lit(7, pl.UInt32), day=pl.lit("2020-02-02").str.to_date()
-    )
-    schema = table.to_arrow().schema
-    metadata = {**domain_metadata(people_domain()), "note": "kept"}
-    arrow = table.to_arrow().cast(schema).replace_schema_metadata(metadata)
-    pq.write_table(arrow, FILE, row_group_size=300)
-    run("domain", "edit", FILE, "--output", "new.parquet", "--bounds", "age=0:90", "--label", "hours > 30")
-    before, after = pq.ParquetFile(FILE), pq.ParquetFile("new.parquet")
-    assert after.schema_arrow == before.schema_arrow
-    assert after.read().equals(before.read())
-    assert [after.metadata.row_group(group).num_rows for group in range(4)] == [300, 300, 300, 100]
-    assert after.schema_arrow.metadata[b"note"] == b"kept"
-    domain = carried("new.parquet")
-    assert digest(domain) != digest(carried(FILE))
-    assert stat.S_IMODE(Path("new.parquet").stat().st_mode) == 0o600
-    run("train", "new.parquet", "--epsilon", "1")
-
-
-def test_rows_are_copied_one_row_group_at_a_time(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    people(1000).write_parquet(FILE, metadata=domain_metadata(people_domain()), row_group_size=100)
-    held: list[int] = []
-    write = pq.ParquetWriter.write_table
-
-    def watched(self: pq.ParquetWriter, table: pa.Table, **settings: Any) -> None:
-        held.append(table.num_rows)
-        write(self, table, **settings)
-
-    monkeypatch.setattr(pq.ParquetWriter, "write_table", watched)
-    run("domain", "edit", FILE, "--output", "new.parquet", "--drop", "age")
-    assert held == [100] * 10
-
-
-@pytest.mark.parametrize("spoil", [spoil_rows, lambda path: path.write_bytes(path.read_bytes()[:500])])
-def test_a_damaged_file_leaves_no_copy(spoil: Any, people_file: Path, run: Run) -> None:
-    spoil(people_file)
-    ended = run("domain", "edit", people_file, "--output", "new.parquet", "--drop", "age", expected=65)
-    assert "people.parquet" in ended.err
-    assert not list(Path().glob("*new*"))
-
-
 def test_faults_of_options_are_told_together(people_file: Path, run: Run) -> None:
     options = ["--bounds", "agee=0:9", "--step", "zzz=1", "--missing", "income=category"]
     ended = run("domain", "edit", FILE, "--output", "x.toml", *options, expected=64)
@@ -255,16 +208,6 @@ def test_a_source_has_to_be_named(folder: Path, run: Run) -> None:
     ended = run("domain", "edit", "--dataset", "adult", "--output", "x.parquet", expected=64)
     assert "name the Parquet file to copy" in ended.err
     assert "give one of them" in run("domain", "show", "--dataset", "adult", "--toml", "--json", expected=64).err
-
-
-def test_a_row_group_too_large_to_copy_is_refused(people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its footer, before a row is read; a catalogue needs no copy."""
-    monkeypatch.setattr(parquet, "LARGEST_GROUP", 100)
-    edit = ("domain", "edit", people_file, "--bounds", "age=0:90", "--output")
-    told = run(*edit, "copy.parquet", expected=65).err
-    assert "holds more than 100 bytes, too many to copy at once" in told
-    assert not Path("copy.parquet").exists()
-    run(*edit, "copy.toml")
 
 
 def test_the_unit_is_declared_and_taken_back(people_file: Path, run: Run) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     cls=PlainGroup,
-    help="Show the declared domain of a file, or change it. Rows are read only to copy them.",
+    help="Show the declared domain of a file, or change it. No row is read.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -170,8 +170,8 @@ def edit(
     """Change the domain of a file and write it anew.
 
     Every option of this verb states a public fact, such as a codebook holds:
-    never one that was seen in the rows. Rows are read only to copy them; the
-    copy can be read by its owner alone. A map's codes may be ranges: 10-99.
+    never one that was seen in the rows. No row is read: a copy has the bytes of
+    the file, and can be read by its owner alone. A map's codes may be ranges: 10-99.
 
     \b
     Examples:

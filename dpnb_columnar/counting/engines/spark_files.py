@@ -19,10 +19,11 @@ from typing import Any
 import polars as pl
 
 from dpnb_columnar.counting.engines.spark_java import hadoop
-from dpnb_columnar.counting.file_parts import BEGINNING, MAGIC, footer_part, read_footer
+from dpnb_columnar.counting.file_parts import BEGINNING, footer_part
 from dpnb_columnar.domain.metadata import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.input_files import FolderValues, folder_values, resolve_files
+from dpnb_columnar.rows.parquet_footer import MAGIC, incomplete, number_of_rows, read_footer
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 """Beginning of an address; a Windows path has one letter before the colon."""
@@ -207,16 +208,13 @@ def _read(stream: Any, start: int, length: int) -> bytes:
 
 
 def _parse_footer(name: str, address: str, size: int, footer: bytes) -> SparkFile:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     alone = MAGIC + footer  # a file of which nothing but the footer is read
     try:
         schema = pl.scan_parquet(io.BytesIO(alone)).collect_schema()
         metadata = pl.read_parquet_metadata(io.BytesIO(alone))
-        rows = pq.read_metadata(pa.BufferReader(alone)).num_rows
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException, OSError):
-        raise DataError(f"{name}: not a complete Parquet file (damaged or cut short); write or copy it again") from None
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
+        raise incomplete(name) from None
+    rows = number_of_rows(footer, name)
     carried = {key: value for key, value in metadata.items() if key == DOMAIN_KEY}
     folder = folder_values(name, schema)
     columns = {**schema, **dict.fromkeys(folder, pl.String())}
