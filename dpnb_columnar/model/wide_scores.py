@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
     from numpy.typing import NDArray
 
-PART_NUMBERS = 2**19
-"""Probabilities that a thread computes at a time."""
+PART_NUMBERS = 2**20
+"""Probabilities that a thread computes at a time: fewer would cost more in planning than in memory."""
 
 MOST_THREADS = 8
 """Threads that compute; each holds some arrays of its own."""
