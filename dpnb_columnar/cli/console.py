@@ -195,7 +195,9 @@ def _print_event(event: str, line: str, fields: dict[str, object]) -> None:
 
 
 def _print_error(line: str) -> None:
-    typer.echo(f"dpnb-columnar: {line}", err=True)
+    # A file's name may hold what a terminal obeys, or what shows a text in another order.
+    shown = "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in line)
+    typer.echo(f"dpnb-columnar: {shown}", err=True)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import os
 import signal
@@ -20,6 +21,9 @@ from dpnb_columnar.runtime.signals import SIGNAL_EXIT_BASE, exit_on_signals, fai
 INTERNAL_ERROR = 70
 INTERRUPTED = SIGNAL_EXIT_BASE + signal.SIGINT
 CLICK_USAGE = 2
+
+UNREACHABLE = frozenset({errno.EACCES, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR})
+"""Errors of a path that was typed, which the operating system does not follow to a file."""
 
 READ_AHEAD = "POLARS_ROW_GROUP_PREFETCH_SIZE"
 LEAST_READ_AHEAD = 8
@@ -82,6 +86,10 @@ def _run_verb(arguments: list[str] | None) -> int:
             return _report_error(MissingInputError("the working directory was removed; start from another one"))
         if (lacking := shortage(error)) is not None:
             return _report_error(lacking)
+        if isinstance(error, OSError) and error.errno in UNREACHABLE and error.filename is not None:
+            return _report_error(
+                MissingInputError(f"{error.filename}: {error.strerror}; check the path and its permissions")
+            )
         console.print_failure(
             f"internal error ({type(error).__name__}). Set DPNB_TRACEBACK=confidential to see where; what it shows may "
             "hold values from the data.",

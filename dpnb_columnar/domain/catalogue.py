@@ -229,7 +229,7 @@ def entry_named(name: str, catalogue: Path | None = None) -> Entry:
     known = {entry.name: entry for entry in entries(catalogue)}
     if name in known:
         return known[name]
-    hint = did_you_mean(name, known, f"known names: {named(known)}")
+    hint = did_you_mean(name, known, f"known names: {named(known)}" if known else "it has no entry")
     place = "" if catalogue is None else f"{catalogue}: "
     raise UsageError(f"{place}no data set named {excerpt(name)}; {hint}")
 

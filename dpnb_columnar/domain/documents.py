@@ -23,6 +23,9 @@ CHAIN = re.compile(
 )
 """A TOML key of more than 32 parts. The parser's time and memory grow with the square of their number."""
 
+OF_PYTHON = "set_int_max_str_digits"
+"""What Python advises its programmers where a whole number has thousands of digits."""
+
 LONGEST_PROBLEM = 200
 """Characters of a parser's error message that are passed on."""
 
@@ -33,7 +36,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     Raises:
         ValueError: If the text is not TOML, or larger or more deeply nested than any declaration.
     """
-    _check_size(text)
+    _check_text(text)
     if any(CHAIN.match(line.lstrip(" \t[")) for line in text.splitlines() if line.count(".") >= 32):
         raise ValueError("a key of more than 32 parts")
     with _short_errors():
@@ -46,7 +49,7 @@ def parse_json(text: str) -> Any:
     Raises:
         ValueError: If the text is not JSON, or larger or more deeply nested than any declaration.
     """
-    _check_size(text)
+    _check_text(text)
     with _short_errors():
         return json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=distinct_keys)
 
@@ -104,7 +107,9 @@ def distinct_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return mapping
 
 
-def _check_size(text: str) -> None:
+def _check_text(text: str) -> None:
+    if text.startswith("\ufeff"):
+        raise ValueError("it begins with a byte order mark; save it as UTF-8 without one")
     if len(text) > LARGEST_DOCUMENT:
         raise ValueError(f"larger than {LARGEST_DOCUMENT >> 20} MiB")
 
@@ -119,7 +124,8 @@ def _short_errors() -> Iterator[None]:
     except RecursionError:
         raise ValueError("it is nested too deep") from None
     except ValueError as error:
-        raise ValueError(f"{error!s:.{LONGEST_PROBLEM}}") from None
+        problem = "a number in it has too many digits" if OF_PYTHON in str(error) else f"{error!s:.{LONGEST_PROBLEM}}"
+        raise ValueError(problem) from None
 
 
 def _refuse_constant(constant: str) -> NoReturn:

@@ -219,10 +219,16 @@ def test_a_job_file_and_the_environment_name_a_catalogue(
         (["--catalogue", "none.toml"], 66, "none.toml: cannot be read"),
         (["--catalogue", "people.parquet"], 78, "people.parquet: not a TOML file"),
         (["--catalogue", "wages.toml", "--dataset", "adult"], 64, "wages.toml: no data set named 'adult'; known names"),
+        (["--catalogue", "empty.toml", "--dataset", "adult"], 64, "no data set named 'adult'; it has no entry"),
+        (["--catalogue", "mark.toml"], 78, "mark.toml: not a TOML file: it begins with a byte order mark; save it as"),
+        (["--catalogue", "digits.toml"], 78, "digits.toml: not a TOML file: a number in it has too many digits\n"),
         (["--catalogue", "wages.toml", "--output", "wages.toml"], 64, "end its name"),
     ],
 )
 def test_refusals(options: list[str], code: int, told: str, wages: Path, run: Run) -> None:
+    Path("empty.toml").touch()
+    Path("mark.toml").write_text(wages.read_text(), encoding="utf-8-sig")
+    Path("digits.toml").write_text(f"[wages]\nrows = {'9' * 5000}\n")
     assert told in run("train", "people.parquet", *options, expected=code).err
 
 

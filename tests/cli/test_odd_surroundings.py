@@ -152,3 +152,38 @@ def test_a_working_directory_that_was_removed(people_file: Path, folder: Path) -
         code = in_a_process(f"os.rmdir({str(gone)!r})", "train", str(people_file.resolve()), folder=gone, stderr=told)
     assert code == 66
     assert output.read_text() == "dpnb-columnar: the working directory was removed; start from another one\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("predict", "{}.json", "people.parquet", "--output", "new.parquet"),
+        ("domain", "edit", "people.parquet", "--drop", "age", "--output", "{}.toml"),
+        ("domain", "edit", "people.parquet", "--catalogue", "{}.toml", "--dataset", "people", "--output", "new.toml"),
+        ("evaluate", "{}.json", "people.parquet"),
+        ("train", "{}.parquet"),
+        ("train", "people.parquet", "--config", "{}.toml"),
+        ("release", "{}.parquet", "--output", "new.json"),
+        ("ingest", "{}.dat", "--codebook", "{}.xml", "--output", "new.parquet"),
+    ],
+    ids=" ".join,
+)
+def test_names_longer_than_the_file_system_allows(command: tuple[str, ...], people_file: Path, run: Run) -> None:
+    name = "n" * 300
+    told = run(*(word.format(name) for word in command), expected=66).err
+    assert name in told
+    assert "File name too long" in told
+    assert not list(Path().glob("*new*"))
+
+
+@linux
+def test_a_name_that_a_terminal_would_obey_is_escaped(people_file: Path, run: Run) -> None:
+    name = "x\x1b[2J\u202e\a.parquet"
+    for command in (
+        ("train", name),
+        ("domain", "show", name),
+        ("predict", name.replace("parquet", "json"), "people.parquet"),
+    ):
+        told = run(*command, *(("--output", "new.parquet") if "predict" in command else ()), expected=66).err
+        assert "x\\x1b[2J\\u202e\\x07." in told
+        assert told.replace("\n", "").isprintable()
