@@ -66,7 +66,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=True)
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
-    run(programs / "python", "-m", "pip", "install", "--quiet", wheel, folder=folder)
+    run(programs / "python", "-m", "pip", "install", "--quiet", "--no-compile", wheel, folder=folder)
     return programs
 
 
