@@ -160,9 +160,11 @@ class DatabaseInput:
 
 def _read_query(file: Path) -> str:
     try:
-        if file.stat().st_size > MAX_QUERY_BYTES:
+        with file.open("rb") as stream:
+            content = stream.read(MAX_QUERY_BYTES + 1)
+        if len(content) > MAX_QUERY_BYTES:
             raise DataError(f"{file}: more than {MAX_QUERY_BYTES} bytes; give a file with one SELECT")
-        query = file.read_text(encoding="utf-8").strip().rstrip(";")
+        query = content.decode("utf-8").strip().rstrip(";")
     except UnicodeDecodeError:
         raise DataError(f"{file}: not a text in UTF-8; give a file with one SELECT") from None
     except OSError as error:

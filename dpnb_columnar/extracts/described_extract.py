@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.declaration import Declaration
-from dpnb_columnar.domain.documents import parse_toml
+from dpnb_columnar.domain.documents import LARGEST_DOCUMENT, parse_toml
 from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, UsageError, excerpt
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Variable
@@ -127,7 +127,8 @@ def read_types(path: Path) -> dict[str, pa.DataType]:
         ConfigurationError: If it is no such file.
     """
     try:
-        document = parse_toml(path.read_text(encoding="utf-8"))
+        with path.open("rb") as stream:
+            document = parse_toml(stream.read(LARGEST_DOCUMENT + 1).decode("utf-8"))
     except OSError as error:
         raise MissingInputError(f"{path}: cannot be read: {error.strerror}; check the path") from None
     except ValueError as error:

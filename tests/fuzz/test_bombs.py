@@ -21,6 +21,7 @@ from support.extracts import PEOPLE, TOWNSPEOPLE, write_extract
 from support.people import DECLARATION, people_domain, write_people
 from support.running import Run
 
+import dpnb_columnar as dpnb
 from dpnb_columnar.domain import digest
 from dpnb_columnar.domain.metadata import DOMAIN_KEY
 from dpnb_columnar.model.model_files import MODEL_KEY, MOST_CONTAINERS, MOST_PARAMETERS
@@ -224,12 +225,26 @@ def table_of_intervals(folder: Path) -> Bomb:
     return "release people.duckdb --table person --dataset people --output out.json", 65, "people.duckdb"
 
 
+def endless_types(folder: Path) -> Bomb:
+    (folder / "rows.csv").write_text("a\n1\n")
+    return "ingest rows.csv --types /dev/zero --output out.parquet", 78, "/dev/zero"
+
+
+def endless_query(folder: Path) -> Bomb:
+    with duckdb.connect(folder / "rows.duckdb") as connection:
+        connection.execute("CREATE TABLE kept (a INTEGER)")
+    model = dpnb.train(write_people(folder / "people.parquet"), epsilon=1)
+    dpnb.save(model, folder / "model.json")
+    return "predict model.json rows.duckdb --query /dev/zero --output out.parquet", 65, "/dev/zero: more than"
+
+
 BOMBS: tuple[Callable[[Path], Bomb], ...] = (
     *(billion_laughs, external_entity, endless_codebook, nested_xml, nested_layout, long_dotted_key),
     *(control_characters_in_a_label, nested_catalogue, many_faults, nested_model, model_of_empty_lists),
     *(repeated_key_in_a_model, endless_parquet_model, statistics_of_long_texts, endless_counts, counts_packed_twice),
     *(large_metadata, path_as_a_name, column_names_of_a_terminal, wide_header, archive_of_many),
     *(archive_packed_with_lzma, archive_in_an_archive, endless_line, view_that_reads_a_file, table_of_intervals),
+    *(endless_types, endless_query),
 )
 
 
