@@ -20,6 +20,9 @@ TRAILER = 8
 NUM_ROWS, ROW_GROUPS, KEY_VALUES, ENCRYPTION = 3, 4, 5, 8
 """Fields of a footer, FileMetaData in the format's words."""
 
+COLUMN_CHUNK = (bytes, int, int, int, int)
+"""Types of what is told of a column chunk."""
+
 KEY_VALUES_HEAD = (KEY_VALUES - ROW_GROUPS) << 4 | LIST
 """The byte that begins the key-value metadata, which follows the row groups."""
 
@@ -104,10 +107,14 @@ def column_chunks(footer: bytes, name: str) -> Iterator[ColumnChunk]:
         with _footer_errors(name):
             for column in group[1]:
                 chunk: Struct = column.get(3, {})  # ColumnMetaData; of an encrypted column it is not here
-                if chunk.get(5):
-                    # Some writers name a dictionary's place where there is none.
-                    starts = [place for place in (chunk[9], chunk.get(11, 0)) if place > 0]
-                    yield ColumnChunk(chunk[3][0], min(starts), chunk[5], group[NUM_ROWS], chunk[6])
+                if not chunk.get(5):
+                    continue
+                # Some writers name a dictionary's place where there is none.
+                start = min(place for place in (chunk[9], chunk.get(11, 0)) if place > 0)
+                found = ColumnChunk(chunk[3][0], start, chunk[5], group[NUM_ROWS], chunk[6])
+                if (*map(type, (found.column, start, found.values, found.rows, found.size)),) != COLUMN_CHUNK:
+                    raise ValueError("a field of another type")
+                yield found
 
 
 def _row_groups(footer: bytes, name: str) -> Iterator[Struct]:
@@ -145,6 +152,8 @@ def with_metadata(footer: bytes, metadata: Mapping[str, str], name: str) -> byte
         elif after[0] > 15:
             after = bytes([after[0] - 16]) + after[1:]
         kept = [(pair[1], pair.get(2)) for pair in pairs if pair[1].decode() not in metadata]
+        if not all(isinstance(value, bytes | None) for _, value in kept):
+            raise ValueError("a value that is no text")
     if ENCRYPTION in struct:
         raise DataError(f"{name}: is signed for encryption; write it again without where only you can read it")
     written = [*kept, *((key.encode(), value.encode()) for key, value in metadata.items())]

@@ -1,0 +1,106 @@
+"""Footers that are damaged in any way are read, or refused as damaged: nothing else happens."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from random import Random
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.rows.parquet_footer import column_chunks, footer_of, has_rows, number_of_rows, with_metadata
+from dpnb_columnar.rows.thrift import read_struct, varint
+
+ROWS = pl.DataFrame({"number": [1, 2, None], "text": ["a", "", "c"], "day": [None, None, None]})
+
+
+def written(**options: object) -> bytes:
+    """A file of Arrow's, in two row groups."""
+    sink = io.BytesIO()
+    rows = ROWS.to_arrow().replace_schema_metadata({"kept": "as it is", "set": "once"})
+    pq.write_table(rows, sink, row_group_size=2, **options)
+    return sink.getvalue()
+
+
+def footer(content: bytes) -> bytes:
+    return footer_of(io.BytesIO(content), "file")
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.6"])
+def test_a_footer_tells_what_arrow_reads(version: str) -> None:
+    content = written(version=version)
+    metadata = pq.read_metadata(io.BytesIO(content))
+    chunks = list(column_chunks(footer(content), "file"))
+    assert number_of_rows(footer(content), "file") == metadata.num_rows == 3
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    assert [(chunk.column.decode(), chunk.start, chunk.values, chunk.rows, chunk.size) for chunk in chunks] == [
+        (
+            column.path_in_schema,
+            column.dictionary_page_offset or column.data_page_offset,
+            column.num_values,
+            group.num_rows,
+            column.total_uncompressed_size,
+        )
+        for group in groups
+        for column in map(group.column, range(group.num_columns))
+    ]
+
+
+def test_rows_of_any_row_group_are_rows() -> None:
+    """A footer that tells of no row in all, and of some in its row groups, would let a file be counted twice."""
+    content = footer(written())
+    assert has_rows(content, "file")
+    assert not has_rows(footer(written_empty()), "file")
+    before, place = read_struct(content, last=2)
+    lying = content[:place] + b"\x16\x00" + content[read_struct(content, last=3)[1] :]
+    assert number_of_rows(lying, "file") == 0
+    assert has_rows(lying, "file")
+    assert before[1] == read_struct(lying, last=1)[0][1]
+
+
+def written_empty() -> bytes:
+    sink = io.BytesIO()
+    ROWS.clear().write_parquet(sink)
+    return sink.getvalue()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_damaged_footer_is_read_or_refused(seed: int, tmp_path: Path) -> None:
+    random = Random(seed)
+    content = footer(written())
+    refused = 0
+    for _ in range(2000):
+        damaged = bytearray(content)
+        for _ in range(random.choice((1, 1, 2, 8))):
+            damaged[random.randrange(len(content) - 8)] = random.choice((0, 0xFF, 0x0C, 0x19, random.randrange(256)))
+        try:
+            list(column_chunks(bytes(damaged), "file"))
+            has_rows(bytes(damaged), "file")
+            with_metadata(bytes(damaged), {"set": "twice"}, "file")
+        except DataError:
+            refused += 1
+    assert 200 < refused < 2000
+
+
+def test_metadata_is_set_and_nothing_else_changes() -> None:
+    content = written()
+    old = footer(content)
+    new = content[: -len(old)] + with_metadata(old, {"set": "twice", "more": "é" * 200}, "file")
+    pairs = pq.read_metadata(io.BytesIO(new)).metadata
+    assert (pairs[b"kept"], pairs[b"set"], pairs[b"more"].decode()) == (b"as it is", b"twice", "é" * 200)
+    assert pq.read_table(io.BytesIO(new)).equals(pa.table(ROWS.to_arrow()))
+    assert with_metadata(with_metadata(old, {"a": "b"}, "file"), {"a": "c"}, "file") == with_metadata(
+        old, {"a": "c"}, "file"
+    )
+
+
+@pytest.mark.parametrize("number", [0, 1, 127, 128, 300, 2**32, 2**63 - 1])
+def test_whole_numbers_are_read_as_they_are_written(number: int) -> None:
+    struct, _ = read_struct(b"\x16" + varint(2 * number) + b"\0")
+    assert struct == {1: number}
+    struct, _ = read_struct(b"\x16" + varint(2 * number + 1) + b"\0")
+    assert struct == {1: -number - 1}
