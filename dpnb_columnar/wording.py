@@ -29,10 +29,10 @@ FUNCTIONS = frozenset({"aggregate", "check", "ingest", "plan", "simulate", "spli
 
 _WORD = r"""(?:'[^']*'|"[^"\\]*"|[^\s;,:)'"\\]|[:,](?=\S))+"""
 COMMAND = (
-    r"dpnb-columnar (?P<verb>[a-z-]+)(?P<inner> init| show)?"
+    r"dpnb-columnar (?P<verb>[a-z-]+)(?P<inner> init| show| edit)?"
     rf"(?P<words>(?: (?:--[a-z-]+ {_WORD}|(?=\S*['\"A-Z./0-9]){_WORD}))*)"
 )
-"""A command in a text: its verb, the inner verb of ``ledger``, options with values, and paths or placeholders."""
+"""A command in a text: verb, inner verb of ``ledger`` or ``domain``, options with values, and paths or placeholders."""
 
 TRANSLATED = re.compile(f"{COMMAND}|{OPTION}")
 

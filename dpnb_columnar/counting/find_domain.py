@@ -195,8 +195,8 @@ def find_declaration(
     if claimed is None:
         raise ConfigurationError(
             f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; "
-            "name an entry with --dataset, its file with --catalogue, or declare one in "
-            f"{CATALOGUE_NAME} in the working directory (docs/domain.md)"
+            "take it from a codebook (dpnb-columnar domain edit --codebook FILE), name an entry with --dataset, its "
+            f"file with --catalogue, or declare one in {CATALOGUE_NAME} in the working directory (docs/domain.md)"
         )
     return ResolvedDeclaration(claimed.declared, str(claimed), claimed)
 

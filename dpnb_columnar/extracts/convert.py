@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.declaration import Declaration
-from dpnb_columnar.domain.declared_domain import UnlabelledDomain
 from dpnb_columnar.domain.metadata import domain_metadata
-from dpnb_columnar.domain.names import check_dataset
-from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt
+from dpnb_columnar.errors import UsageError, excerpt
+from dpnb_columnar.extracts.codebook_domain import domain_by, first_names, left_out_lines
 from dpnb_columnar.extracts.codebooks.codebook import Codebook
 from dpnb_columnar.extracts.codebooks.read import codebook_beside, read_codebook
-from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
+from dpnb_columnar.extracts.codebooks.to_domain import LeftOut
 from dpnb_columnar.extracts.described_extract import (
     DescribedExtract,
     check_alike,
@@ -34,9 +33,6 @@ from dpnb_columnar.extracts.selection import Selection, check_condition, keep_ro
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
 from dpnb_columnar.runtime.workers import prefetch
-
-NAMES_SHOWN = 4
-"""Columns that are named for one reason; the others are counted."""
 
 GROUP_ROWS = 2**19
 """Rows of a row group."""
@@ -108,7 +104,7 @@ def plan_conversion(
     unknown = undeclared_columns(described[0], selection.columns)
     declared = [name for name in selection.columns if name not in unknown]
     domain: Declaration | None
-    domain, left_out = _domain(list(codebooks.values()), declared, None if name is None else check_dataset(name))
+    domain, left_out = domain_by([*codebooks.values()], declared, name)
     if name is not None and domain is None:
         raise UsageError(f"name {excerpt(name)}: names a domain, and no codebook declares one; leave it out")
     given: dict[str, pa.DataType] = {}
@@ -124,44 +120,6 @@ def plan_conversion(
         given |= listed
     kept = [name for name in undeclared_columns(described[0], selection.read) if name not in given]
     return Conversion(tuple(described), selection, domain, left_out, tuple(kept), given)
-
-
-def _domain(
-    codebooks: Sequence[Codebook], names: Sequence[str], name: str | None
-) -> tuple[UnlabelledDomain | None, tuple[LeftOut, ...]]:
-    """Build the domain of some columns, on which all codebooks must agree.
-
-    Raises:
-        ConfigurationError: If they do not agree.
-    """
-    if not codebooks:
-        return None, ()
-    domain, left_out = domain_of(codebooks[0], names)
-    for codebook in codebooks[1:]:
-        if domain_of(codebook, names)[0].attributes != domain.attributes:
-            raise ConfigurationError(
-                f"{codebook.source}: declares other values than {codebooks[0].source} for the columns to write; give "
-                "one codebook for all extracts with --codebook, or ingest them apart"
-            )
-    if not domain.attributes:
-        return None, left_out
-    return replace(domain, name=name or _dataset(codebooks)), left_out
-
-
-def _dataset(codebooks: Sequence[Codebook]) -> str:
-    """Name the data set by what its codebooks describe, never by the output: a copy must not get a budget of its own.
-
-    Raises:
-        UsageError: If the names of all codebooks cannot be the name of a data set.
-    """
-    name = "+".join(sorted({codebook.dataset for codebook in codebooks}))
-    try:
-        return check_dataset(name)
-    except UsageError:
-        raise UsageError(
-            f"{codebooks[0].source}: {excerpt(name)}, the name of its data set, cannot be that of an account; give one "
-            "with --name"
-        ) from None
 
 
 def convert(conversion: Conversion, output: Path, *, overwrite: bool = False, progress: Progress | None = None) -> None:
@@ -210,19 +168,9 @@ def result_lines(conversion: Conversion, output: Path) -> Iterator[str]:
     yield f"wrote {output}: {written} column{'s' if written > 1 else ''}, {domain}"
     if conversion.selection.absent_roles:
         yield f"no column for: {', '.join(conversion.selection.absent_roles)}"
-    reasons: dict[str, list[str]] = {}
-    for left in conversion.left_out:
-        reasons.setdefault(left.reason, []).append(left.name)
-    for reason, names in reasons.items():
-        yield f"left out of the domain: {_first_names(names)}: {reason}"
+    yield from left_out_lines(conversion.left_out)
     if conversion.undeclared:
-        yield f"not declared by a codebook: {_first_names(conversion.undeclared)}: kept as text; numbers match by value"
-
-
-def _first_names(names: Sequence[str]) -> str:
-    """Join the first few names."""
-    more = len(names) - NAMES_SHOWN
-    return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+        yield f"not declared by a codebook: {first_names(conversion.undeclared)}: kept as text; numbers match by value"
 
 
 def row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Generator[pa.Table]:

@@ -104,6 +104,7 @@ def test_commands_that_become_calls_are_functions() -> None:
             'make Parquet of it: dpnb.ingest("my rows.csv", output="NAME.parquet")',
         ),
         ("one: dpnb-columnar ledger init a.b --dataset a --epsilon NUMBER", "one: dpnb-columnar ledger init a.b"),
+        ("dpnb-columnar domain edit a.parquet --codebook b.xml --output c", "dpnb-columnar domain edit a.parquet"),
         ("my--file.parquet: no column a--b, or -- c", "my--file.parquet: no column a--b, or -- c"),
         ("install it with: pip install 'dpnb-columnar[spark]'", "install it with: pip install 'dpnb-columnar[spark]'"),
     ],

@@ -115,7 +115,11 @@ def test_inputs_that_are_refused(folder: Path, run: Run) -> None:
     (folder / "town.txt").write_text("x")
     assert "town.txt: its name does not say what it holds" in refusal(64, "town.txt")
     (folder / "town.parquet").write_bytes(b"PAR1")
-    assert "town.parquet: is Parquet already; declare its domain in datasets.toml" in refusal(64, "town.parquet")
+    refused = refusal(64, "town.parquet")
+    assert "town.parquet: is Parquet already" in refused
+    assert "dpnb-columnar domain edit town.parquet --codebook CODEBOOK.xml --output datasets.toml" in refused
+    write_extract(folder / "town.dat", TOWNSPEOPLE, PEOPLE)
+    assert "domain edit town.parquet --codebook town.xml" in refusal(64, "town.parquet")
     archive(folder / "csv_hxx.zip", psam_hxx=PERSONS)
     assert "csv_hxx.zip: holds no psam_p*.csv" in refusal(65, "csv_hxx.zip")
     (folder / "csv_pxx.zip").write_bytes(b"PK nothing")

@@ -51,6 +51,8 @@ def test_three_forms_of_one_extract(folder: Path, run: Run) -> None:
     for column in published:  # some of its weights are not the nearest float to the decimal text
         mine = fixed[column.name].cast(column.dtype)
         assert mine.equals(column) or (mine - column).abs().max() < 1e-12  # type: ignore[operator]
+    by_codebook = (IPUMS / "cps_00006.parquet", "--codebook", IPUMS / "cps_00006.xml")
+    assert run("domain", "show", *by_codebook, "--json").out == run("domain", "show", "out.parquet", "--json").out
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ import typer
 
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_warning
+from dpnb_columnar.cli.domain_source import find_source, other_keys
 from dpnb_columnar.cli.edit_options import comma_separated, read_edits
 from dpnb_columnar.cli.plain_values import PlainCommand, PlainGroup
 from dpnb_columnar.cli.progress import stage
@@ -16,9 +17,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.find_domain import ResolvedDeclaration
     from dpnb_columnar.domain import Declaration
-    from dpnb_columnar.domain.catalogue import Entry
 
 app = typer.Typer(
     cls=PlainGroup,
@@ -31,8 +30,18 @@ app = typer.Typer(
 Source = Annotated[
     Path | None,
     typer.Argument(
-        help="Parquet file that carries a domain, or that datasets.toml describes.",
+        help="Parquet file that carries a domain, or that datasets.toml or a codebook describes.",
         metavar="SOURCE",
+        show_default=False,
+    ),
+]
+Codebook = Annotated[
+    str | None,
+    typer.Option(
+        "--codebook",
+        help="Codebook that declares the domain: of the columns of SOURCE, or of all its variables. A DDI codebook "
+        "(.xml), a layout (.toml), a PUMS data dictionary (.csv), or the name of a packaged layout: ipums1940.",
+        metavar="FILE|NAME",
         show_default=False,
     ),
 ]
@@ -46,19 +55,21 @@ def _repeated(what: str, metavar: str) -> typer.models.OptionInfo:
 @app.command(cls=PlainCommand)
 def show(
     source: Source = None,
+    codebook: Codebook = None,
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
     every: Annotated[bool, typer.Option("--all", help="Print every value, too, with its value label.")] = False,
     toml: Annotated[bool, typer.Option("--toml", help="Print an entry of datasets.toml.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print the declaration as JSON.")] = False,
 ) -> None:
-    """Show the domain of a file, or of an entry of datasets.toml.
+    """Show the domain of a file, of a codebook, or of an entry of datasets.toml.
 
     Only public facts are read: the file's metadata, no row.
 
     \b
     Examples:
       dpnb-columnar domain show census.parquet
+      dpnb-columnar domain show --codebook usa_00001.xml
       dpnb-columnar domain show --dataset adult --all
       dpnb-columnar domain show census.parquet --toml >> datasets.toml
     """
@@ -70,10 +81,10 @@ def show(
 
     if toml + json + every > 1:
         raise UsageError("--all, --toml and --json: give one of them")
-    declared = _find(source, dataset, catalogue)
+    declared = find_source(source, codebook, dataset, catalogue)
     domain = declared.declaration
     if toml:
-        print_line(entry_toml(domain, _other_keys(domain.name, source, declared.entry)).rstrip("\n"))
+        print_line(entry_toml(domain, other_keys(domain.name, source, declared.entry)).rstrip("\n"))
     elif json:
         print_line(dumps({"name": domain.name, **document_of(domain)}, ensure_ascii=False, indent=2))
     else:
@@ -92,6 +103,7 @@ def edit(
         ),
     ],
     source: Source = None,
+    codebook: Codebook = None,
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
     bounds: Annotated[list[str] | None, _repeated("Bounds of a numeric column.", "COLUMN=LOWER:UPPER")] = None,
@@ -167,7 +179,7 @@ def edit(
         bool, typer.Option("--overwrite", help="Replace the entry of this name, or the file X.parquet.")
     ] = False,
 ) -> None:
-    """Change the domain of a file and write it anew.
+    """Change the domain of a file, or take it from a codebook, and write it anew.
 
     Every option of this verb states a public fact, such as a codebook holds:
     never one that was seen in the rows. No row is read: a copy has the bytes of
@@ -183,6 +195,7 @@ def edit(
           --label "INCWAGE > 1500" --attributes adult-like
       dpnb-columnar domain edit census.parquet --output households.toml \\
           --unit SERIAL --unit-rows 1 --weight PERWT --weight-cap 400
+      dpnb-columnar domain edit usa_00001.parquet --codebook usa_00001.xml --output datasets.toml
     """
     from dpnb_columnar.cli.next_commands import training_command
     from dpnb_columnar.domain.catalogue_entries import check_entry_output, entry_toml, put_entry
@@ -202,9 +215,10 @@ def edit(
         raise UsageError("--unweighted declares no weight; give no --weight, --weight-cap or --weight-step beside it")
     if name is not None:
         check_dataset(name)
-    declared = _find(source, dataset, catalogue)
+    declared = find_source(source, codebook, dataset, catalogue, name)
     is_entry = output.suffix.lower() == ".toml"
-    check_target(output, overwrite or (is_entry and output.exists()), [] if source is None else [source])
+    inputs = [Path(each) for each in (source, codebook) if each is not None]
+    check_target(output, overwrite or (is_entry and output.exists()), inputs)
     replaced = check_entry_output(output, name or declared.declaration.name, overwrite=overwrite) if is_entry else None
     edits = read_edits(
         bounds=bounds,
@@ -224,7 +238,7 @@ def edit(
     domain = without_unit(domain) if per_row else with_unit(domain, unit, unit_rows)  # last: --drop frees its column
     domain = without_weight(domain) if unweighted else with_weight(domain, weight, weight_cap, weight_step)
     if is_entry:
-        entry = entry_toml(domain, _other_keys(domain.name, source, declared.entry, replaced))
+        entry = entry_toml(domain, other_keys(domain.name, source, declared.entry, replaced))
         put_entry(output, domain.name, entry, overwrite=overwrite)
     elif source is None:
         raise UsageError(f"{output}: name the Parquet file to copy, or end the name in .toml")
@@ -241,14 +255,6 @@ def edit(
         print_line(f"train: {training_command(domain, source, output)}")
 
 
-def _find(source: Path | None, dataset: str | None, catalogue: Path | None) -> ResolvedDeclaration:
-    from dpnb_columnar.counting.find_domain import find_declaration
-
-    if source is None and dataset is None:
-        raise UsageError("name a Parquet file, or an entry of datasets.toml with --dataset")
-    return find_declaration([] if source is None else [source], dataset, catalogue=catalogue)
-
-
 def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) -> Declaration:
     from dpnb_columnar.domain.editing import restricted
     from dpnb_columnar.extracts.codebooks.facts import ADULT_LIKE, adult_like
@@ -263,29 +269,3 @@ def _restricted(domain: Declaration, attributes: str | None, drop: list[str]) ->
         print_warning(f"note: no attribute of the domain serves as {', '.join(absent)}")
     place = named.index(ADULT_LIKE)
     return restricted(domain, [*named[:place], *chosen, *named[place + 1 :]], drop)
-
-
-def _other_keys(name: str, source: Path | None, *entries: Entry | None) -> dict[str, object]:
-    """Return the keys of an entry beside its domain.
-
-    Args:
-        name: Name of the entry to write.
-        source: File that the entry is to claim.
-        entries: Entries whose keys are kept, a later one's before an earlier one's; patterns of files, of this name.
-    """
-    from fnmatch import fnmatchcase
-    from glob import escape
-
-    from dpnb_columnar.domain.catalogue import ENTRY_KEYS
-
-    table: dict[str, object] = {}
-    patterns: list[str] = []
-    for entry in entries:
-        if entry is not None:
-            table |= {key: entry.table[key] for key in ENTRY_KEYS if key in entry.table}
-            patterns = [*entry.files] if entry.name == name else patterns
-    if source is None:
-        return table
-    if not any(fnmatchcase(source.name, pattern) for pattern in patterns):
-        patterns.append(escape(source.name))
-    return {**table, "files": patterns}

@@ -1,0 +1,184 @@
+"""The domain of an extract's columns by its codebooks: of an extract that is read, or of Parquet that is there already.
+
+Only public facts are used: codebooks, and names and types of columns. No row is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpnb_columnar.domain.declared_domain import UnlabelledDomain
+from dpnb_columnar.domain.names import check_dataset, named
+from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt
+from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
+from dpnb_columnar.extracts.codebooks.read import read_codebook
+from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+NAMES_SHOWN = 4
+"""Columns that are named for one reason; the others are counted."""
+
+
+def domain_by(
+    codebooks: Sequence[Codebook], names: Sequence[str], name: str | None
+) -> tuple[UnlabelledDomain | None, tuple[LeftOut, ...]]:
+    """Build the domain of some columns, on which all codebooks must agree.
+
+    Args:
+        codebooks: Codebooks of the extracts.
+        names: The columns.
+        name: Name of the data set; None for the one that the codebooks give it.
+
+    Returns:
+        The domain, None where no column is an attribute; and the columns left out of it.
+
+    Raises:
+        ConfigurationError: If the codebooks do not agree.
+        UsageError: If no account can have the name.
+    """
+    if not codebooks:
+        return None, ()
+    domain, left_out = domain_of(codebooks[0], names)
+    for codebook in codebooks[1:]:
+        if domain_of(codebook, names)[0].attributes != domain.attributes:
+            raise ConfigurationError(
+                f"{codebook.source}: declares other values than {codebooks[0].source} for the columns to write; give "
+                "one codebook for all extracts with --codebook, or ingest them apart"
+            )
+    if not domain.attributes:
+        return None, left_out
+    return replace(domain, name=_dataset(codebooks) if name is None else check_dataset(name)), left_out
+
+
+def _dataset(codebooks: Sequence[Codebook]) -> str:
+    """Name the data set by what its codebooks describe, never by the output: a copy must not get a budget of its own.
+
+    Raises:
+        UsageError: If the names of all codebooks cannot be the name of a data set.
+    """
+    name = "+".join(sorted({codebook.dataset for codebook in codebooks}))
+    try:
+        return check_dataset(name)
+    except UsageError:
+        raise UsageError(
+            f"{codebooks[0].source}: {excerpt(name)}, the name of its data set, cannot be that of an account; give one "
+            "with --name"
+        ) from None
+
+
+def left_out_lines(left_out: Sequence[LeftOut]) -> Iterator[str]:
+    """Yield a line for each reason why columns are left out of a domain."""
+    reasons: dict[str, list[str]] = {}
+    for left in left_out:
+        reasons.setdefault(left.reason, []).append(left.name)
+    for reason, names in reasons.items():
+        yield f"left out of the domain: {first_names(names)}: {reason}"
+
+
+def first_names(names: Sequence[str]) -> str:
+    """Join the first few names."""
+    more = len(names) - NAMES_SHOWN
+    return named(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+# Parquet that another program made of an extract: its columns are the codebook's, by their names.
+
+
+@dataclass(frozen=True, slots=True)
+class CodebookDomain:
+    """The domain that a codebook declares for a Parquet file, or for any with all of its variables.
+
+    Attributes:
+        domain: The domain, its label still to be chosen.
+        left_out: Columns of the file, and variables of the codebook, that are no attributes.
+        notes: What rows and values have to be, where codebook and types of columns leave it open.
+    """
+
+    domain: UnlabelledDomain
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...] = ()
+
+
+def declared_by(codebook: str, file: Path | None = None, name: str | None = None) -> CodebookDomain:
+    """Read the domain that a codebook declares; of a file, the footer alone is read.
+
+    Args:
+        codebook: File, or packaged layout, as ``read_codebook`` takes it.
+        file: Parquet file whose columns the domain is for; None for all variables of the codebook.
+        name: Name of the data set; None for the one that the codebook gives it.
+
+    Raises:
+        MissingInputError: If a file cannot be opened.
+        ConfigurationError: If the codebook cannot be used, or declares no attribute.
+        DataError: If the file is not a complete Parquet file.
+        UsageError: If no account can have the name.
+    """
+    book = read_codebook(codebook)
+    variables: dict[str, Variable] = {}
+    for variable in book.variables:  # of a name on several record types the first counts, as for ``domain_of``
+        variables.setdefault(variable.name, variable)
+    types: Mapping[str, pl.DataType] = {}
+    unused: dict[str, LeftOut] = {}
+    if file is not None:
+        from dpnb_columnar.rows.parquet import read_schema
+
+        types = read_schema(file)
+        unused = {left.name: left for left in _unused(variables, types)}
+    domain, left_out = domain_by([book], [each for each in variables if each not in unused], name)
+    left_out = (*left_out, *unused.values())
+    if domain is None:
+        columns = "" if file is None else f" of the columns of {file}"
+        raise ConfigurationError(
+            "\n  ".join([f"{book.source}: declares no attribute{columns}", *left_out_lines(left_out)])
+            + "\n  give the codebook of these rows, or declare their domain yourself (docs/domain.md)"
+        )
+    notes = [*_notes(domain, variables, types)]
+    if book.record_types:
+        notes.append(
+            "the codebook is of a hierarchical extract: each row has to be a person, with what its household has"
+        )
+    return CodebookDomain(domain, left_out, tuple(notes))
+
+
+def _unused(variables: Mapping[str, Variable], types: Mapping[str, pl.DataType]) -> Iterator[LeftOut]:
+    """List the variables that no column of a Parquet file holds, and the columns that are no variables.
+
+    A factor is a column whose values are in a dictionary, as R writes words for codes.
+    """
+    import polars as pl
+
+    known = {name.casefold() for name in variables}
+    columns = {column.casefold() for column in types}
+    for name, variable in variables.items():
+        if name in types:
+            if variable.form is Form.NUMBER and isinstance(types[name], pl.Categorical | pl.Enum):
+                yield LeftOut(name, "a factor in the file, whose values are words; write its codes in their place")
+        elif name.casefold() in columns:
+            yield LeftOut(name, "in lower or other case in the file; rename its column")
+        else:
+            yield LeftOut(name, "not in the file")
+    for column in types:
+        if column.casefold() not in known:
+            yield LeftOut(column, "not in the codebook")
+
+
+def _notes(
+    domain: UnlabelledDomain, variables: Mapping[str, Variable], types: Mapping[str, pl.DataType]
+) -> Iterator[str]:
+    """Say what values have to be, where the type of a column leaves it open."""
+    from dpnb_columnar.rows.column_kinds import Kind, kind_of
+
+    weight = [] if domain.available_weight is None else [domain.available_weight.column]
+    counted = [name for name in (*domain.columns, *weight) if name in types and variables[name].form is Form.NUMBER]
+    if texts := [name for name in counted if kind_of(types[name]) is Kind.TEXT]:
+        yield f"{first_names(texts)}: text in the file: codes match by their value (1, 001), words for them do not"
+    if whole := [name for name in counted if variables[name].decimals and types[name].is_integer()]:
+        yield (
+            f"{first_names(whole)}: whole numbers in the file, and the codebook implies decimals: they have to be "
+            "applied (12, not 1200), as ipumsr, ipumspy and the Parquet of IPUMS have it"
+        )
