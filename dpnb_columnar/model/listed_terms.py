@@ -165,7 +165,8 @@ def _by_text(attribute: Categorical) -> exp.Expr:
     codes, column = attribute.members, as_text(source_column(attribute.name))
     texts = exp.DataType(this=exp.DType.ENUM, expressions=list(map(text, codes)))
     place = exp.Anonymous(this="ENUM_CODE", expressions=[exp.TryCast(this=column, to=texts)])
-    return _code_at(place, list(codes.values()))
+    # Of 8 or 16 bits, in which the last place plus 1 may not fit.
+    return _code_at(exp.cast(place, exp.DType.INT), list(codes.values()))
 
 
 def _by_number(attribute: Categorical, kind: Kind | None) -> exp.Expr:

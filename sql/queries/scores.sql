@@ -32,7 +32,7 @@ WITH "rows_read" AS (
       ELSE 99
     END AS "__dpnb_read_2",
     COALESCE(
-      ENUM_CODE(TRY_CAST(CAST("source"."job ""x""" AS TEXT) AS ENUM('clerk', 'été', '中'))),
+      CAST(ENUM_CODE(TRY_CAST(CAST("source"."job ""x""" AS TEXT) AS ENUM('clerk', 'été', '中'))) AS INT),
       3
     ) AS "__dpnb_read_3",
     CAST(CAST("source"."pension" AS TEXT) AS DOUBLE) AS "__dpnb_read_4",

@@ -46,3 +46,22 @@ def test_many_categories_far_apart(tmp_path: Path, name: str, missing: str) -> N
     if name not in ("narrow float", "decimal", "float"):  # of these an unknown kind is another text
         assert compare(DuckDB(tmp_path), model, table, {}) <= CLOSE
     assert len(scoring_query(model, Dialect.DUCKDB, "rows", ["id"])) < 40_000
+
+
+@pytest.mark.parametrize("missing", ["drop", "category"])
+def test_as_many_texts_as_a_byte_numbers(tmp_path: Path, missing: str) -> None:
+    """DuckDB numbers them in a byte, and the last place plus 1 does not fit."""
+    texts = [f"t{place}" for place in range(255)]
+    domain = declared(
+        {
+            "x": {"values": texts, "missing": missing},
+            "y": {"values": ["few", "many"], "groups": {"few": texts[1:9], "many": [texts[0], *texts[9:]]}},
+        }
+    )
+    tables = [
+        table_of(each.name, *([(c * k % 7 + 1) / 900 for c in range(each.size)] for k in (2, 3)))
+        for each in domain.categorical
+    ]
+    column = pa.array([*texts, "another", None])
+    model, table = model_of(domain, tables), pa.table({"x": column, "y": column})
+    assert compare(DuckDB(tmp_path), model, table, {}) <= CLOSE
