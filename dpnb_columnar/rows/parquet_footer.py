@@ -20,7 +20,7 @@ TRAILER = 8
 NUM_ROWS, ROW_GROUPS, KEY_VALUES, ENCRYPTION = 3, 4, 5, 8
 """Fields of a footer, FileMetaData in the format's words."""
 
-COLUMN_CHUNK = (bytes, int, int, int, int)
+COLUMN_CHUNK = (bytes, int, int, int, int, int)
 """Types of what is told of a column chunk."""
 
 KEY_VALUES_HEAD = (KEY_VALUES - ROW_GROUPS) << 4 | LIST
@@ -37,6 +37,7 @@ class ColumnChunk:
         values: Number of its values, nulls among them.
         rows: Number of rows of the row group.
         size: Bytes of its pages once they are uncompressed.
+        compressed: Bytes of its pages in the file.
     """
 
     column: bytes
@@ -44,6 +45,7 @@ class ColumnChunk:
     values: int
     rows: int
     size: int
+    compressed: int
 
 
 def footer_of(stream: IO[bytes], name: str) -> bytes:
@@ -111,10 +113,11 @@ def column_chunks(footer: bytes, name: str) -> Iterator[ColumnChunk]:
                     continue
                 # Some writers name a dictionary's place where there is none.
                 start = min(place for place in (chunk[9], chunk.get(11, 0)) if place > 0)
-                found = ColumnChunk(chunk[3][0], start, chunk[5], group[NUM_ROWS], chunk[6])
-                if (*map(type, (found.column, start, found.values, found.rows, found.size)),) != COLUMN_CHUNK:
+                name_of_part, *_ = chunk[3]
+                fields = (name_of_part, start, chunk[5], group[NUM_ROWS], chunk[6], chunk[7])
+                if (*map(type, fields),) != COLUMN_CHUNK:
                     raise ValueError("a field of another type")
-                yield found
+                yield ColumnChunk(*fields)
 
 
 def _row_groups(footer: bytes, name: str) -> Iterator[Struct]:

@@ -6,6 +6,7 @@ room for so many. Headers are small and lie before their pages: they are read on
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import IO
@@ -14,13 +15,16 @@ from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.input_files import cannot_be_opened
 from dpnb_columnar.rows.parquet_footer import ColumnChunk, column_chunks, footer_of
-from dpnb_columnar.rows.thrift import Struct, read_struct
+from dpnb_columnar.rows.thrift import read_struct
 
 HEADER = 256
 """Bytes that are read of a page at first: most headers have 20 to 80."""
 
-LARGEST_HEADER = 2**24
-"""Bytes of a header, which may hold two values of the page."""
+LONG_HEADER, LARGEST_HEADER = 2**14, 2**24
+"""Bytes of a header that holds the least and the largest value of its page; most writers cut these to 64 or 4096."""
+
+AT_ONCE = 2**16
+"""Bytes of a column chunk that is read at once, since that takes less time than to read its headers one by one."""
 
 ROOM = 2**24
 """Bytes that any page may claim, since some writers leave parts of a column chunk out of its size."""
@@ -30,6 +34,19 @@ DATA, DICTIONARY, DATA_V2 = 0, 2, 3
 
 WITH_VALUES = frozenset({DATA, DATA_V2})
 """Types of pages that hold values of rows."""
+
+# In 100 million rows by Arrow, in pages of 20,000, are 85,000 headers: to check them is a fiftieth of their training.
+NUMBER = rb"([\x80-\xff]{0,4}[\x00-\x7f])"
+SKIPPED = rb"(?:[\x15\x25\x35\x16\x26\x36][\x80-\xff]{0,9}[\x00-\x7f]|[\x11\x12\x21\x22])"
+SHORT = rb"[\x18\x28](?:" + b"|".join(rb"\x%02x.{%d}" % (size, size) for size in (4, 8, *range(4), 5, 6, 7)) + b")"
+USUAL = re.compile(
+    rb"\x15([\x00\x04\x06])\x15" + NUMBER + rb"\x15" + NUMBER + rb"(?:\x15[\x80-\xff]{0,4}[\x00-\x7f])?"
+    rb"[\x1c\x2c\x3c\x4c\x5c]\x15" + NUMBER + SKIPPED + rb"*"
+    rb"(?:\x1c(?:" + SKIPPED + b"|" + SHORT + rb")*\x00)?\x00\x00",
+    re.DOTALL,
+)
+"""A header of numbers and short statistics, matched in half the time that it takes to read its fields. A field begins
+with its distance from the one before, in the upper half of a byte, and its type (``rows.thrift``) in the lower."""
 
 DETAILS = {DATA: 5, DICTIONARY: 7, DATA_V2: 8}
 """For each type, the field of a header that holds what is peculiar to it."""
@@ -73,19 +90,26 @@ def _is_possible(stream: IO[bytes], chunk: ColumnChunk, end: int) -> bool:
     """
     place, left = chunk.start, chunk.values
     most_bytes, most_values = max(chunk.size, ROOM), max(chunk.values, chunk.rows)
+    at_once = max(chunk.compressed, HEADER) if chunk.compressed <= AT_ONCE else HEADER
+    data, begin = b"", place
     try:
         while left > 0 and place < end:
-            header, place = _read_header(stream, place, end)
-            kind, size, compressed = header[1], header[2], header[3]
+            if place + HEADER > begin + len(data):
+                data, begin = _read(stream, place, at_once, end), place
+            try:
+                kind, size, compressed, values, length = _header(data, place - begin)
+            except IndexError:
+                data, begin = _read_long(stream, place, end), place
+                kind, size, compressed, values, length = _header(data, 0)
+            place = begin + length
             if not (0 <= size <= most_bytes and 0 <= compressed <= end - place):
                 return False
             if kind in WITH_VALUES:
-                values = header[DETAILS[kind]][1]
                 if not 0 <= values <= most_values:
                     return False
                 left -= values
             # An entry of a dictionary takes a byte or more. Rows may use few of its entries, or none.
-            elif kind == DICTIONARY and not 0 <= header[DETAILS[kind]][1] <= size:
+            elif kind == DICTIONARY and not 0 <= values <= size:
                 return False
             place += compressed
     except (LookupError, TypeError, ValueError):
@@ -93,17 +117,39 @@ def _is_possible(stream: IO[bytes], chunk: ColumnChunk, end: int) -> bool:
     return True
 
 
-def _read_header(stream: IO[bytes], place: int, end: int) -> tuple[Struct, int]:
-    """Read the header of a page; return it, and where the page begins."""
-    size = HEADER
-    while True:
-        stream.seek(place)
-        data = stream.read(min(size, end - place))
-        try:
-            header, length = read_struct(data, levels=2)  # without the page's statistics
-        except IndexError:
-            if len(data) < size or size >= LARGEST_HEADER:
-                raise
-            size *= 16
-        else:
-            return header, place + length
+def _header(data: bytes, place: int) -> tuple[int, int, int, int, int]:
+    """Read the header of a page: its type, its size, its compressed size, its values, and where the page begins.
+
+    Raises:
+        IndexError: if the data ends within it.
+        KeyError, ValueError: if it is no header of a page.
+    """
+    if usual := USUAL.match(data, place):
+        kind, size, compressed, values = usual.groups()
+        return kind[0] >> 1, _number(size), _number(compressed), _number(values), usual.end()
+    header, end = read_struct(data, place, levels=2)  # without the page's statistics
+    kind = header[1]
+    return kind, header[2], header[3], header[DETAILS[kind]][1] if kind in DETAILS else 0, end
+
+
+def _number(written: bytes) -> int:
+    number = 0
+    for byte in reversed(written):
+        number = number << 7 | byte & 127
+    return number >> 1 ^ -(number & 1)
+
+
+def _read_long(stream: IO[bytes], place: int, end: int) -> bytes:
+    """Read a header that is longer than most, and what follows it."""
+    data = _read(stream, place, LONG_HEADER, end)
+    try:
+        read_struct(data, levels=1)
+    except IndexError:
+        return _read(stream, place, LARGEST_HEADER, end)
+    return data
+
+
+def _read(stream: IO[bytes], place: int, size: int, end: int) -> bytes:
+    """Read so many bytes from a place, or all that there are before the end."""
+    stream.seek(place)
+    return stream.read(min(size, end - place))

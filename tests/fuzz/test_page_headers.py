@@ -22,7 +22,8 @@ from thrift_compact import BINARY, I32, INTEGERS, STRUCT, Value, written
 
 from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.parquet_pages import HEADER, ROOM, check_pages
+from dpnb_columnar.rows.parquet_pages import HEADER, ROOM, USUAL, _number, check_pages
+from dpnb_columnar.rows.thrift import read_struct
 
 FILE = Path("people.parquet")
 TOLD = "people.parquet: column 'sex' cannot be read to the end, since a page's header claims what cannot be"
@@ -188,6 +189,28 @@ def test_what_is_no_header_is_refused(odd: bytes, tmp_path: Path) -> None:
         file.write_bytes(with_header(content, page, b"\0"))
     with pytest.raises(DataError, match="column 'text' cannot be read to the end"):
         check_pages([file], ["number", "text"])
+
+
+def test_usual_headers_are_read_as_all_others(tmp_path: Path) -> None:
+    """What is matched at once is what its fields tell, true or not."""
+    random = Random(2)
+    matched = 0
+    for place, file in enumerate(written_files(ROWS, tmp_path)):
+        content = file.read_bytes()
+        for page in pages_of(content)[place % 3 :: 3]:
+            for _ in range(30):
+                header = bytearray(content[page.start : page.end])
+                if random.random() < 0.9:
+                    header[random.randrange(len(header))] = random.choice((0, 0x15, 0x1C, 0xFF, random.randrange(256)))
+                if (usual := USUAL.match(bytes(header))) is None:
+                    continue
+                matched += 1
+                struct, end = read_struct(bytes(header), levels=2)
+                kind = usual[1][0] >> 1
+                details = next(value for value in struct.values() if isinstance(value, dict))
+                told = (struct[1], *(_number(written) for written in usual.groups()[1:]))
+                assert (kind, struct[2], struct[3], details[1], end) == (*told, usual.end())
+    assert matched > 1000
 
 
 def changed_headers(content: bytes, random: Random) -> Iterator[bytes]:
