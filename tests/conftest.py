@@ -70,7 +70,8 @@ def pytest_unconfigure() -> None:
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> Iterator[int]:
     """Start one process more than there are processors for slow tests, which wait for servers, signals and Java."""
     processors = yield
-    return processors + (config.option.markexpr != QUICK)
+    told = "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ
+    return processors if told or config.option.markexpr == QUICK else processors + 1
 
 
 @pytest.hookimpl(optionalhook=True)
