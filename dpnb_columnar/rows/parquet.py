@@ -197,7 +197,11 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
             advance = begin_work(end, "bytes")
             for start in range(0, end, BLOCK):
                 size = min(BLOCK, end - start)
-                if len(block := stream.read(size)) < size:
+                try:
+                    block = stream.read(size)
+                except OSError:
+                    raise damaged(source) from None
+                if len(block) < size:
                     raise DataError(f"{source}: was cut while it was copied; start again when it is complete")
                 copy.write(block)
                 if advance is not None:
