@@ -17,7 +17,7 @@ MAGIC = b"PAR1"
 TRAILER = 8
 """Bytes at the end of a Parquet file: the length of its footer, and the magic."""
 
-NUM_ROWS, ROW_GROUPS, KEY_VALUES, ENCRYPTION = 3, 4, 5, 8
+SCHEMA, NUM_ROWS, ROW_GROUPS, KEY_VALUES, ENCRYPTION = 2, 3, 4, 5, 8
 """Fields of a footer, FileMetaData in the format's words."""
 
 COLUMN_CHUNK = (bytes, int, int, int, int, int)
@@ -32,7 +32,7 @@ class ColumnChunk:
     """The values of one column in one row group, as the footer tells.
 
     Attributes:
-        column: Name of the column, in UTF-8; of a nested one that of its outermost part.
+        column: Name of the column in the schema, in UTF-8; of a nested one that of its outermost part.
         start: Where its pages begin.
         values: Number of its values, nulls among them.
         rows: Number of rows of the row group.
@@ -83,7 +83,7 @@ def number_of_rows(footer: bytes, name: str) -> int:
         DataError: if the footer is damaged.
     """
     with _footer_errors(name):
-        struct, _ = read_struct(footer, last=NUM_ROWS)
+        struct, _ = read_struct(footer, levels=1, last=NUM_ROWS)
         return int(struct[NUM_ROWS])
 
 
@@ -105,25 +105,39 @@ def column_chunks(footer: bytes, name: str) -> Iterator[ColumnChunk]:
     Raises:
         DataError: if the footer is damaged.
     """
+    with _footer_errors(name):
+        struct, _ = read_struct(footer, levels=3, last=NUM_ROWS)
+        names = list(_leaf_names(struct[SCHEMA]))
     for group in _row_groups(footer, name):
         with _footer_errors(name):
-            for column in group[1]:
+            for leaf, column in zip(names, group[1], strict=True):
                 chunk: Struct = column.get(3, {})  # ColumnMetaData; of an encrypted column it is not here
                 if not chunk.get(5):
                     continue
-                # Some writers name a dictionary's place where there is none.
-                start = min(place for place in (chunk[9], chunk.get(11, 0)) if place > 0)
-                name_of_part, *_ = chunk[3]
-                fields = (name_of_part, start, chunk[5], group[NUM_ROWS], chunk[6], chunk[7])
+                # As Polars does: some writers name place 0 for a dictionary where there is none.
+                start = chunk.get(11, 0) if chunk.get(11, 0) > 0 else chunk[9]
+                fields = (leaf, start, chunk[5], group[NUM_ROWS], chunk[6], chunk[7])
                 if (*map(type, fields),) != COLUMN_CHUNK:
                     raise ValueError("a field of another type")
                 yield ColumnChunk(*fields)
 
 
+def _leaf_names(schema: list[Struct]) -> Iterator[bytes]:
+    """List the name of the outermost column of each chunk; readers go by its place, not by its own name."""
+    within = 0
+    for element in schema[1:]:
+        if not within:
+            name, within = element[4], 1
+        children = element.get(5, 0)
+        within += children - 1
+        if not children:
+            yield name
+
+
 def _row_groups(footer: bytes, name: str) -> Iterator[Struct]:
     """Read the row groups one by one: of a thousand columns, one takes a megabyte of memory."""
     with _footer_errors(name):
-        _, place = read_struct(footer, last=NUM_ROWS)
+        _, place = read_struct(footer, levels=1, last=NUM_ROWS)
         if footer[place] != 1 << 4 | LIST:
             raise ValueError("no row groups")
         groups, _, place = read_list_head(footer, place + 1)
@@ -145,7 +159,7 @@ def with_metadata(footer: bytes, metadata: Mapping[str, str], name: str) -> byte
     """
     with _footer_errors(name):
         struct, _ = read_struct(footer, levels=1)
-        _, place = read_struct(footer, last=ROW_GROUPS)
+        _, place = read_struct(footer, levels=1, last=ROW_GROUPS)
         before, after = footer[:place], footer[place:-TRAILER]
         pairs: list[Struct] = []
         # A field's number is told as its distance from the one before.

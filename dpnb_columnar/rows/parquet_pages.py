@@ -29,6 +29,10 @@ AT_ONCE = 2**16
 ROOM = 2**24
 """Bytes that any page may claim, since some writers leave parts of a column chunk out of its size."""
 
+LARGEST_PAGE, MOST_VALUES = 2**31 - 1, 2**27
+"""Bytes and values that a page may claim, whatever the footer says: writers put 2**26 rows at most into a row group,
+and Polars makes room for all values of a page at once."""
+
 DATA, DICTIONARY, DATA_V2 = 0, 2, 3
 """Types of pages."""
 
@@ -89,7 +93,8 @@ def _is_possible(stream: IO[bytes], chunk: ColumnChunk, end: int) -> bool:
         end: Where the file's pages end.
     """
     place, left = chunk.start, chunk.values
-    most_bytes, most_values = max(chunk.size, ROOM), max(chunk.values, chunk.rows)
+    most_bytes = min(max(chunk.size, ROOM), LARGEST_PAGE)
+    most_values = min(max(chunk.values, chunk.rows), MOST_VALUES)
     at_once = max(chunk.compressed, HEADER) if chunk.compressed <= AT_ONCE else HEADER
     data, begin = b"", place
     try:

@@ -19,13 +19,13 @@ Struct: TypeAlias = dict[int, Any]
 """Values by the numbers of their fields: whole numbers, bytes, structs, lists of them; None for what is skipped."""
 
 
-def read_struct(data: bytes, place: int = 0, levels: int = 3, last: int = 0) -> tuple[Struct, int]:
+def read_struct(data: bytes, place: int = 0, levels: int = 4, last: int = 0) -> tuple[Struct, int]:
     """Read a struct.
 
     Args:
         data: Bytes that hold it.
         place: Where it begins.
-        levels: How many levels of structs to read; what is deeper is skipped.
+        levels: How many levels of structs and lists to read; what is deeper is skipped.
         last: Number of the field after which to stop; 0 for none.
 
     Returns:
@@ -64,7 +64,12 @@ def read_list_head(data: bytes, place: int) -> tuple[int, int, int]:
         size, place = _varint(data, place)
     if size > len(data):  # an item takes a byte at least
         raise IndexError("more items than bytes")
-    return size, BYTE if kind <= FALSE else kind, place
+    return size, _item_kind(kind), place
+
+
+def _item_kind(kind: int) -> int:
+    """Return the type that an item is written as: a truth value takes a byte where no field's head tells it."""
+    return BYTE if kind <= FALSE else kind
 
 
 def varint(number: int) -> bytes:
@@ -85,11 +90,11 @@ def _value(data: bytes, place: int, kind: int, levels: int) -> tuple[Any, int]:
         return data[place : place + size], place + size
     if kind == STRUCT and levels > 1:
         return read_struct(data, place, levels - 1)
-    if kind == LIST:
+    if kind == LIST and levels:
         size, kind, place = read_list_head(data, place)
         items = []
         for _ in range(size):
-            item, place = _value(data, place, kind, levels)
+            item, place = _value(data, place, kind, levels - 1)
             items.append(item)
         return items, place
     return None, _skip(data, place, kind, 0)
@@ -124,9 +129,11 @@ def _skip(data: bytes, place: int, kind: int, depth: int) -> int:
         return place
     if kind == MAP:
         size, place = _varint(data, place)
-        kinds = (data[place] >> 4, data[place] & 15) if size else ()
+        if size > len(data):
+            raise IndexError("more items than bytes")
+        kinds = [_item_kind(kind) for kind in (data[place] >> 4, data[place] & 15)] if size else []
         place += bool(size)
-        for _ in range(min(size, len(data))):
+        for _ in range(size):
             for kind in kinds:
                 place = _skip(data, place, kind, depth + 1)
         return place

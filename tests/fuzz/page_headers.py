@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from thrift_compact import Reader, Value, written
 
 MAGIC = b"PAR1"
 ROW_GROUPS, COLUMNS, METADATA = 4, 1, 3
-NUM_VALUES, COMPRESSED_SIZE, DATA_OFFSET, INDEX_OFFSET, DICTIONARY_OFFSET = 5, 7, 9, 10, 11
+NAME, NUM_VALUES, COMPRESSED_SIZE, DATA_OFFSET, INDEX_OFFSET, DICTIONARY_OFFSET = 3, 5, 7, 9, 10, 11
 OFFSETS = (DATA_OFFSET, INDEX_OFFSET, DICTIONARY_OFFSET)
 """Fields of FileMetaData, RowGroup, ColumnChunk and ColumnMetaData in parquet.thrift."""
 
@@ -79,9 +79,22 @@ def with_header(content: bytes, page: Page, header: bytes) -> bytes:
         for field in OFFSETS:
             if field in chunk and chunk[field].held > page.start:
                 chunk[field].held += shift
-    pages = content[: page.start] + header + content[page.end : _footer_start(content)]
+    return with_footer(content[: page.start] + header + content[page.end : _footer_start(content)], footer)
+
+
+def with_footer(pages: bytes, footer: Value) -> bytes:
+    """A file of these pages and this footer."""
     new = written(footer)
     return pages + new + len(new).to_bytes(4, "little") + MAGIC
+
+
+def with_chunk(content: bytes, place: int, more: Mapping[int, Any]) -> bytes:
+    """The file whose footer has other values for the column chunk at this place in its first row group."""
+    footer = footer_of(content)
+    chunk = list(_chunks(footer))[place]
+    for field, value in more.items():
+        chunk[field].held = value
+    return with_footer(content[: _footer_start(content)], footer)
 
 
 def lying(content: bytes, page: Page, path: tuple[int, ...], value: Any) -> bytes:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -14,7 +15,17 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from page_headers import Page, fields, lying, pages_of, with_header
+from page_headers import (
+    DATA_OFFSET,
+    NAME,
+    NUM_VALUES,
+    Page,
+    fields,
+    lying,
+    pages_of,
+    with_chunk,
+    with_header,
+)
 from support.ledger_cases import new_ledger, spent_epsilon
 from support.people import people, people_domain, write_people
 from support.running import Run
@@ -103,6 +114,26 @@ def test_columns_that_are_not_read_may_lie(folder: Path, run: Run) -> None:
     run("train", FILE)
 
 
+SHARED: dict[str, dict[int, Any]] = {
+    "all values": {NUM_VALUES: 2**31 - 1},
+    "more values than a page's header can tell": {NUM_VALUES: 2**40},
+    "another name": {NAME: (BINARY, [Value(BINARY, b"other")])},
+    "no name": {NAME: (BINARY, [])},
+    "another beginning of the pages": {DATA_OFFSET: 4},
+    "no beginning of the pages": {DATA_OFFSET: 0},
+}
+
+
+@pytest.mark.parametrize("lie", SHARED)
+def test_a_lie_that_the_footer_shares_is_refused(lie: str, folder: Path, run: Run) -> None:
+    """Polars takes columns by their order in the footer, and begins with the dictionary, whatever else it tells."""
+    content = write_people(FILE).read_bytes()
+    values = SHARED[lie].get(NUM_VALUES, -1000)
+    lied = lying(content, page_of(content, DATA), (5, 1), values)
+    FILE.write_bytes(with_chunk(lied, 2, SHARED[lie]))
+    assert TOLD in run("train", FILE, expected=65).err
+
+
 NUMBERS = pl.Series("number", np.arange(5000) * 37 % 1009)
 TEXTS = pl.Series("text", [None if row % 7 == 3 else f"text {row % 1201}" for row in range(5000)])
 LONG = pl.Series("text", ["x" * 3000 + str(row) for row in range(300)])
@@ -171,15 +202,22 @@ def test_headers_of_any_length_and_with_unknown_fields(tmp_path: Path) -> None:
         file.write_bytes(with_header(content, page, written(header)))
         check_pages([file], ["number", "text"])
         assert pl.read_parquet(file).equals(ROWS)
-    for odd in (b"\x09\xc8\x01\x35\x02\x04\x06", b"\x0b\xc8\x01\x01\x58\x02\x01k", b"\x07\xc8\x01" + bytes(8)):
-        header = written(page.header)[:-1] + odd + b"\0"  # a list, a map, a floating-point number
+    for odd in (
+        b"\x09\xc8\x01\x35\x02\x04\x06",
+        b"\x0b\xc8\x01\x01\x58\x02\x01k",
+        b"\x07\xc8\x01" + bytes(8),
+        b"\x0b\xc8\x01\x02\x11" + bytes(4),
+    ):
+        header = written(page.header)[:-1] + odd + b"\0"  # a list, maps, a floating-point number
         file.write_bytes(with_header(content, page, header))
         check_pages([file], ["number", "text"])
 
 
-@pytest.mark.parametrize("odd", [b"\xff" * 300, b"\x1c" * 300, b"\x19\xfc" + b"\xff" * 20, b"\x0e\x02", b""])
+@pytest.mark.parametrize(
+    "odd", [b"\xff" * 300, b"\x1c" * 300, b"\x19\xfc" + b"\xff" * 20, b"\x19" * 5000, b"\x0e\x02", b""]
+)
 def test_what_is_no_header_is_refused(odd: bytes, tmp_path: Path) -> None:
-    """Endless numbers, endless structs, endless lists, unknown types, the end of the file."""
+    """Endless numbers, endless structs, endless lists, lists in lists, unknown types, the end of the file."""
     file = tmp_path / "odd.parquet"
     ROWS.write_parquet(file)
     content = file.read_bytes()
