@@ -173,7 +173,8 @@ def missing_terms(parameters: AttributeParameters, weight: float = 1.0) -> list[
     if isinstance(parameters, Table) or parameters.presence is None or len(parameters.presence.probability[0]) == 1:
         return None
     terms = [_distinct(weight) * math.log(missing) for _, missing in parameters.presence.probability]
-    return [term - terms[reference_class(parameters, weight)] for term in terms]
+    reference = terms[reference_class(parameters, weight)]
+    return [term - reference for term in terms]
 
 
 def log_normalisation(mean: float, deviation: float, lower: float, upper: float) -> float:

@@ -57,16 +57,16 @@ def write_scores(
     scans = _scans(model, rows, keep, labels)
     scored = pl.concat([score(model, scanned, keep, labels=labels) for scanned in scans])
     try:
-        with atomic_output(output, overwrite=overwrite, confidential=True) as partial:
+        with atomic_output(output, overwrite=overwrite, confidential=True) as file:
             size = min(GROUP_ROWS, max(GROUP_NUMBERS // len(model.domain.classes), 1))
             if size < GROUP_ROWS and is_wide(model):
                 from dpnb_columnar.model.wide_scores import arrow_schema, write_wide_scores
 
                 if schema := arrow_schema(scored):
-                    return write_wide_scores(model, scans, partial, schema, keep, labels=labels, group_rows=size)
+                    return write_wide_scores(model, scans, file, schema, keep, labels=labels, group_rows=size)
             with small_batches(model):
-                scored.sink_parquet(partial, compression="zstd", compression_level=COMPRESSION, row_group_size=size)
-            written = pl.scan_parquet(partial, glob=False)
+                scored.sink_parquet(file, compression="zstd", compression_level=COMPRESSION, row_group_size=size)
+            written = pl.scan_parquet(file, glob=False)
             totals = written.select(pl.len(), pl.col(SKIPPED).cast(pl.Int64).sum()).collect(engine="streaming")
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
         # The engine's own text may quote values, and does not name the file.
