@@ -130,7 +130,7 @@ def open_public_file(
     Raises:
         UsageError: if it is a folder, or one of the inputs, or a copy of one.
         MissingInputError: if it cannot be opened.
-        DataError: if it is not Parquet, lacks a column, or has one of the wrong type.
+        DataError: if it is not Parquet, lacks a column, has one of the wrong type, or pages that cannot be.
         ConfigurationError: if it carries another domain, or one without a label.
     """
     domain = domain.per_row  # nobody counts a public file for a release
@@ -143,7 +143,7 @@ def open_public_file(
         carried = domain_from_metadata(read_metadata(path), str(path))
         if carried is not None:
             _check_domain(carried, domain, label, path)
-        source = open_parquet([path], domain)
+        source = _open_source(path, domain)
         if not file_parts([path]).isdisjoint(parts):
             raise _is_input(path, "")
     return PublicFile(path, _declared_name(path, carried), content, domain, source)
@@ -168,7 +168,7 @@ def reopen_public_file(path: Path, domain: Domain, name: str, content: str) -> P
     Raises:
         UsageError: if it has another content.
         MissingInputError: if it cannot be opened.
-        DataError: if it lacks a column.
+        DataError: if it lacks a column, or has pages that cannot be.
     """
     if (found := _digest(path)) != content:
         raise UsageError(
@@ -176,7 +176,14 @@ def reopen_public_file(path: Path, domain: Domain, name: str, content: str) -> P
             f"place of {content}"
         )
     with _named():
-        return PublicFile(path, name, content, domain.per_row, open_parquet([path], domain.per_row))
+        return PublicFile(path, name, content, domain.per_row, _open_source(path, domain.per_row))
+
+
+def _open_source(path: Path, domain: Domain) -> ParquetSource:
+    """Open a file, and check the headers of the pages that will be read."""
+    source = open_parquet([path], domain)
+    source.check_pages()
+    return source
 
 
 def _check_domain(carried: Declaration, domain: Domain, label: str | None, path: Path) -> None:

@@ -91,8 +91,11 @@ def test_a_lie_is_refused_before_anything_is_charged(lie: str, folder: Path, run
     run("train", FILE, "--output", "model.json")
     content = FILE.read_bytes()
     FILE.write_bytes(lying(content, page_of(content, kind), path, value))
+    write_people(folder / "other.parquet", people(500))
+    by_this = ("--mechanism", "histogram", "--attribute-weights", FILE)
     for command in (
         ("train", FILE, "--epsilon", "0.5", "--ledger", ledger, "--output", "new.json"),
+        ("train", "other.parquet", "--epsilon", "0.5", "--ledger", ledger, "--output", "new.json", *by_this),
         ("train", FILE, "--epsilon", "0.5", "--ledger", ledger, "--output", "new.json", "--dry-run"),
         ("aggregate", FILE, "--output", "new.parquet"),
         ("check", FILE),
