@@ -44,8 +44,8 @@ NUMBER = rb"([\x80-\xff]{0,4}[\x00-\x7f])"
 SKIPPED = rb"(?:[\x15\x25\x35\x16\x26\x36][\x80-\xff]{0,9}[\x00-\x7f]|[\x11\x12\x21\x22])"
 SHORT = rb"[\x18\x28](?:" + b"|".join(rb"\x%02x.{%d}" % (size, size) for size in (4, 8, *range(4), 5, 6, 7)) + b")"
 USUAL = re.compile(
-    rb"\x15([\x00\x04\x06])\x15" + NUMBER + rb"\x15" + NUMBER + rb"(?:\x15[\x80-\xff]{0,4}[\x00-\x7f])?"
-    rb"[\x1c\x2c\x3c\x4c\x5c]\x15" + NUMBER + SKIPPED + rb"*"
+    rb"\x15([\x00\x04\x06])\x15" + NUMBER + rb"\x15" + NUMBER + rb"(?:\x15" + NUMBER + rb")?"
+    rb"([\x1c\x2c\x3c\x4c\x5c])\x15" + NUMBER + SKIPPED + rb"*"
     rb"(?:\x1c(?:" + SKIPPED + b"|" + SHORT + rb")*\x00)?\x00\x00",
     re.DOTALL,
 )
@@ -130,8 +130,9 @@ def _header(data: bytes, place: int) -> tuple[int, int, int, int, int]:
         KeyError, ValueError: if it is no header of a page.
     """
     if usual := USUAL.match(data, place):
-        kind, size, compressed, values = usual.groups()
-        return kind[0] >> 1, _number(size), _number(compressed), _number(values), usual.end()
+        kind, size, compressed, checksum, details, values = usual.groups()
+        if DETAILS[kind[0] >> 1] == (3 if checksum is None else 4) + (details[0] >> 4):
+            return kind[0] >> 1, _number(size), _number(compressed), _number(values), usual.end()
     header, end = read_struct(data, place, levels=2)  # without the page's statistics
     kind = header[1]
     return kind, header[2], header[3], header[DETAILS[kind]][1] if kind in DETAILS else 0, end

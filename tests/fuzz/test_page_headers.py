@@ -33,7 +33,7 @@ from thrift_compact import BINARY, I32, INTEGERS, STRUCT, Value, written
 
 from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.parquet_pages import HEADER, ROOM, USUAL, _number, check_pages
+from dpnb_columnar.rows.parquet_pages import DETAILS, HEADER, ROOM, USUAL, _header, check_pages
 from dpnb_columnar.rows.thrift import read_struct
 
 FILE = Path("people.parquet")
@@ -233,9 +233,9 @@ def test_what_is_no_header_is_refused(odd: bytes, tmp_path: Path) -> None:
 
 
 def test_usual_headers_are_read_as_all_others(tmp_path: Path) -> None:
-    """What is matched at once is what its fields tell, true or not."""
+    """What is matched at once is what its fields tell, true or not, and refused without the fields of its type."""
     random = Random(2)
-    matched = 0
+    matched = mistyped = 0
     for place, file in enumerate(written_files(ROWS, tmp_path)):
         content = file.read_bytes()
         for page in pages_of(content)[place % 3 :: 3]:
@@ -243,15 +243,18 @@ def test_usual_headers_are_read_as_all_others(tmp_path: Path) -> None:
                 header = bytearray(content[page.start : page.end])
                 if random.random() < 0.9:
                     header[random.randrange(len(header))] = random.choice((0, 0x15, 0x1C, 0xFF, random.randrange(256)))
-                if (usual := USUAL.match(bytes(header))) is None:
+                if USUAL.match(bytes(header)) is None:
+                    continue
+                struct, end = read_struct(bytes(header), levels=2)
+                if (details := struct.get(DETAILS[struct[1]])) is None:
+                    mistyped += 1
+                    with pytest.raises(KeyError):
+                        _header(bytes(header), 0)
                     continue
                 matched += 1
-                struct, end = read_struct(bytes(header), levels=2)
-                kind = usual[1][0] >> 1
-                details = next(value for value in struct.values() if isinstance(value, dict))
-                told = (struct[1], *(_number(written) for written in usual.groups()[1:]))
-                assert (kind, struct[2], struct[3], details[1], end) == (*told, usual.end())
+                assert _header(bytes(header), 0) == (struct[1], struct[2], struct[3], details[1], end)
     assert matched > 1000
+    assert mistyped > 10
 
 
 def changed_headers(content: bytes, random: Random) -> Iterator[bytes]:
