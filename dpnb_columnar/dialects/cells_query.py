@@ -19,6 +19,7 @@ from sqlglot import exp
 from dpnb_columnar.dialects.nodes import (
     SOURCE,
     as_text,
+    enum_code,
     identifier,
     integer,
     is_null,
@@ -26,7 +27,6 @@ from dpnb_columnar.dialects.nodes import (
     named,
     own_column,
     source_column,
-    text,
 )
 from dpnb_columnar.dialects.rendering import in_duckdb
 from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, condition_holds, grid_code, number
@@ -138,8 +138,7 @@ def _lookup(code: exp.Expr) -> exp.Expr:
     is_place = [each.name for each in codes] == [str(place) for place in range(len(codes))]
     if all(isinstance(each, exp.Literal) for each in constants):
         key = code.this if all(each.is_string for each in constants) else as_text(code.this)
-        members = exp.DataType(this=exp.DType.ENUM, expressions=[text(each.name) for each in constants])
-        found: exp.Expr = exp.Anonymous(this="ENUM_CODE", expressions=[exp.TryCast(this=key, to=members, safe=True)])
+        found = enum_code(key, [each.name for each in constants])
         place: exp.Expr = exp.Add(this=exp.cast(found, exp.DType.INT), expression=integer(1))
     else:
         place = exp.Anonymous(this="LIST_POSITION", expressions=[exp.Array(expressions=constants), code.this])

@@ -242,5 +242,14 @@ def number_list(
     return exp.cast(text(written), exp.DataType(this=exp.DType.ARRAY, expressions=[type_.into_expr()], nested=True))
 
 
+def enum_code(value: exp.Expr, texts: Iterable[str]) -> exp.Expr:
+    """Find the place of a text among others in DuckDB, which looks it up; null where it is none.
+
+    The place is a number of 8 bits where they are few, of 16 where they are more: to add 1 may overflow.
+    """
+    members = exp.DataType(this=exp.DType.ENUM, expressions=list(map(text, texts)))
+    return _function("ENUM_CODE", exp.TryCast(this=value, to=members))
+
+
 def _function(name: str, *arguments: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this=name, expressions=list(arguments))

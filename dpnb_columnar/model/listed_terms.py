@@ -19,13 +19,13 @@ from dpnb_columnar.dialects.nodes import (
     as_text,
     below,
     case,
+    enum_code,
     equal,
     integer,
     minus,
     number_at,
     number_list,
     source_column,
-    text,
 )
 from dpnb_columnar.dialects.rules import category_code, grid_code, number
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
@@ -163,10 +163,7 @@ def _by_text(attribute: Categorical) -> exp.Expr:
     after the other, and takes a second to plan if they are hundreds.
     """
     codes, column = attribute.members, as_text(source_column(attribute.name))
-    texts = exp.DataType(this=exp.DType.ENUM, expressions=list(map(text, codes)))
-    place = exp.Anonymous(this="ENUM_CODE", expressions=[exp.TryCast(this=column, to=texts)])
-    # Of 8 or 16 bits, in which the last place plus 1 may not fit.
-    return _code_at(exp.cast(place, exp.DType.INT), list(codes.values()))
+    return _code_at(exp.cast(enum_code(column, codes), exp.DType.INT), list(codes.values()))
 
 
 def _by_number(attribute: Categorical, kind: Kind | None) -> exp.Expr:
