@@ -30,8 +30,8 @@ ROOM = 2**24
 """Bytes that any page may claim, since some writers leave parts of a column chunk out of its size."""
 
 LARGEST_PAGE, MOST_VALUES = 2**31 - 1, 2**27
-"""Bytes and values that a page may claim, whatever the footer says: writers put 2**26 rows at most into a row group,
-and Polars makes room for all values of a page at once."""
+"""Bytes and values that a page may claim, whatever the footer says. Arrow puts 2**26 rows at most into a row group, and
+others close a page after a mebibyte or so of values; Polars makes room for all values of a page at once."""
 
 DATA, DICTIONARY, DATA_V2 = 0, 2, 3
 """Types of pages."""
