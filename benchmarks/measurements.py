@@ -108,16 +108,17 @@ class Measurements:
         rows = self.summary(series).filter(pl.col("contender") == contender, **sizes)
         return rows.row(0, named=True) if rows.height else None
 
-    def paired(self, series: str, contender: str, other: str, compared: pl.Expr) -> float | None:
-        """Compute the median over turns of a comparison of two contenders.
+    def paired(self, series: str, contender: str, other: str, compared: pl.Expr, **sizes: int) -> float | None:
+        """Compute the median over turns of a comparison of two contenders, of all sizes or of those given.
 
         Args:
             series: Their series.
             contender: The one.
             other: The other, whose columns have the suffix ``_right``.
             compared: The comparison, such as ``OWN / OTHERS``.
+            sizes: Sizes of the points to compare at.
         """
-        runs = self.runs.filter(pl.col("series") == series)
+        runs = self.runs.filter(pl.col("series") == series, **sizes)
         own, others = (runs.filter(pl.col("contender") == name) for name in (contender, other))
         median = own.join(others, on=[*SIZES, "turn"]).select(compared.median()).item()
         return None if median is None else float(median)
@@ -168,7 +169,7 @@ def targets(measurements: Measurements) -> Iterator[Target]:
     trained = measurements.of("train", TRAIN, rows=MANY)
     yield Target(f"`train`, peak at {millions(MANY)} rows", PEAK_LIMIT, _figure(trained, "peak_mib"), "MiB")
     fastest_name = None if fastest is None else str(fastest["contender"])
-    compared = fastest_name and measurements.paired("train", UNWEIGHTED, fastest_name, WALL / OTHER_WALL)
+    compared = fastest_name and measurements.paired("train", UNWEIGHTED, fastest_name, WALL / OTHER_WALL, rows=MANY)
     what = f"`train` without attribute weights / these counts, {millions(MANY)} rows"
     yield Target(what, UNWEIGHTED_COUNTS_LIMIT, compared or None)
     unweighted = measurements.of("train", UNWEIGHTED, rows=MANY)

@@ -192,6 +192,8 @@ def test_medians_peaks_and_ratios_of_pairs(tmp_path: Path) -> None:
     assert found["cpu_ratio"] == found["ratio"] == 0.5  # of 1/2, 2/8 and 9/3; the medians' ratio would be 2/3
     assert made.paired("train", "theirs", "ours", OWN - OTHERS) == 2  # of 2, 12 and -12
     assert made.paired("train", "theirs", "ours", OWN / OTHERS) == 2  # of 2, 4 and 1/3
+    assert made.paired("train", "theirs", "ours", OWN / OTHERS, rows=1_000) == 2
+    assert made.paired("train", "theirs", "ours", OWN / OTHERS, rows=2_000) is None
     assert made.paired("start", "theirs", "ours", OWN / OTHERS) is None
     assert made.machine == MACHINE
     assert made.of("train", "theirs", rows=2_000) is None
