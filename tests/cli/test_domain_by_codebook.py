@@ -176,11 +176,16 @@ TEXTS = codebook([variable("NAME", form=Form.TEXT)])
         ("<html/>", 78, "usa_00001.xml: begins with 'html', a DDI codebook with codeBook; give the DDI codebook"),
         ("<codeBook>", 78, "usa_00001.xml: not well-formed XML at line 1, column 11; get the codebook again"),
         (b"\x1f\x8b\x08", 78, "usa_00001.xml: ends early or is damaged; get the codebook again"),
-        (gzip.compress(b" " * (2**26 + 1)), 78, "usa_00001.xml: larger than 64 MiB; give the codebook, not the data"),
+        (
+            gzip.compress(b" " * (2**26 + 1), mtime=0),
+            78,
+            "usa_00001.xml: larger than 64 MiB; give the codebook, not the data",
+        ),
         (ddi_of(codebook([])), 78, "variables: there is none"),
         (ddi_of(TEXTS), 78, "usa_00001.xml: declares no attribute of the columns of usa_00001.parquet\n  left out of"),
         (ddi_of(replace(USA, name="n" * 201)), 64, "cannot be that of an account; give one with --name"),
     ],
+    ids=["absent", "another format", "unclosed", "cut short", "too large", "no variable", "no attribute", "long name"],
 )
 def test_codebooks_that_are_refused(content: str | bytes | None, code: int, told: str, folder: Path, run: Run) -> None:
     write()
