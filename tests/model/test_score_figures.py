@@ -19,7 +19,15 @@ from dpnb_columnar.budget import Neighbours, Pure, Share
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.noisy_intervals import Estimate, area, count_variance, difference, mean, proportion
+from dpnb_columnar.model.noisy_intervals import (
+    Estimate,
+    area,
+    count_variance,
+    counted_within,
+    difference,
+    mean,
+    proportion,
+)
 from dpnb_columnar.model.ranking import ranking
 from dpnb_columnar.model.released_scores import EDGES, ReleasedScores, load_scores
 from dpnb_columnar.model.score_figures import ScoreFigures, score_figures
@@ -170,6 +178,42 @@ def estimates(figures: ScoreFigures) -> dict[str, Estimate]:
     named |= {f"precision {code}": precision for code, precision in enumerate(figures.precision)}
     named |= {f"band {place}": band.share for place, band in enumerate(figures.calibration)}
     return named | {f"roc {place}": point.true_positives for place, point in enumerate(figures.roc)}
+
+
+def noise_of(epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+    """Every size of the noise in a count that matters, and its probability."""
+    sizes = np.arange(-round(25 / epsilon), round(25 / epsilon) + 1)
+    far = np.abs(sizes)
+    likely = (np.exp(-epsilon * (far - 0.5)) - np.exp(-epsilon * (far + 0.5))) / 2
+    likely[far == 0] = 1 - math.exp(-epsilon / 2)
+    return sizes, likely
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.05])
+def test_an_interval_of_one_noisy_count_holds_it_as_often_as_it_says(epsilon: float) -> None:
+    """Catches: a K of noisy intervals that is another one, such as 1, with which 93.7 % would hold the truth.
+
+    By every size that the noise may have, not by draws; the noise of one count has the longest tails there are.
+    """
+    sizes, likely = noise_of(epsilon)
+    assert likely.sum() == pytest.approx(1)
+    rows, variance = 10**6, count_variance(epsilon)
+    ends = [counted_within(rows + int(size), 1, variance) for size in sizes]
+    held = float(likely @ [low <= rows <= high for low, high in ends])
+    assert held == pytest.approx(0.95, abs=0.003)
+
+
+def test_a_proportion_with_much_noise_holds_the_truth_as_often_as_it_says() -> None:
+    """Catches: the K of noisy intervals left out of a proportion, or squared once more.
+
+    There are so many rows that their sampling adds little to the noise, and one count of two has any.
+    """
+    sizes, likely = noise_of(0.001)
+    sizes, likely = sizes[::40], likely[::40] * 40
+    hits, variance = 100_000, count_variance(0.001)
+    ends = [proportion(hits + int(size), hits, (1, 0), variance).interval for size in sizes]
+    held = float(likely @ [low <= 0.5 <= high for low, high in ends])
+    assert held == pytest.approx(0.95, abs=0.006)
 
 
 @pytest.mark.slow

@@ -1,0 +1,306 @@
+"""Single faults that releases of attribute weights and of scores could have: calibration, gradients, and steps."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from support.mechanisms import PRIVATE
+from support.model_cases import declared, histogram_of, model_of, presence_of, table_of
+from support.people import PEOPLE, people, people_domain
+from support.recorded_draws import Forced
+
+from dpnb_columnar.budget import Budget, Neighbours
+from dpnb_columnar.counting.gradients import GradientQuery, GradientSums, WeightGroup
+from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.counting.scores import UNITS, ScoreTable
+from dpnb_columnar.domain import Domain
+from dpnb_columnar.mechanisms import score_calibration
+from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.mechanisms.round_starts import start_rounds
+from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.score_release import FINER, model_scores
+from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.model_document import to_document
+from dpnb_columnar.model.parameters import AttributeWeights, ClassCounts
+from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
+from dpnb_columnar.training import train
+
+ONE = Fraction(1)
+TWO = people_domain({**PEOPLE, "weight": {"column": "w", "cap": 4}})
+THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
+
+# What is drawn.
+
+RELEASES = [
+    *((mechanism, TWO, "none") for mechanism in PRIVATE),
+    ("histogram", TWO, "calibrated"),
+    ("smooth", TWO, "calibrated"),
+    ("adaptive-histogram", TWO, "learned"),
+    ("global", TWO, "learned"),
+    ("histogram", THREE, "calibrated"),
+]
+
+
+def rows(seed: int) -> pl.DataFrame:
+    return people(60 + 20 * seed, seed).with_columns(w=pl.lit(seed))
+
+
+@pytest.mark.parametrize(("mechanism", "domain", "weights"), RELEASES)
+def test_a_model_is_a_function_of_what_was_drawn(mechanism: str, domain: Domain, weights: str) -> None:
+    """Catches: counts, sums or moments that are used without noise, such as calibration counts; noise of another share.
+
+    Two tables that have nothing in common make one model, if all that is drawn of them is the same. And what is drawn
+    is what the composition table names: so many values, with noise that costs what one row may cost there.
+    """
+    planned = plan(domain, Budget(ONE), mechanism, None, weights)
+    documents = []
+    for seed in (1, 2):
+        forced = Forced(30)
+        model = train(planned, FrameInput(rows(seed)), draw=forced)
+        documents.append(to_document(model))
+        drawn = Counter(call.noise.cost for call in forced.calls)
+        wanted = Counter[Any]()
+        for share in model.guarantee.composition:
+            wanted[share.row_cost] += share.values
+        assert drawn == wanted
+    assert documents[0] == documents[1]
+
+
+# Calibration.
+
+BUDGETS = {
+    "pure": ("smooth", "polyplace", Budget(ONE)),
+    "replaced": ("histogram", None, Budget(ONE, Neighbours.REPLACE_ONE)),
+    "delta": ("smooth", "gaussian", Budget(ONE, delta=Fraction(1, 10**6))),
+    "concentrated": ("smooth", "arsinh-normal", Budget(ONE, delta=Fraction(1, 10**6))),
+}
+
+
+@pytest.mark.parametrize("budget", BUDGETS)
+def test_the_fit_knows_the_deviation_of_its_counts(budget: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches: the scale of the noise taken for its deviation, which is larger by sqrt 2, under any kind of budget."""
+    known: list[float] = []
+
+    def fitted(counts: Any, centres: Any, noise: float, log_odds: float, attributes: int) -> tuple[float, float]:
+        known.append(noise)
+        return 1.0, 0.0
+
+    monkeypatch.setattr(score_calibration, "fitted", fitted)
+    mechanism, family, given = BUDGETS[budget]
+    forced = Forced(30)
+    train(plan(people_domain(), given, mechanism, family, "calibrated"), FrameInput(rows(1)), draw=forced)
+    last, draw = forced.calls[-1], ExactSampler(SeededBits(5))
+    drawn = [float(draw(Fraction(0), last.scale, last.noise)) for _ in range(3000)]
+    assert known == [pytest.approx(np.std(drawn), rel=0.08)]
+
+
+@pytest.mark.parametrize(("nats", "counted"), [(0.5, 0.5), (2.0, 2.0), (2.9, 2.9), (3.1, 3.0), (8.0, 3.0)])
+def test_one_attribute_widens_bins_and_clips_up_to_three_nats(nats: float, counted: float) -> None:
+    """Catches: a bound of three nats (TELLING) that is another one, or left out, in bins and in clips.
+
+    Every value of this attribute says the same number of nats, for one class or for the other. Bins are a quarter of
+    one nat more than twice that; a clip is 1.5 times the score's root mean square.
+    """
+    likely = 1 / (1 + math.exp(-nats))
+    domain = declared({"a": {"values": ["x", "y"]}})
+    model = model_of(domain, [table_of("a", (likely, 1 - likely), (1 - likely, likely))])
+    edges = scores_given(model).edges
+    assert edges[6] - edges[5] == pytest.approx(UNITS * (1 + 2 * counted) / 4, abs=1)
+    (group,) = start_rounds(model, "learned").groups
+    assert group.clip == pytest.approx(max(1.5 * counted, 1) * UNITS, abs=1)
+
+
+# Gradients.
+
+
+def all_rows(domain: Domain, values: list[str | None]) -> list[pl.DataFrame]:
+    """Every row of a domain of one attribute, alone."""
+    return [
+        pl.DataFrame({"label": [klass], "a": [value]}, schema={"label": pl.String, "a": pl.String})
+        for klass, value in product(domain.classes, values)
+    ]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_row_moves_a_gradient_by_its_sensitivity_and_hardly_less(classes: int) -> None:
+    """Catches: the bound of two classes taken for three (where two probabilities move), scores that are not clipped, a
+    clip left out of the bound, a sensitivity halved.
+
+    All rows there are, at weights where the model is certain of each class; the class that it is certain of is wrong.
+    """
+    domain = declared({"a": {"values": ["x", "y"]}}, ["no", "yes", "other"][:classes])
+    certain, moved, bound = 30 * UNITS**2, 0, 0
+    scores = [(20 * UNITS, -20 * UNITS), (-20 * UNITS, 20 * UNITS)][: classes - 1]
+    tables = tuple((ScoreTable("a", (0, 1), score, 9 * UNITS),) for score in scores)
+    for favoured in range(classes):
+        log_odds = tuple(certain if klass == favoured else -certain for klass in range(1, classes))
+        query = GradientQuery(domain, (WeightGroup(tables, 3 * UNITS, UNITS // 8),), log_odds)
+        bound = query.sensitivity
+        for frame in all_rows(domain, ["x", "y", None]):
+            sums = FrameInput(frame).check(domain).sum_gradients(query)
+            # The sums of log-odds are drawn in rows, those of weights in nats: one unit is 1/(UNITS CERTAIN) for both.
+            change = int(np.abs(sums.weights).sum()) + UNITS * int(np.abs(sums.log_odds).sum())
+            assert change <= bound, (favoured, frame.row(0))
+            moved = max(moved, change)
+    assert moved > 0.99 * bound
+
+
+# Rounds.
+
+
+class Answers:
+    """Answers with numbers that were given beforehand, in their order, and then again."""
+
+    private = False
+
+    def __init__(self, *numbers: float) -> None:
+        self.numbers = list(numbers)
+        self.noise: Any = None
+        self.scale = Fraction(0)
+
+    def __call__(self, location: Fraction, scale: Fraction, noise: NoiseFamily, grid_bits: int = 0) -> Fraction:
+        self.noise, self.scale = noise, scale
+        self.numbers.append(self.numbers.pop(0))
+        return Fraction(self.numbers[-1])
+
+
+def small_model(classes: int = 2, released: int = 300) -> Model:
+    """A model of a domain of two attributes, one of which may be missing."""
+    domain = declared(
+        {"a": {"values": ["x", "y"], "missing": "category"}, "n": {"lower": 0, "upper": 9, "step": 1}},
+        ["no", "yes", "other"][:classes],
+    )
+    table = table_of("a", *[(0.5, 0.3, 0.2), (0.1, 0.8, 0.1), (0.2, 0.1, 0.7)][:classes])
+    histogram = histogram_of("n", (0, 4, 10), *[(0.7, 0.3), (0.35, 0.65), (0.5, 0.5)][:classes])
+    model = model_of(domain, [table, histogram], [0.6, 0.4] if classes == 2 else [0.5, 0.3, 0.2])
+    return replace(model, classes=ClassCounts((released,) * classes, model.classes.probability))
+
+
+def stepped(rounds: WeightRounds, answers: Answers, epsilon: str = "1/10") -> WeightRounds:
+    """What a round makes of answers."""
+    others = len(rounds.model.domain.classes) - 1
+    sums = GradientSums(
+        rounds.query,
+        np.zeros(len(rounds.groups), dtype=np.int64),
+        np.zeros(others, dtype=np.int64),
+        np.zeros(others + 1, dtype=np.int64),
+    )
+    planned = plan(people_domain(), Budget(Fraction(epsilon) * 10), "histogram", None, "learned")
+    return rounds.after(sums, planned.rounds[-1], answers)
+
+
+def test_made_up_rows_have_the_probabilities_of_the_model() -> None:
+    """Catches: rows made up under another class, without missing values, or of another number than was released."""
+    model = small_model(3)
+    rounds = start_rounds(model, "learned")
+    logs = np.log([each.probability for each in model.attributes[:1]])[0]  # type: ignore[union-attr]
+    (scores, _), likely = rounds.made_up, rounds.likely
+    assert likely.sum() == pytest.approx(900)
+    # Of a class's rows, each as likely as the others, the part that has the log-ratios of a category.
+    by_class = np.split(np.arange(len(likely)), 3)
+    clip = rounds.groups[0].clip / UNITS
+    for klass, places in enumerate(by_class):
+        assert likely[places].sum() == pytest.approx(900 * model.classes.probability[klass])
+        for code in range(3):
+            ratio = logs[1:, code] - logs[0, code]
+            assert np.ptp(np.append(ratio, 0)) < clip
+            part = np.mean(np.all(np.isclose(scores[places], ratio), axis=1))
+            assert part == pytest.approx(math.exp(logs[klass, code]), abs=0.03)
+
+
+@pytest.mark.parametrize("epsilon", ["1/10", "1/2"])
+def test_a_step_is_the_mean_of_what_is_known(epsilon: str) -> None:
+    """Catches: the variance of the noise halved, doubled or left out of a step, and other information than there is.
+
+    The Fisher information is twice the second derivative of the made-up rows' log-partition, by differences; the noise
+    is that of a thousand draws. What is known before and the answer are normal, and so is what is known after.
+    """
+    rounds, gradient = start_rounds(small_model(), "learned"), np.array([40.0, -25.0, 30.0])
+    answers = Answers(*gradient)
+    after = stepped(rounds, answers, epsilon)
+    draw = ExactSampler(SeededBits(3))
+    variance = np.var([float(draw(Fraction(0), answers.scale, answers.noise, 8)) for _ in range(4000)])
+    start = np.array([*(group.weight / UNITS for group in rounds.groups), 0.0])
+    first, second = rounds.model.classes.probability
+
+    def partition(point: Any) -> float:
+        odds = np.tensordot(point[:2], rounds.made_up, 1)[:, 0] + point[2] + math.log(second / first)
+        return float(rounds.likely @ np.logaddexp(0, odds))
+
+    steps = np.eye(3) * 1e-3
+    curvature = np.array(
+        [
+            [
+                partition(start + one + two)
+                - partition(start + one - two)
+                - partition(start - one + two)
+                + partition(start - one - two)
+                for one in steps
+            ]
+            for two in steps
+        ]
+    ) / (4e-6)
+    information = 2 * curvature
+    observed = information @ np.linalg.inv(information + variance * np.eye(3))
+    known = np.eye(3) / 0.3**2 + observed @ information
+    wanted = start + np.linalg.solve(known, observed @ gradient)
+    found = [*(group.weight / UNITS for group in after.groups), after.changes[0] / UNITS]
+    assert np.abs(wanted - start).max() > 0.05
+    assert found == pytest.approx(wanted, abs=0.01)
+    assert after.precision == pytest.approx(known, rel=0.1)
+
+
+def test_no_answer_moves_weights_beyond_their_limits() -> None:
+    """Catches: limits of weights or of log-odds that are left out or are others; an answer that makes no number."""
+    rounds = start_rounds(small_model(released=10**9), "learned")
+    for size in (1e12, 1e30):
+        up, down = (stepped(rounds, Answers(sign * size, -sign * size, sign * size), "1000") for sign in (1, -1))
+        found = [[group.weight / UNITS for group in after.groups] for after in (up, down)]
+        assert found == [[2.0, -0.5], [-0.5, 2.0]]
+        assert [after.changes[0] / UNITS for after in (up, down)] == [5.0, -5.0]
+
+
+# Released scores.
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_attributes_weight_is_that_of_its_missing_values_too(classes: int) -> None:
+    """Catches: presence, or a missing value, whose log-ratio is not multiplied by the attribute's weight."""
+    domain = declared(
+        {"n": {"lower": 0, "upper": 9, "step": 1, "missing": "category"}}, ["no", "yes", "other"][:classes]
+    )
+    present = [(0.9, 0.1), (0.2, 0.8), (0.5, 0.5)][:classes]
+    inside = [(0.7, 0.3), (0.4, 0.6), (0.2, 0.8)][:classes]
+    histogram = replace(histogram_of("n", (0, 4, 10), *inside), presence=presence_of(*present))
+    weight = 0.25
+    model = replace(
+        model_of(domain, [histogram]), attribute_weights=AttributeWeights("test", (weight,), (0.0,) * classes)
+    )
+    terms = {
+        None: [math.log(absent) for _, absent in present],
+        2: [math.log(there * low) for (there, _), (low, _) in zip(present, inside, strict=True)],
+        7: [math.log(there * high) for (there, _), (_, high) in zip(present, inside, strict=True)],
+    }
+    tables = model_scores(model).tables
+    for value, logs in terms.items():
+        found = [
+            table.missing if value is None else table.scores[sum(start <= value for start in table.starts) - 1]
+            for table in tables
+        ]
+        unit = FINER * UNITS * weight
+        wanted = [unit * (logs[1] - logs[0])] if classes == 2 else [unit * (log - max(logs)) for log in logs]
+        assert found == pytest.approx(wanted, abs=1), value
+    predicted = model.predict(pl.DataFrame({"n": [*terms]}, schema={"n": pl.Int64}))
+    columns = [name for name in predicted.columns if name.startswith("probability")]
+    for row, logs in zip(predicted.select(columns).rows(), terms.values(), strict=True):
+        odds = np.exp(weight * np.array(logs))
+        assert row == pytest.approx(odds / odds.sum(), rel=1e-9)

@@ -1,0 +1,64 @@
+"""Single faults that a noise family could have: in what is drawn, in its density, or in its scale."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from support.noise_cases import CONCENTRATED, ONE_UNIFORM, every, renyi
+
+from dpnb_columnar.budget import Approximate, Concentrated, Pure
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.noise import NoiseFamily
+
+PROBABILITIES = (1 - 1e-6, 0.97, 0.75, 0.5, 0.3, 0.1, 0.02, 1e-4, 1e-9)
+
+
+@every(ONE_UNIFORM)
+def test_what_is_drawn_has_the_survival_that_is_claimed(family: NoiseFamily) -> None:
+    """Catches: a fault in a tail or in the middle of the draws, such as PolyPlace's tail; a sigma or scale halved."""
+    for probability in PROBABILITIES:
+        with ctx.workprec(128):
+            magnitude = family.magnitude(arb(probability))
+        assert magnitude is not None
+        assert float(family.survival(np.array([float(magnitude)]))[0]) == pytest.approx(probability, rel=1e-6)
+
+
+@every([CONCENTRATED[index] for index in (7, 12)])
+def test_what_is_drawn_of_two_numbers_has_the_survival_that_is_claimed(family: NoiseFamily) -> None:
+    """Catches: a sigma halved, or the normal left out, in the draws alone. Over an even grid of both numbers."""
+    steps = 32
+    numbers = [arb((step + 0.5) / steps) for step in range(steps)]
+    with ctx.workprec(64):
+        drawn = np.array([float(family.magnitude(one, two) or 0) for one in numbers for two in numbers])
+    for probability in (0.9, 0.7, 0.5, 0.3, 0.1, 0.04):
+        assert np.mean(drawn > family.quantile(probability)) == pytest.approx(probability, rel=0.08)
+    deviation = math.sqrt(float(np.mean(drawn**2)))
+    assert deviation == pytest.approx(float(family.scale) * math.exp(family.standard.log_deviation()), rel=0.15)
+
+
+@every([CONCENTRATED[index] for index in (2, 7, 12)])
+def test_a_worst_neighbour_loses_no_more_than_rho(family: NoiseFamily) -> None:
+    """Catches: half of a sigma or of a scale, in each concentrated family: the shift and dilation that cost most."""
+    rho, beta = float(family.rho), float(family.beta)
+    orders = 1 + np.array([0.1, 1.0, 4.0]) / math.sqrt(2 * rho)
+    worst = max(
+        float(np.max(renyi(family, orders, min(1.0, ratio), ratio) / (orders * rho)))
+        for ratio in (math.exp(-beta), math.exp(beta))
+    )
+    assert 0.5 < worst <= 1
+
+
+@pytest.mark.parametrize("name", NOISE_FAMILIES)
+def test_a_family_of_the_command_line_costs_what_it_is_given(name: str) -> None:
+    """Catches: a family calibrated to more than its share, or to no share at all."""
+    costs = {
+        Pure: Pure(Fraction(1, 7)),
+        Approximate: Approximate(Fraction(1, 7), Fraction(1, 10**6)),
+        Concentrated: Concentrated(Fraction(1, 98)),
+    }
+    cost = costs[smooth_family(name).kind]  # type: ignore[index]
+    assert smooth_noise(name, cost).cost == cost
