@@ -84,6 +84,23 @@ def test_neighbours_lose_epsilon_and_hardly_less(mechanism: str, noise: str | No
     assert max(losses) > 0.25
 
 
+@pytest.mark.parametrize("mechanism", ["smooth", "trimmed-mean", "paper"])
+def test_what_is_drawn_leaves_room_for_the_error_of_the_search(mechanism: str) -> None:
+    """Catches: a sensitivity that is drawn with as it was computed, which may be below the exact one by 2**-32 of it.
+
+    One of eight values goes from one bound to the other: either moment moves by all that it can.
+    """
+    one, two = (
+        draws(statistics(NUMERIC, counts, {7: 8}), Budget(ONE, Neighbours.REPLACE_ONE), mechanism, None, 8)
+        for counts in ({0: 8}, {0: 7, CELLS: 1})
+    )
+    moved = [(abs(first.location - second.location), first.scale) for first, second in zip(one, two, strict=True)]
+    assert sum(change > 1 for change, _ in moved) == 2
+    for change, scale in moved:
+        if change > 1:
+            assert change * (1 + Fraction(1, 2**32)) < scale < change * (1 + Fraction(1, 2**30))
+
+
 @pytest.mark.parametrize("mechanism", ["histogram", "adaptive-histogram"])
 @pytest.mark.parametrize(("lower", "upper"), [(0, 99), (-30, 4000)])
 def test_a_bin_counts_the_values_that_its_edges_say(mechanism: str, lower: int, upper: int) -> None:

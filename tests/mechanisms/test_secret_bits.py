@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
+import numpy.random  # here, since it takes bits of the system's when it is first imported
 import polars as pl
 import pytest
 from support.people import PEOPLE, people_domain
@@ -137,12 +138,10 @@ def test_system_bits_are_those_of_secrets() -> None:
 
 def test_nobody_can_repeat_a_draw_by_seeding() -> None:
     """Catches: a draw that follows Python's or NumPy's seed."""
-    import numpy as np
-
     draw, drawn = ExactSampler(SystemBits()), set()
     for _ in range(8):
         random.seed(1)
-        np.random.seed(1)
+        numpy.random.seed(1)
         drawn.add(draw(Fraction(0), Fraction(1), PolyPlace(Fraction(1), Fraction(1, 3)), 40))
     assert len(drawn) == 8
     assert draw.private
