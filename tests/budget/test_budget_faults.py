@@ -44,7 +44,8 @@ def test_all_draws_of_a_release_cost_the_budget_and_no_more(noise: str, relation
         spent = together([share.row_cost for share in shares for _ in range(relation.rows)])
         if isinstance(spent, Concentrated):
             assert implies(spent.rho, Approximate(EPSILON, DELTA))
-            assert not implies(spent.rho * Fraction(101, 100), Approximate(EPSILON, DELTA))
+            # Rounds of weights may be given less than this: a replaced row moves all of their sums twice.
+            assert weights == "learned" or not implies(spent.rho * Fraction(101, 100), Approximate(EPSILON, DELTA))
             continue
         assert isinstance(spent, Approximate)
         assert spent == Approximate(EPSILON, Fraction(0) if smooth_family(noise).kind is Pure else DELTA)

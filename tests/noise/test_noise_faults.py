@@ -12,7 +12,7 @@ from support.noise_cases import CONCENTRATED, ONE_UNIFORM, every, renyi
 
 from dpnb_columnar.budget import Approximate, Concentrated, Pure
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.noise import NoiseFamily
+from dpnb_columnar.noise import ClassicalGaussian, ClassicalLaplace, NissimCauchy, NoiseFamily, PaperCauchy
 
 PROBABILITIES = (1 - 1e-6, 0.97, 0.75, 0.5, 0.3, 0.1, 0.02, 1e-4, 1e-9)
 
@@ -62,3 +62,12 @@ def test_a_family_of_the_command_line_costs_what_it_is_given(name: str) -> None:
     }
     cost = costs[smooth_family(name).kind]  # type: ignore[index]
     assert smooth_noise(name, cost).cost == cost
+
+
+def test_classical_noise_has_the_published_constants() -> None:
+    """Catches: a constant that is smaller, and still private: it would no longer be what others are compared with."""
+    epsilon, delta = Fraction(1, 2), Fraction(2 * math.exp(-8))  # 5 sqrt(2 ln(2/delta)) = 20
+    assert float(ClassicalGaussian(epsilon, delta, Fraction(1, 100)).scale) == pytest.approx(20 / 0.5)
+    assert ClassicalLaplace(epsilon, delta, Fraction(1, 100)).scale == 2 / epsilon
+    assert float(PaperCauchy(epsilon, Fraction(1, 3)).scale) == pytest.approx(2 * math.sqrt(2))
+    assert NissimCauchy(epsilon, Fraction(1, 12)).scale == 12
