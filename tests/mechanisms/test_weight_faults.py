@@ -173,14 +173,26 @@ class Answers:
         return Fraction(self.numbers[-1])
 
 
+CATEGORIES = [(0.5, 0.3, 0.2), (0.1, 0.8, 0.1), (0.2, 0.1, 0.7)]
+"""Probabilities of the values of an attribute in each of three classes, the last one being to have none."""
+BINS = [(0.6, 0.2, 0.2), (0.3, 0.6, 0.1), (0.2, 0.3, 0.5)]
+"""The same of two bins, and of having no value."""
+
+
 def small_model(classes: int = 2, released: int = 300) -> Model:
-    """A model of a domain of two attributes, one of which may be missing."""
+    """A model of a domain of two attributes, either of which may be missing."""
     domain = declared(
-        {"a": {"values": ["x", "y"], "missing": "category"}, "n": {"lower": 0, "upper": 9, "step": 1}},
+        {
+            "a": {"values": ["x", "y"], "missing": "category"},
+            "n": {"lower": 0, "upper": 9, "step": 1, "missing": "category"},
+        },
         ["no", "yes", "other"][:classes],
     )
-    table = table_of("a", *[(0.5, 0.3, 0.2), (0.1, 0.8, 0.1), (0.2, 0.1, 0.7)][:classes])
-    histogram = histogram_of("n", (0, 4, 10), *[(0.7, 0.3), (0.35, 0.65), (0.5, 0.5)][:classes])
+    table = table_of("a", *CATEGORIES[:classes])
+    histogram = histogram_of(
+        "n", (0, 4, 10), *((low / (low + high), high / (low + high)) for low, high, _ in BINS[:classes])
+    )
+    histogram = replace(histogram, presence=presence_of(*((1 - absent, absent) for *_, absent in BINS[:classes])))
     model = model_of(domain, [table, histogram], [0.6, 0.4] if classes == 2 else [0.5, 0.3, 0.2])
     return replace(model, classes=ClassCounts((released,) * classes, model.classes.probability))
 
@@ -202,19 +214,17 @@ def test_made_up_rows_have_the_probabilities_of_the_model() -> None:
     """Catches: rows made up under another class, without missing values, or of another number than was released."""
     model = small_model(3)
     rounds = start_rounds(model, "learned")
-    logs = np.log([each.probability for each in model.attributes[:1]])[0]  # type: ignore[union-attr]
-    (scores, _), likely = rounds.made_up, rounds.likely
-    assert likely.sum() == pytest.approx(900)
-    # Of a class's rows, each as likely as the others, the part that has the log-ratios of a category.
-    by_class = np.split(np.arange(len(likely)), 3)
-    clip = rounds.groups[0].clip / UNITS
-    for klass, places in enumerate(by_class):
-        assert likely[places].sum() == pytest.approx(900 * model.classes.probability[klass])
-        for code in range(3):
-            ratio = logs[1:, code] - logs[0, code]
-            assert np.ptp(np.append(ratio, 0)) < clip
-            part = np.mean(np.all(np.isclose(scores[places], ratio), axis=1))
-            assert part == pytest.approx(math.exp(logs[klass, code]), abs=0.03)
+    assert rounds.likely.sum() == pytest.approx(900)
+    by_class = np.split(np.arange(len(rounds.likely)), 3)
+    for scores, group, cells in zip(rounds.made_up, rounds.groups, (CATEGORIES, BINS), strict=True):
+        logs = np.log(cells)
+        assert np.ptp(logs, axis=0).max() < group.clip / UNITS
+        for klass, places in enumerate(by_class):
+            assert rounds.likely[places].sum() == pytest.approx(900 * model.classes.probability[klass])
+            for cell in range(3):
+                # Of a class's rows, each as likely as the others, the part that has the log-ratios of a cell.
+                alike = np.isclose(scores[places], logs[1:, cell] - logs[0, cell])
+                assert np.mean(np.all(alike, axis=1)) == pytest.approx(cells[klass][cell], abs=0.03)
 
 
 @pytest.mark.parametrize("epsilon", ["1/10", "1/2"])
