@@ -210,10 +210,10 @@ def test_a_proportion_with_much_noise_holds_the_truth_as_often_as_it_says() -> N
     """
     sizes, likely = noise_of(0.001)
     sizes, likely = sizes[::40], likely[::40] * 40
-    hits, variance = 100_000, count_variance(0.001)
+    hits, variance = 20_000, count_variance(0.001)
     ends = [proportion(hits + int(size), hits, (1, 0), variance).interval for size in sizes]
     held = float(likely @ [low <= 0.5 <= high for low, high in ends])
-    assert held == pytest.approx(0.95, abs=0.006)
+    assert held == pytest.approx(0.95, abs=0.004)
 
 
 @pytest.mark.slow
