@@ -35,6 +35,9 @@ QUICK_ROOM, WHOLE_ROOM = 2**30, 6 * 2**30
 QUICK = "not slow"
 """How the quick tests are chosen."""
 
+OUTSIDE = {"spark": "spark_installed", "postgres": "postgres_process", "browser": "browser"}
+"""What the test extra does not bring: the group and the marker of the tests that need it, and the fixture that does."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Keep files in memory where there is room: hundreds of ledgers and outputs would wait for the disk, one by one."""
@@ -85,10 +88,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Mark the tests of a group as slow; let what takes long begin first where there are several processes."""
+    """Mark the tests of a group as slow, and by what they need; let what takes long begin first in several processes."""
     for item in items:
-        if item.get_closest_marker("xdist_group"):
-            item.add_marker(pytest.mark.slow)
+        groups = {marker.args[0] for marker in item.iter_markers("xdist_group")}
+        for needed, fixture in OUTSIDE.items():
+            if needed not in groups and fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(pytest.mark.xdist_group(needed))
+                groups.add(needed)
+        for marker in ["slow", *groups & OUTSIDE.keys()] if groups else []:
+            item.add_marker(marker)
     yield
     if hasattr(config, "workerinput"):
         from support.scheduling import longest_first

@@ -9,11 +9,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from benchmarks import advice
 from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.domain.metadata import domain_metadata
 from dpnb_columnar.study.data_sets import ADULT, MUSHROOM, SEEDS
-
-advice = pytest.importorskip("benchmarks.advice", reason="benchmarks are in a checkout alone")
 
 Cells = list[dict[str, object]]
 

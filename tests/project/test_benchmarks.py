@@ -17,20 +17,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks import inputs, processes
+from benchmarks.contenders import search
+from benchmarks.measurements import OTHERS, OWN, Measurements, read_measurements, targets
+from benchmarks.performance import DOCUMENT, FOLDER, TABLES, replaced, tables_of
+from benchmarks.runs import Contender, Point, Run, Runs, write_parquet
+from benchmarks.series import CALL, IMPORTS, SHOW
 from dpnb_columnar.counting.engines.local import aggregate
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Numeric
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
-
-processes = pytest.importorskip("benchmarks.processes", reason="benchmarks are in a checkout alone")
-
-from benchmarks import inputs  # noqa: E402
-from benchmarks.contenders import search  # noqa: E402
-from benchmarks.measurements import OTHERS, OWN, Measurements, read_measurements, targets  # noqa: E402
-from benchmarks.performance import DOCUMENT, FOLDER, TABLES, replaced, tables_of  # noqa: E402
-from benchmarks.runs import Contender, Point, Run, Runs, write_parquet  # noqa: E402
-from benchmarks.series import CALL, IMPORTS, SHOW  # noqa: E402
 
 DOCS = Path(__file__).parents[2] / "docs"
 MACHINE = {"date": "2026-01-01", "processors": "2"}

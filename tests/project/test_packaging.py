@@ -107,10 +107,25 @@ def test_sdist_holds_what_tests_need_and_nothing_else(built: Path) -> None:
         "tests/project/test_packaging.py",
     } <= names
     assert {name.split("/")[0] for name in names} - {".gitignore"} == {
-        *("dpnb_columnar", "sql", "tests", "docs", "cli.py", "datasets.toml", "LICENSE", "README.md", "pyproject.toml"),
-        "PKG-INFO",
+        *("dpnb_columnar", "sql", "tests", "docs", "benchmarks", "cli.py", "datasets.toml", "mkdocs.yml", ".ci"),
+        *("LICENSE", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "pyproject.toml", "PKG-INFO"),
     }
     assert not any(name.endswith((".pyc", ".model.json")) for name in names)
+
+
+def test_the_unpacked_sdist_passes_the_tests_that_read_its_documents(built: Path, tmp_path: Path) -> None:
+    """Whatever a test reads beside the package has to be in it; see ``only-include`` in pyproject.toml."""
+    (path,) = built.glob("*.tar.gz")
+    with tarfile.open(path) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (tree,) = tmp_path.iterdir()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment["PYTHONPATH"] = str(tree)  # the package of the tree, also in processes that its tests start
+    chosen = ["tests/project", "tests/api/test_python_examples.py", "tests/batch/test_examples.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "not slow", *chosen]
+    ended = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert " passed" in ended.stdout
 
 
 def test_installed_demo_runs_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:

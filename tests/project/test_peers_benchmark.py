@@ -14,12 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-peers = pytest.importorskip("benchmarks.peers", reason="benchmarks are in a checkout alone")
-
-from benchmarks.contenders.declared_rows import Rows, read_rows  # noqa: E402
-from benchmarks.contenders.fit_folds import accuracy_and_loss, score  # noqa: E402
-from benchmarks.contenders.roster import CONTENDERS, Contender  # noqa: E402
-from benchmarks.peer_tables import END, START, Measured, put_into, tables  # noqa: E402
+from benchmarks import peers
+from benchmarks.contenders.declared_rows import Rows, read_rows
+from benchmarks.contenders.fit_folds import accuracy_and_loss, score
+from benchmarks.contenders.roster import CONTENDERS, Contender
+from benchmarks.peer_tables import END, START, Measured, put_into, tables
 
 DOCS = Path(__file__).parents[2] / "docs"
 LIBRARIES = ("diffprivlib", "interpret", "dpmm", "sklearn", "pandas", "dpnb_columnar", "polars")

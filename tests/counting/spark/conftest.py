@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from support.spark import Cluster, started_cluster
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("spark"))
-            item.add_marker(pytest.mark.slow)
+@pytest.fixture(autouse=True)
+def _spark(spark_installed: None) -> None:
+    """Make every test of this folder one of Spark's, also one that forgets to ask for it: skipped where there is none."""
 
 
 @pytest.fixture

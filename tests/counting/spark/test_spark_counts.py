@@ -52,7 +52,7 @@ def test_the_settings_do_not_reach_the_session_of_the_caller(session: Any) -> No
     assert session.range(3).count() == 3
 
 
-def test_columns_in_the_names_of_folders(tmp_path: Path) -> None:
+def test_columns_in_the_names_of_folders(session: Any, tmp_path: Path) -> None:
     """Spark is given them by the program: as texts, with an odd name, and in one folder without a value."""
     for number, folder in enumerate(
         ["A=1/B%3D=x", "A=1/B%3D=%C3%A9", "A=__HIVE_DEFAULT_PARTITION__/B%3D=x", "A=02/B%3D="]
