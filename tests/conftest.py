@@ -88,7 +88,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Mark the tests of a group as slow, and by what they need; let what takes long begin first in several processes."""
+    """Mark tests of groups as slow, and by what they need; let what takes long begin first where processes are many."""
     for item in items:
         groups = {marker.args[0] for marker in item.iter_markers("xdist_group")}
         for needed, fixture in OUTSIDE.items():

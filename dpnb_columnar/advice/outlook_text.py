@@ -29,6 +29,7 @@ from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
+from dpnb_columnar.model.guarantee import SCOPE
 
 FIGURES = ("mean error", "variance error", "ratio error", "accuracy")
 ALSO_NAMED = 2
@@ -77,6 +78,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     yield from missing_lines(planned)
     if planned.attribute_weights is not None:
         yield weights_line(planned)
+    yield ""
+    yield from SCOPE
     if outlook.wide:
         yield ""
         epsilon = number_text(planned.budget.epsilon)

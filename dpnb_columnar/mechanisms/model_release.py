@@ -65,7 +65,7 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     attributes = plan.mechanism.attributes(context)
     if plan.attribute_weights is not None:
         attributes = [bounded(parameters, len(classes.released)) for parameters in attributes]
-    guarantee = _guarantee(plan, attributes, seeded=not draw.private)
+    guarantee = plan.guarantee(_with_placed_bins(plan.shares, attributes), seeded=not draw.private)
     # From the number of released attributes alone, a public fact. Until a second release, whoever scores by this model
     # has the best weights that are free.
     free = plan.reserved and plan.mechanism.binned and len(statistics.domain.classes) == 2
@@ -157,25 +157,6 @@ def release_round(weights: WeightRounds, sums: GradientSums, share: Share, draw:
         ValueError: if another query was summed up than the one that was released.
     """
     return weights.after(sums, share, ExactSampler(SystemBits()) if draw is None else draw)
-
-
-def _guarantee(plan: ReleasePlan, attributes: Sequence[AttributeParameters], *, seeded: bool) -> Guarantee:
-    """State what a release promises; nothing where its mechanism is not private."""
-    if not plan.mechanism.private:
-        return Guarantee(plan.mechanism.name, plan.noise, None, None, None, (), seeded)
-    spent = plan.total
-    return Guarantee(
-        mechanism=plan.mechanism.name,
-        noise=plan.noise,
-        epsilon=plan.budget.epsilon,
-        delta=plan.budget.delta,
-        neighbours=plan.budget.neighbours,
-        composition=_with_placed_bins(plan.shares, attributes),
-        seeded=seeded,
-        rho=spent.rho if isinstance(spent, Concentrated) else None,
-        reserved=plan.reserved,
-        unit=plan.domain.unit,
-    )
 
 
 def _with_placed_bins(shares: Sequence[Share], attributes: Sequence[AttributeParameters]) -> tuple[Share, ...]:

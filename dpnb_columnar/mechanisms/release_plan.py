@@ -17,12 +17,14 @@ from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import AdaptiveHistogram, BinCounts
 from dpnb_columnar.mechanisms.mechanism import Mechanism, weighted_counts_request
+from dpnb_columnar.mechanisms.model_size import check_size
 from dpnb_columnar.mechanisms.public_weights import PUBLIC, PublicWeights
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.mechanisms.weight_rounds import GRADIENT, further_requests
+from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.sensitivity.search import SMALLEST_BETA
 
@@ -95,6 +97,29 @@ class ReleasePlan:
         """The shares of the rounds that sum up gradients, each given what the last one released."""
         return tuple(share for share in self.shares if share.query.startswith(GRADIENT))
 
+    def guarantee(self, composition: tuple[Share, ...], *, seeded: bool) -> Guarantee:
+        """State what the release promises; nothing where its mechanism is not private.
+
+        Args:
+            composition: The shares, of the numbers of values that were released.
+            seeded: Whether the noise came from a seed.
+        """
+        if not self.mechanism.private:
+            return Guarantee(self.mechanism.name, self.noise, None, None, None, (), seeded)
+        spent = self.total
+        return Guarantee(
+            mechanism=self.mechanism.name,
+            noise=self.noise,
+            epsilon=self.budget.epsilon,
+            delta=self.budget.delta,
+            neighbours=self.budget.neighbours,
+            composition=composition,
+            seeded=seeded,
+            rho=spent.rho if isinstance(spent, Concentrated) else None,
+            reserved=self.reserved,
+            unit=self.domain.unit,
+        )
+
 
 def plan(
     domain: Domain,
@@ -123,6 +148,7 @@ def plan(
         UsageError: if the mechanism, the noise family or the way to weight attributes is unknown, if they do not go
             together, if delta is given to noise that spends none or is missing where it is needed, if noise for a unit
             is not pure, or if the budget is too small for the number of queries.
+        ConfigurationError: if the model may be larger than a model file is read (``mechanisms.model_size``).
     """
     chosen = mechanism_named(mechanism)
     if domain.unit is not None:
@@ -164,7 +190,7 @@ def plan(
     _check_digits(shares)
     if chosen.smooth:
         _check_smoothness(shares)
-    return ReleasePlan(
+    planned = ReleasePlan(
         domain,
         budget,
         chosen,
@@ -175,6 +201,8 @@ def plan(
         automatic=attribute_weights == AUTO,
         uncalibrated=best != weights,
     )
+    check_size(planned)
+    return planned
 
 
 def mechanism_named(name: str) -> Mechanism:

@@ -21,6 +21,15 @@ UNIT_RELATIONS = {
 }
 
 
+SCOPE = (
+    "The promise is for rows of the finished file: values imputed from a donor and weights raked to totals carry one "
+    "person's answers into other rows, which it does not cover for that person.",
+    "A person in linked years or a panel has several rows, and is covered as a whole only where a unit is declared "
+    "that holds them all.",
+)
+"""What any guarantee is about: said by ``plan``, the release sheet and the pages."""
+
+
 def relation_text(neighbours: Neighbours, unit: Unit | None) -> str:
     """Say what neighbours differ in: one row, or one whole unit."""
     if unit is None:

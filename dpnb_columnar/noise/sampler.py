@@ -77,7 +77,12 @@ def draw(location: Fraction, scale: Fraction, noise: NoiseFamily, bits: RandomBi
 
     Returns:
         The released value, exact.
+
+    Raises:
+        ValueError: unless the scale is positive: without noise the exact value would be released.
     """
+    if scale <= 0:
+        raise ValueError("noise needs a positive scale")  # which may be confidential, so it is not quoted
     negative = bool(bits(1))
     drawn, count = [bits(FIRST_BITS) for _ in range(noise.uniforms)], FIRST_BITS
     if isinstance(noise, Laplace) and not grid_bits and location.denominator == 1:

@@ -26,7 +26,7 @@ from dpnb_columnar.domain.value_labels import class_texts
 from dpnb_columnar.ledger.export import ACCOUNT_HEADER, account_cells
 from dpnb_columnar.ledger.records import Account
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, WEIGHTED_COUNTS
-from dpnb_columnar.model.guarantee import Guarantee, statement
+from dpnb_columnar.model.guarantee import SCOPE, Guarantee, statement
 from dpnb_columnar.model.model_document import DECLARED_PUBLIC
 from dpnb_columnar.model.parameters import NaiveBayes, Normal, prior_header, prior_rows
 from dpnb_columnar.report.figures import ORDERED
@@ -95,6 +95,7 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
         "lead": f"The model {predicts(domain)}.",
         "guarantee": guarantee,
         "statement": statement(guarantee),
+        "scope": " ".join(SCOPE),
         "in_words": _in_words(guarantee),
         "household": None if guarantee.epsilon is None else number_text(5 * guarantee.epsilon),
         "composition": (

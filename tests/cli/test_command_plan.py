@@ -15,6 +15,7 @@ from support.people import DECLARATION, PEOPLE, Document, people, spoil_rows, wr
 from support.running import Run
 
 from dpnb_columnar.budget import Pure
+from dpnb_columnar.model.guarantee import SCOPE
 from dpnb_columnar.model.model import load_model
 
 
@@ -300,3 +301,9 @@ def test_json_says_what_the_text_says(folder: Path, run: Run) -> None:
 def test_rows_are_declared_for_delta_without_advice(people_file: Path, run: Run) -> None:
     rows = ("--declared-rows", 2000)
     run("plan", people_file, "--no-advice", *rows, "--delta", "1/n", "--noise", "gaussian")
+
+
+@pytest.mark.parametrize("options", [(), ("--mechanism", "none")], ids=["private", "none"])
+def test_what_the_promise_is_about(options: tuple[str, ...], people_file: Path, run: Run) -> None:
+    text = run("plan", people_file, *options, "--no-advice").out
+    assert all((sentence in text) is (options == ()) for sentence in SCOPE)

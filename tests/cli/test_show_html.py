@@ -23,6 +23,7 @@ from support.running import Run
 
 from dpnb_columnar.domain.declaration import digest
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.model.guarantee import SCOPE
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.report.release_sheet import write_release_sheet
 
@@ -44,6 +45,7 @@ def test_every_mechanism_has_a_sheet(mechanism: str, people_file: Path, run: Run
     assert ("Do not publish" in text) == (mechanism == "none")
     assert ("The shares add up to epsilon 0.3, exactly." in text) == (mechanism != "none")
     assert ("five times the epsilon, 1.5." in text) == (mechanism != "none")
+    assert (" ".join(SCOPE) in text) == (mechanism != "none")
     check_structure(root)
 
 

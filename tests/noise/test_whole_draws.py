@@ -11,7 +11,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpnb_columnar.noise import Laplace, SeededBits, draw
+from dpnb_columnar.noise import Laplace, PolyPlace, SeededBits, draw
 from dpnb_columnar.noise.laplace import _end
 
 
@@ -97,3 +97,20 @@ def test_most_draws_take_no_more_than_their_first_bits() -> None:
     seen = [bits(64) for _ in range(2000)]
     for epsilon in (Fraction(1, 7), Fraction(1, 1000), Fraction(1, 10**6), Fraction(40)):
         assert None not in [Laplace(epsilon).whole(Fraction(1), each) for each in seen]
+
+
+@pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1), Fraction(-1, 10**30)], ids=str)
+def test_a_scale_that_is_not_positive_is_refused(scale: Fraction) -> None:
+    """A scale of 0 would release the exact count."""
+    with pytest.raises(ValueError, match="a positive scale"):
+        Laplace(Fraction(1)).whole(scale, 2**63)
+    for noise in (Laplace(Fraction(1)), PolyPlace(Fraction(1), Fraction(1, 8))):
+        for bits in (0, 20):
+            with pytest.raises(ValueError, match="noise needs a positive scale"):
+                draw(Fraction(7), scale, noise, SeededBits(1), bits)
+
+
+@pytest.mark.parametrize("seen", [-1, 2**64, 2**70])
+def test_bits_that_are_no_uniform_number_are_refused(seen: int) -> None:
+    with pytest.raises(ValueError, match="a uniform number of 64 bits"):
+        Laplace(Fraction(1)).whole(Fraction(1), seen)

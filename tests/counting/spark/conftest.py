@@ -11,7 +11,7 @@ from support.spark import Cluster, started_cluster
 
 @pytest.fixture(autouse=True)
 def _spark(spark_installed: None) -> None:
-    """Make every test of this folder one of Spark's, also one that forgets to ask for it: skipped where there is none."""
+    """Make every test of this folder one of Spark's, also one that forgets to ask for it."""
 
 
 @pytest.fixture
