@@ -75,11 +75,10 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
         yield "a weight gradient's error is in units of its bound, which the released tables decide"
     if planned.mechanism.name in {"histogram", "adaptive-histogram"}:
         yield "a histogram has as many bins as its released rows are good for: its values are the most there may be"
+    yield from SCOPE
     yield from missing_lines(planned)
     if planned.attribute_weights is not None:
         yield weights_line(planned)
-    yield ""
-    yield from SCOPE
     if outlook.wide:
         yield ""
         epsilon = number_text(planned.budget.epsilon)

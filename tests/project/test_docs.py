@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from decimal import Decimal
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from support.examples import blocks
 from support.running import Run
 
-from dpnb_columnar.cli.main import exit_code
+from dpnb_columnar.cli.main import app, exit_code
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.model.guarantee import SCOPE
 
@@ -159,6 +161,71 @@ def test_commands_of_the_page_run(name: str, run: Run) -> None:
     assert len(lines) > 1
     for line in lines:
         run(*shlex.split(line)[1:])
+
+
+RUN = {
+    "README.md": "test_transcripts_are_what_the_commands_print",
+    "CONTRIBUTING.md": "test_ci_begins_with_the_readmes_test_command",
+    "docs/index.md": "test_transcripts_are_what_the_commands_print",
+    "docs/domain.md": "test_commands_of_the_page_run",
+    "docs/choosing.md": "test_commands_of_the_page_run",
+    "docs/batch.md": "test_examples.py",
+    "docs/sql.md": "test_sql_document.py",
+    "docs/scale.md": "test_scale_document.py",
+    "docs/python.md": "test_python_examples.py",
+}
+"""Pages with commands or Python that a test runs, as they stand."""
+
+PARSED = ("docs/extracts.md", "docs/results.md", "docs/performance.md")
+"""Pages whose commands need a publisher's extract, downloads, hours, or other environments: options are parsed."""
+
+BENCHMARK_FLAG = re.compile(r" (--[a-z-]+)")
+
+
+def commands_of(document: Path) -> list[str]:
+    """List the lines of commands that a page shows, those that are continued put together, comments left out."""
+    text = document.read_text()
+    shown = ["".join(blocks("sh", text)), *re.findall(r"^\$ ((?:.*\\\n)*.*)$", text, re.MULTILINE)]
+    lines = "\n".join(shown).replace("\\\n", " ").splitlines()
+    return [line for line in (re.sub(r"\s+#.*", "", line).strip() for line in lines) if line]
+
+
+def test_every_page_with_commands_is_run_or_parsed() -> None:
+    shows = re.compile(r"^```(?:sh|console|python)$", re.MULTILINE)
+    pages = {page.relative_to(ROOT).as_posix() for page in DOCUMENTS if shows.search(page.read_text())}
+    assert pages == {*RUN, *PARSED}
+    assert set(RUN.values()) <= definitions("tests")
+
+
+@pytest.mark.parametrize("page", PARSED)
+def test_the_options_of_commands_that_are_not_run_are_known(page: str) -> None:
+    commands = commands_of(ROOT / page)
+    assert len(commands) > 2
+    for command in commands:
+        words = shlex.split(command)
+        if words[0] == "dpnb-columnar":
+            parse(words[1:])
+        elif words[1:2] == ["-m"]:
+            place = ROOT / words[2].replace(".", "/")
+            code = (place / "__main__.py" if place.is_dir() else place.with_suffix(".py")).read_text()
+            assert set(BENCHMARK_FLAG.findall(command)) <= set(re.findall(r"--[a-z-]+", code)), command
+        else:
+            assert words[:2] == ["pip", "install"], command
+
+
+def parse(words: list[str]) -> None:
+    """Parse a command, and run nothing; an option that there is not raises an error."""
+    command: Any = typer.main.get_command(app)
+    while hasattr(command, "get_command"):
+        name, *words = words
+        command = command.get_command(command.context_class(command), name)
+    command.make_context(command.name, words)
+
+
+def test_a_command_with_an_unknown_option_is_not_parsed() -> None:
+    parse(["train", "census.parquet", "--epsilon", "1"])
+    with pytest.raises(Exception, match="No such option: --epsilom"):
+        parse(["train", "census.parquet", "--epsilom", "1"])
 
 
 def test_the_declaration_of_the_domain_page_is_a_domain() -> None:
