@@ -38,6 +38,10 @@ def find_source(
         raise UsageError(
             f"{source}: is a codebook by its name; give it as --codebook {source}, and SOURCE for rows alone"
         )
+    if source is not None:
+        from dpnb_columnar.rows.table_formats import refuse_table_files
+
+        refuse_table_files([source])
     if codebook is None:
         if source is None and dataset is None:
             raise UsageError(

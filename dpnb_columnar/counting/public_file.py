@@ -24,6 +24,7 @@ from dpnb_columnar.errors import ConfigurationError, DomainError, Error, Missing
 from dpnb_columnar.rows.input_files import scan_file
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet, read_metadata
 from dpnb_columnar.rows.row_rules import column
+from dpnb_columnar.rows.table_formats import refuse_table_files
 
 if TYPE_CHECKING:
     import numpy as np
@@ -180,7 +181,12 @@ def reopen_public_file(path: Path, domain: Domain, name: str, content: str) -> P
 
 
 def _open_source(path: Path, domain: Domain) -> ParquetSource:
-    """Open a file, and check the headers of the pages that will be read."""
+    """Open a file, and check the headers of the pages that will be read.
+
+    Raises:
+        DataError: if the file belongs to a Delta, Iceberg or Hudi table.
+    """
+    refuse_table_files([path])
     source = open_parquet([path], domain)
     source.check_pages()
     return source

@@ -21,6 +21,7 @@ from urllib.parse import unquote
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.database_address import DUCKDB_MAGIC, DUCKDB_MAGIC_PLACE, POSTGRES_SCHEMES, SQLITE_MAGIC
+from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import is_utf8
 
@@ -46,17 +47,22 @@ def resolve_files(inputs: Sequence[str | Path]) -> tuple[Path, ...]:
 
     Raises:
         MissingInputError: if an input stands for no file, or cannot be opened.
+        DataError: if one belongs to a Delta, Iceberg or Hudi table (``table_formats``).
     """
     resolved: dict[tuple[int, int], Path] = {}
+    searched: set[Path] = set()
     for item in inputs:
         try:
             matches = _matches(str(item))
-            identities = [(file.stat().st_dev, file.stat().st_ino) for file in matches]
+            refuse_table_files(matches, searched)  # folders, too: tables keep files deeper than a folder stands for
+            files = _files_at(matches)
+            refuse_table_files(files, searched)
+            identities = [(file.stat().st_dev, file.stat().st_ino) for file in files]
         except OSError as error:
             raise cannot_be_opened(Path(item), error) from None
-        if not matches:
+        if not files:
             raise _no_files(str(item))
-        for identity, file in zip(identities, matches, strict=True):
+        for identity, file in zip(identities, files, strict=True):
             resolved.setdefault(identity, file)
     if not resolved:
         raise MissingInputError("no input; give Parquet files, a folder of them, or a quoted pattern")
@@ -64,10 +70,14 @@ def resolve_files(inputs: Sequence[str | Path]) -> tuple[Path, ...]:
 
 
 def _matches(item: str) -> list[Path]:
-    """List the files of a path or pattern; a folder stands for the Parquet files in it (``files_below``)."""
+    """List the files and folders of a path or pattern."""
     path = Path(item)
     # An empty path, as from a variable that is not set, would be the working directory. A pattern may be absolute.
-    matches = [path] if item and path.exists() else sorted(map(Path, glob.glob(item, recursive=True)))  # noqa: PTH207
+    return [path] if item and path.exists() else sorted(map(Path, glob.glob(item, recursive=True)))  # noqa: PTH207
+
+
+def _files_at(matches: Iterable[Path]) -> list[Path]:
+    """List the files among paths; a folder stands for the Parquet files in it (``files_below``)."""
     files = [file for match in matches for file in (files_below(match) if match.is_dir() else [match])]
     return [file for file in files if not file.is_dir()]
 
@@ -79,11 +89,17 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def _no_files(item: str) -> MissingInputError:
-    """Return the error to raise for an input that stands for no file: what is there in its place, and the remedy."""
+    """Return the error to raise for an input that stands for no file: what is there in its place, and the remedy.
+
+    Raises:
+        DataError: if it is a folder of tables.
+    """
     folder = Path(item)
     if item and folder.is_dir():
         other = sorted({path.suffix or "no suffix" for path in folder.iterdir() if path.is_file()})[:MOST_NAMED]
-        inner = sorted(path.name for path in folder.iterdir() if path.is_dir())[:MOST_NAMED]
+        folders = sorted(path for path in folder.iterdir() if path.is_dir())
+        refuse_table_files(folders)
+        inner = [path.name for path in folders[:MOST_NAMED]]
         held = [f"files with {', '.join(other)}"] * bool(other) + [f"folders such as {', '.join(inner)}"] * bool(inner)
         remedy = "make Parquet of an extract with dpnb-columnar ingest" if other else "check the path"
         if inner:

@@ -10,7 +10,7 @@ import io
 import re
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -24,6 +24,7 @@ from dpnb_columnar.domain.metadata import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.input_files import FolderValues, folder_values, resolve_files
 from dpnb_columnar.rows.parquet_footer import MAGIC, incomplete, number_of_rows, read_footer
+from dpnb_columnar.rows.table_formats import TABLE_FORMATS, TableFormat, refuse_table_files, table_error
 
 ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
 """Beginning of an address; a Windows path has one letter before the colon."""
@@ -66,7 +67,12 @@ class SparkFile:
     @property
     def pattern(self) -> str:
         """The pattern that matches this file alone."""
-        return PATTERN.sub(r"\\\1", self.address)
+        return escaped(self.address)
+
+
+def escaped(address: str) -> str:
+    """Return the pattern that matches one address alone."""
+    return PATTERN.sub(r"\\\1", address)
 
 
 def is_address(item: str) -> bool:
@@ -83,13 +89,14 @@ def read_footers(session: Any, inputs: Sequence[str]) -> tuple[SparkFile, ...]:
 
     Raises:
         MissingInputError: if there is no input, or one stands for no file or cannot be opened.
-        DataError: if a file is not Parquet.
+        DataError: if a file is not Parquet, or belongs to a Delta, Iceberg or Hudi table.
     """
     files: dict[object, tuple[str, Any]] = {}
+    searched: set[str] = set()
     if not inputs:
         resolve_files(())
     for item in inputs:
-        for name, path in _listed(session, item):
+        for name, path in _listed(session, item, searched):
             files.setdefault(_identity(path), (name, path))
     readers = ThreadPoolExecutor(READERS)
     try:
@@ -98,8 +105,18 @@ def read_footers(session: Any, inputs: Sequence[str]) -> tuple[SparkFile, ...]:
         readers.shutdown(wait=False, cancel_futures=True)
 
 
-def _listed(session: Any, item: str) -> Iterator[tuple[str, Any]]:
-    """List the name, and the Hadoop ``Path``, of each file that an input stands for."""
+def _listed(session: Any, item: str, searched: set[str]) -> Iterator[tuple[str, Any]]:
+    """List the name, and the Hadoop ``Path``, of each file that an input stands for.
+
+    Args:
+        session: A ``pyspark.sql.SparkSession``.
+        item: A path or an address.
+        searched: Addresses of folders where no table's log stands; those of the input are added.
+
+    Raises:
+        MissingInputError: if there is no file.
+        DataError: if one belongs to a table.
+    """
     path, configuration = hadoop(session)
     if not is_address(item):
         for file in resolve_files([item]):
@@ -109,24 +126,84 @@ def _listed(session: Any, item: str) -> Iterator[tuple[str, Any]]:
         start = path(item)
         system = start.getFileSystem(configuration)
         matches = [system.getFileStatus(start)] if system.exists(start) else list(system.globStatus(start) or ())
-        files = []
+        files: list[Any] = []
+        listed: set[str] = set()
         for status in matches:
             if status.isDirectory():
-                files += _below(system, status.getPath())
+                files += _below(system, status.getPath(), listed)
             else:
                 files.append(status.getPath())
+        folders = [status.getPath() for status in matches if status.isDirectory()]
+        _refuse_tables(path, system, folders, files, listed, searched)
     if not files:
         raise MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
     for file in files:
         yield str(file.toString()), file
 
 
-def _below(system: Any, folder: Any) -> list[Any]:
-    """List the Parquet files in a folder, and in its folders named ``COLUMN=VALUE``, as ``files_below`` does."""
+def _below(system: Any, folder: Any, listed: set[str]) -> list[Any]:
+    """List the Parquet files in a folder, and in its folders named ``COLUMN=VALUE``, as ``files_below`` does.
+
+    Args:
+        system: The folder's file system.
+        folder: The folder.
+        listed: Addresses of folders that hold no folder named as the log of a table; they are added.
+    """
     inside = sorted(system.listStatus(folder), key=lambda status: str(status.getPath()))
+    folders = [each.getPath() for each in inside if each.isDirectory()]
+    if not {str(each.getName()) for each in folders} & {kind.log for kind in TABLE_FORMATS}:
+        listed.add(_address(folder))
     files = [each.getPath() for each in inside if each.isFile() and each.getPath().getName().endswith(".parquet")]
-    inner = [each.getPath() for each in inside if each.isDirectory() and "=" in each.getPath().getName()]
-    return [*files, *(file for each in inner for file in _below(system, each))]
+    inner = [each for each in folders if "=" in each.getName()]
+    return [*files, *(file for each in inner for file in _below(system, each, listed))]
+
+
+def _refuse_tables(
+    path: Any, system: Any, folders: Sequence[Any], files: Sequence[Any], listed: Collection[str], searched: set[str]
+) -> None:
+    """Refuse what is in the folder of a table, as ``refuse_table_files`` does; a log that cannot be seen is none.
+
+    Args:
+        path: The class of Hadoop's paths.
+        system: The file system of folders and files.
+        folders: Folders.
+        files: Files.
+        listed: Addresses of folders that hold no log.
+        searched: Addresses of folders that were searched, with those above them; these are added.
+
+    Raises:
+        DataError: if a folder or a file is in the folder of a table.
+    """
+    from py4j.protocol import Py4JError
+
+    def logs(address: str) -> list[TableFormat]:
+        found = []
+        for kind in TABLE_FORMATS:
+            inside = "" if kind.entry is None else f"/{kind.entry}"
+            with suppress(Py4JError):  # a store may show nothing but what is below an address
+                if system.globStatus(path(f"{escaped(address)}/{kind.log}{inside}")):
+                    found.append(kind)
+        return found
+
+    asked: dict[str, str] = {}
+    local: set[Path] = set()
+    for place, above in [*((each, each) for each in folders), *((each, each.getParent()) for each in files)]:
+        if place.toUri().getScheme() == "file":  # whose links lead elsewhere
+            refuse_table_files([Path(str(place.toUri().getPath()))], local)
+            continue
+        while above is not None and (address := _address(above)) not in searched:
+            searched.add(address)
+            if address not in listed:
+                asked[address] = str(place.toString())
+            above = above.getParent()
+    with ThreadPoolExecutor(READERS) as readers:
+        for (address, given), found in zip(asked.items(), readers.map(logs, asked), strict=True):
+            if found:
+                raise table_error(given, address, found[0])
+
+
+def _address(folder: Any) -> str:
+    return str(folder.toString()).rstrip("/")
 
 
 def _identity(path: Any) -> object:

@@ -44,11 +44,9 @@ class SparkFiles:
     @cached_property
     def files(self) -> Sequence[Path]:
         """Those of this machine's files that are read; no output may replace them."""
-        local = [item for item in self.data if not is_address(item)]
-        files = resolve_files(local) if local or not self.data else ()
-        if len(local) == len(self.data):
-            return files
-        return [*files, *(file.local for file in self._opened if file.local)]
+        if not any(map(is_address, self.data)):
+            return self._without_addresses
+        return [*self._without_addresses, *(file.local for file in self._opened if file.local)]
 
     @property
     def names(self) -> Sequence[str]:
@@ -75,7 +73,14 @@ class SparkFiles:
         return OpenedRows(open_files(session, self._opened, domain), domain, aggregate, score, differentiate)
 
     @cached_property
+    def _without_addresses(self) -> Sequence[Path]:
+        """The files of inputs that are paths."""
+        paths = [item for item in self.data if not is_address(item)]
+        return resolve_files(paths) if paths or not self.data else ()
+
+    @cached_property
     def _opened(self) -> tuple[SparkFile, ...]:
+        _ = self._without_addresses  # refused, if they are, before Java starts
         return read_footers(self.session.spark, self.data)
 
 
