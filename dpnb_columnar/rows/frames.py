@@ -192,7 +192,7 @@ def opened_eagerly(frame: Frame) -> nw.DataFrame[Any]:
 
     wrapped = _wrapped(frame)
     if not isinstance(wrapped, nw.DataFrame):
-        raise UsageError(f"{NAME} is lazy, and the order of its rows may change; collect it first: {COLLECTED}")
+        raise UsageError(f"{NAME} is lazy, and would be computed twice; collect it first: {COLLECTED}")
     return wrapped
 
 

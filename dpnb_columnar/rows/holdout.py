@@ -1,20 +1,29 @@
 """Split rows into rows to train on and rows held out to test on. CONFIDENTIAL, as the rows are.
 
-Which side a row goes to depends on the seed and its place, or on the seed and its unit, and on no other row's values.
+Which part a row goes to depends on the row's own values and the seed, or on those of its unit's columns and the seed:
+on no other row, no place and no number of rows. So each part is what a public rule on single rows, or units, leaves of
+the data, and a release of a part keeps its guarantee for rows, or units, of the data (``docs/privacy.md``, Lemma 2.13).
+
+Why not a draw for each row? One from a seed goes by the row's place, and one row less would move thousands of others.
+Secret draws would do; but then no split could be made again, after a crash or for a check, the next version of the data
+would put the same persons into other parts, and whoever split twice would test on rows that were trained on. The price
+of the rule is that equal rows go together: parts have the size that is asked for on average over seeds, and differ
+from it the more, the more rows are alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpnb_columnar.domain.metadata import DOMAIN_KEY
@@ -25,6 +34,7 @@ from dpnb_columnar.rows.batches import BATCH_ROWS, Batches
 from dpnb_columnar.rows.frames import NAME, Frame, opened_eagerly
 from dpnb_columnar.rows.input_files import check_file, folder_values, not_parquet
 from dpnb_columnar.rows.parquet import ARROW_SCHEMA, damaged, rows_in_footers
+from dpnb_columnar.rows.row_digest import Values, digest_word, row_words
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.output_checks import check_target, default_name
@@ -33,9 +43,12 @@ from dpnb_columnar.runtime.parquet_output import parquet_writer
 from dpnb_columnar.runtime.row_progress import begin_pass
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import narwhals.stable.v2 as nw
 
 WORDS = 2**64
+
+HISTORY_KEY = b"dpnb_columnar.split"
+"""Key of the history of a part in the metadata of its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +58,25 @@ class Split:
     Attributes:
         test: Part of the rows, or of the units, that is held out: above 0 and below 1.
         by: Columns that name a unit, such as a household, whose rows stay together; none for rows by themselves.
-        seed: The same seed divides the same rows in the same way.
+        seed: The same seed puts the same row, or unit, into the same part.
+        history: Digest of the splits that have made the rows, as the metadata of a part tells it; empty before the
+            first. Without it, a part would hold no row that the same seed puts into the other part.
     """
 
     test: Fraction
     by: tuple[str, ...] = ()
     seed: int = 0
+    history: str = ""
+
+    @property
+    def key(self) -> tuple[int | str, ...]:
+        """The public key of all numbers that rows and units are divided by."""
+        return (self.seed, self.history) if self.history else (self.seed,)
+
+    @property
+    def of_parts(self) -> str:
+        """The history of the parts."""
+        return f"{digest_word((*self.key, str(self.test), self.by)):016x}"
 
 
 def split_of(test: object, by: Sequence[str], seed: int) -> Split:
@@ -106,7 +132,7 @@ def split_frame(frame: Frame, split: Split) -> tuple[Frame, Frame]:
     """Divide the rows of a frame as those of a file of the same rows would be.
 
     Args:
-        frame: The frame; not a lazy one, since the order of its rows decides.
+        frame: The frame; not a lazy one, which would be computed twice.
         split: How to divide them.
 
     Returns:
@@ -119,9 +145,17 @@ def split_frame(frame: Frame, split: Split) -> tuple[Frame, Frame]:
     opened = opened_eagerly(frame)
     if absent := [name for name in split.by if name not in opened.columns]:
         raise DataError(f"{NAME}: has no column {listed(absent)} to split by; its columns are {listed(opened.columns)}")
-    units = [opened[name].to_arrow().to_pylist() for name in split.by]
-    held_out = _held_out(units, split, np.random.PCG64(split.seed).random_raw(len(opened)))
+    held_out = _held_out({name: _values(opened[name]) for name in opened.columns}, len(opened), split)
     return opened.filter((~held_out).tolist()).to_native(), opened.filter(held_out.tolist()).to_native()
+
+
+def _values(column: nw.Series[Any]) -> Values:
+    """Return a column of a frame; as Python's values where Arrow has no type for all of them."""
+    try:
+        values: Any = column.to_arrow()
+    except (pa.ArrowException, pl.exceptions.PolarsError, pl.exceptions.PanicException, TypeError, ValueError):
+        return column.to_list()
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
 @confined()
@@ -129,7 +163,7 @@ def split_rows(rows: Batches, split: Split, train: Path, test: Path, *, overwrit
     """Write the rows to train on and the rows to test on, in their order; batches are streamed.
 
     Rows without a unit (a null in one of its columns) are divided by themselves. Both files keep the domain and all
-    columns, and are readable by their owner alone.
+    columns, tell in their metadata that they are parts, and are readable by their owner alone.
 
     Args:
         rows: The rows.
@@ -142,14 +176,14 @@ def split_rows(rows: Batches, split: Split, train: Path, test: Path, *, overwrit
         DataError: if a file is damaged, or a column of the unit is missing.
         OutputError: if an output exists, or cannot be written.
     """
-    import pyarrow as pa
-
-    schema = rows.schema
+    metadata = rows.schema.metadata or {}
+    split = replace(split, history=metadata.get(HISTORY_KEY, b"").decode("ascii", "replace"))
+    schema = rows.schema.with_metadata({**metadata, HISTORY_KEY: split.of_parts.encode()})
     if absent := [name for name in split.by if schema.names.count(name) != 1]:
         raise DataError(
             f"{rows.name}: has no column {listed(absent)} to split by; its columns are {listed(schema.names)}"
         )
-    draws, advance = np.random.PCG64(split.seed), begin_pass(rows.size)
+    advance = begin_pass(rows.size)
     with ExitStack() as stack:
         # Both are complete before either stands under its name.
         writers = [
@@ -159,8 +193,7 @@ def split_rows(rows: Batches, split: Split, train: Path, test: Path, *, overwrit
             for path in (train, test)
         ]
         for batch in rows.batches:
-            units = [batch.column(name).to_pylist() for name in split.by]
-            held_out = _held_out(units, split, draws.random_raw(len(batch)))
+            held_out = _held_out(dict(zip(schema.names, batch.columns, strict=True)), len(batch), split)
             for writer, chosen in zip(writers, (~held_out, held_out), strict=True):
                 if chosen.any():
                     kept = batch.filter(pa.array(chosen))
@@ -175,10 +208,10 @@ def batches_of_files(files: Sequence[Path]) -> Batches:
     Raises:
         DataError: if a file is damaged, or has other columns, or another domain, than the first.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     first: pa.Schema | None = None
+    histories: set[bytes] = set()
     for file in files:
         check_file(file)
         try:
@@ -193,6 +226,7 @@ def batches_of_files(files: Sequence[Path]) -> Batches:
                     schema = schema.append(pa.field(name, pa.string()))
         except (pa.ArrowException, OSError, UnicodeDecodeError):
             raise not_parquet(file) from None
+        histories.add(metadata.get(HISTORY_KEY, b""))
         if first is None:
             first = schema
         elif schema.remove_metadata() != first.remove_metadata():
@@ -200,11 +234,12 @@ def batches_of_files(files: Sequence[Path]) -> Batches:
         elif (schema.metadata or {}).get(DOMAIN_KEY.encode()) != (first.metadata or {}).get(DOMAIN_KEY.encode()):
             raise DataError(f"{files[0]} and {file}: carry different domains; split them apart")
     assert first is not None
+    if histories != {b""}:
+        first = first.with_metadata({**(first.metadata or {}), HISTORY_KEY: b" ".join(sorted(histories))})
     return Batches(str(files[0]), first, _batches(files), partial(rows_in_footers, files))
 
 
 def _batches(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     for file in files:
@@ -218,36 +253,35 @@ def _batches(files: Sequence[Path]) -> Iterator[pa.RecordBatch]:
             raise damaged(file) from None
 
 
-def _held_out(columns: Sequence[Sequence[object]], split: Split, draws: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Choose the rows of a batch that are held out; shape (rows,).
+def _held_out(columns: Mapping[str, Values], rows: int, split: Split) -> NDArray[np.bool_]:
+    """Choose the rows that are held out; shape (rows,). Each is decided by itself, or by its unit.
 
     Args:
-        columns: The values of the columns that name a unit.
+        columns: The columns by name, those that name a unit among them.
+        rows: Number of rows.
         split: How to divide them.
-        draws: Shape (rows,): a random word for each row.
     """
     limit = int(split.test * WORDS)
-    rows = draws < limit
-    if not split.by:
-        return rows
-    units = zip(*(map(_unit, values) for values in columns), strict=True)
+    units = [*zip(*(map(_unit, _python_values(columns[name])) for name in split.by), strict=True)]
+    if units and not any(None in unit for unit in units):
+        held_out = np.empty(rows, np.bool_)
+    else:
+        held_out = row_words(columns, rows, split.key) < limit
     known: dict[tuple[str | None, ...], bool] = {}
     for place, unit in enumerate(units):
         if None in unit:
             continue
         if unit not in known:
-            known[unit] = _word(split.seed, unit) < limit
-        rows[place] = known[unit]
-    return rows
+            known[unit] = digest_word((*split.key, unit)) < limit
+        held_out[place] = known[unit]
+    return held_out
+
+
+def _python_values(values: Values) -> Sequence[object]:
+    return values.to_pylist() if isinstance(values, pa.Array) else values
 
 
 def _unit(value: object) -> str | None:
     """Write a value of a unit's column as text, numbers by their value; None if it is missing."""
     missing = value is None or value != value  # NaN
     return None if missing else text_of(value) or repr(value)
-
-
-def _word(seed: int, unit: tuple[str | None, ...]) -> int:
-    """Compute the word of a unit: uniform from 0 to 2^64 - 1, and the same wherever its rows stand."""
-    digest = blake2b(repr((seed, unit)).encode(), digest_size=8)
-    return int.from_bytes(digest.digest(), "big")

@@ -1,0 +1,234 @@
+"""Compute a 64-bit number of each row from its values and a public key: the same on every machine and in every version.
+
+The number of a row is a function of this row, of the columns' names and of the key, and of nothing else: not of its
+place, of another row, of how rows are divided into batches, of a column's width, or of the library that holds it. Equal
+rows have equal numbers. A value becomes a 64-bit pattern, a column's pattern a random-looking number by a key of the
+column's name, and a row's number is made of the sum of these, so that the order of columns does not matter either:
+
+    row = mix(k + mix(k_1 xor p_1) + mix(k_2 xor p_2) + ...)  mod 2^64,   0 for a missing value
+
+``mix`` is a fixed permutation of the 64-bit numbers, the finaliser of SplitMix64 (Steele, Lea and Flood 2014, mixer 13
+of Stafford); all keys, and the patterns of texts, are digests by BLAKE2b. That numbers look random matters to how large
+the parts of a split are, never to privacy: for that it is enough that a row's number depends on this row alone. Library
+hashes are not used, since they change from version to version.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyarrow import types
+
+from dpnb_columnar.domain.numbers import spelled_number
+
+Words: TypeAlias = NDArray[np.uint64]
+
+Values: TypeAlias = "pa.Array | Sequence[object]"
+"""A column: of Arrow, or Python's values where Arrow has no type for all of them."""
+
+WORD = 2**64
+INTEGERS = 2**63
+"""Floats from minus this to below it that are whole are read as integers."""
+
+NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+MICROSECOND = timedelta(microseconds=1)
+EPOCH = datetime(1970, 1, 1)
+WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+"""Texts of whole numbers, which a float might not hold exactly."""
+
+DAY = 86_400_000
+"""Milliseconds."""
+
+
+def row_words(columns: Mapping[str, Values], rows: int, key: object) -> Words:
+    """Return the number of each row, shape (rows,). Confidential.
+
+    Args:
+        columns: The columns by name; case does not matter, as databases change it.
+        rows: Number of rows.
+        key: A public value whose ``ascii`` is the same everywhere, such as a tuple of numbers and texts.
+    """
+    words = np.full(rows, digest_word(key), np.uint64)
+    for name, values in columns.items():
+        patterns, missing = _patterns(values)
+        patterns ^= np.uint64(digest_word((key, name.lower())))
+        mixed = _mix(patterns)
+        if missing is not None:
+            mixed[missing] = 0
+        words += mixed
+    return _mix(words)
+
+
+def digest_word(value: object) -> int:
+    """Return the number of a value by its ``ascii``, which unlike ``repr`` knows no version of Unicode."""
+    return _word_of(ascii(value).encode())
+
+
+def _word_of(content: bytes) -> int:
+    return int.from_bytes(blake2b(content, digest_size=8).digest(), "big")
+
+
+def _mix(words: Words) -> Words:
+    """Permute 64-bit numbers in place."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        words ^= words >> np.uint64(shift)
+        words *= np.uint64(factor)
+    words ^= words >> np.uint64(31)
+    return words
+
+
+def _patterns(values: Values) -> tuple[Words, NDArray[np.bool_] | None]:
+    """Return the pattern of each value of a column, and which values are missing; None where none is.
+
+    They are those of ``_pattern``, made for the whole column at once where its type allows it.
+    """
+    if not isinstance(values, pa.Array):
+        return _listed(map(_pattern, values))
+    type_ = values.type
+    if isinstance(values, pa.ExtensionArray):
+        return _patterns(values.storage)
+    if types.is_run_end_encoded(type_):
+        return _patterns(pc.run_end_decode(values))
+    if types.is_dictionary(type_):
+        return _of_dictionary(values)
+    if types.is_boolean(type_):
+        return _patterns(values.cast(pa.uint8()))
+    if types.is_floating(type_):
+        return _of_floats(*_numbers(values, pa.float64()))
+    if types.is_date32(type_) or types.is_time32(type_):
+        values = values.cast(pa.int32())
+    if types.is_date64(type_):
+        numbers, missing = _numbers(values, pa.int64())
+        return (numbers // DAY).view(np.uint64), missing
+    if types.is_time(type_) or types.is_timestamp(type_) or types.is_duration(type_):
+        numbers, missing = _numbers(values, pa.int64())
+        return numbers.view(np.uint64) * np.uint64(NANOSECONDS[type_.unit]), missing
+    if types.is_integer(values.type):
+        numbers, missing = _numbers(values, pa.uint64() if types.is_uint64(type_) else pa.int64())
+        return numbers.view(np.uint64), missing
+    if types.is_struct(type_):
+        return _of_struct(values)
+    if types.is_nested(type_) and not types.is_union(type_):
+        return _of_lists(values)
+    return _of_distinct(values)
+
+
+def _numbers(values: pa.Array, type_: pa.DataType) -> tuple[Any, NDArray[np.bool_] | None]:
+    """Return a column as an array of its own, and which values are missing."""
+    missing = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
+    values = values.cast(type_)
+    if missing is not None:
+        values = values.fill_null(0)
+    return values.to_numpy(zero_copy_only=False).copy(), missing
+
+
+def _of_floats(numbers: NDArray[np.float64], missing: NDArray[np.bool_] | None) -> tuple[Words, NDArray[np.bool_]]:
+    """Return the patterns of floats: whole ones as integers, whichever zero among them; NaN is missing."""
+    whole = (np.floor(numbers) == numbers) & (numbers >= -INTEGERS) & (numbers < INTEGERS)
+    patterns = np.where(whole, np.where(whole, numbers, 0).astype(np.int64), numbers.view(np.int64)).view(np.uint64)
+    lost = np.isnan(numbers)
+    return patterns, lost if missing is None else lost | missing
+
+
+def _of_dictionary(values: pa.DictionaryArray) -> tuple[Words, NDArray[np.bool_]]:
+    """Return the patterns of values in a dictionary: each of its entries is looked at once."""
+    patterns, missing = _patterns(values.dictionary)
+    lost = np.zeros(len(patterns), np.bool_) if missing is None else missing
+    places = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.append(patterns, np.uint64(0))[places], np.append(lost, True)[places]
+
+
+def _of_struct(values: pa.StructArray) -> tuple[Words, NDArray[np.bool_]]:
+    """Return the patterns of nested rows: a field that is null is as one that is not there."""
+    fields = dict(zip(values.type.names, values.flatten(), strict=True))
+    return row_words(fields, len(values), "struct"), values.is_null().to_numpy(zero_copy_only=False)
+
+
+def _of_lists(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
+    """Return the patterns of lists and maps: of each one's elements, by their places in it."""
+    if types.is_map(values.type):
+        values = values.cast(pa.list_(pa.struct([values.type.key_field, values.type.item_field])))
+    lengths = pc.list_value_length(values).cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    ends = np.cumsum(lengths)
+    elements, missing = _patterns(values.flatten())
+    places = np.arange(len(elements)) - np.repeat(ends - lengths, lengths)
+    mixed = _mix(elements ^ _mix(places.astype(np.uint64) + np.uint64(digest_word("place"))))
+    if missing is not None:
+        mixed[missing] = 0
+    sums = np.append(np.uint64(0), np.cumsum(mixed))  # modulo 2^64, as differences of them are
+    words = sums[ends] - sums[ends - lengths] + lengths.view(np.uint64)
+    return _mix(words), values.is_null().to_numpy(zero_copy_only=False)
+
+
+def _of_distinct(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
+    """Return the patterns of texts, bytes, decimals and the like: each distinct value is looked at once.
+
+    Texts are read by their bytes, since files have some that are not UTF-8.
+    """
+    if types.is_string(values.type) or types.is_large_string(values.type) or types.is_string_view(values.type):
+        values = values.cast(pa.large_binary())
+    try:
+        encoded = values.dictionary_encode()
+    except pa.ArrowNotImplementedError:
+        return _listed(map(_pattern, values.to_pylist()))
+    patterns, _ = _listed([*map(_pattern, encoded.dictionary.to_pylist()), None])
+    places = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return patterns[places], places < 0
+
+
+def _listed(patterns: Iterable[int | None]) -> tuple[Words, NDArray[np.bool_]]:
+    """Return patterns as an array, and which are missing."""
+    known = list(patterns)
+    missing = np.array([pattern is None for pattern in known], np.bool_)
+    return np.array([pattern or 0 for pattern in known], np.uint64), missing
+
+
+def _pattern(value: object) -> int | None:
+    """Return the pattern of one value; None if it is missing, null or NaN.
+
+    Numbers count by their value, whatever type holds them, and so do texts that spell one, so that a column which is
+    text because of what other rows hold moves no row; other texts and bytes count by their bytes, points in time and
+    spans by their nanoseconds, dates by their days, anything else by its text.
+    """
+    match value:
+        case None:
+            return None
+        case bool() | int() | np.integer() | np.bool_():
+            return int(value) % WORD
+        case Decimal() if value.is_finite() and value == value.to_integral_value():
+            return int(value) % WORD
+        case float() | np.floating() | Decimal():
+            number = math.nan if isinstance(value, Decimal) and value.is_nan() else float(value)
+            if math.isnan(number):
+                return None
+            if number.is_integer() and -INTEGERS <= number < INTEGERS:
+                return int(number) % WORD
+            return int.from_bytes(struct.pack(">d", number), "big")
+        case str():
+            spelled = int(value) if WHOLE.fullmatch(value) else spelled_number(value)
+            return _word_of(value.encode("utf-8", "surrogatepass")) if spelled is None else _pattern(spelled)
+        case bytes() | bytearray() | memoryview():
+            return _pattern(bytes(value).decode("utf-8", "surrogateescape"))
+        case datetime() | timedelta() if value != value:  # that of pandas which is none
+            return None
+        case datetime():
+            naive = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
+            return (naive - EPOCH) // MICROSECOND * 1000 % WORD
+        case timedelta():
+            return value // MICROSECOND * 1000 % WORD
+        case date():
+            return (value - EPOCH.date()).days % WORD
+        case time():
+            return (datetime.combine(EPOCH, value.replace(tzinfo=None)) - EPOCH) // MICROSECOND * 1000
+    return digest_word(str(value))
