@@ -145,6 +145,8 @@ def split_frame(frame: Frame, split: Split) -> tuple[Frame, Frame]:
     opened = opened_eagerly(frame)
     if absent := [name for name in split.by if name not in opened.columns]:
         raise DataError(f"{NAME}: has no column {listed(absent)} to split by; its columns are {listed(opened.columns)}")
+    if not len(opened):  # narwhals takes no filter of no rows
+        return opened.to_native(), opened.to_native()
     held_out = _held_out({name: _values(opened[name]) for name in opened.columns}, len(opened), split)
     return opened.filter((~held_out).tolist()).to_native(), opened.filter(held_out.tolist()).to_native()
 
