@@ -219,13 +219,17 @@ def split(
 ) -> Parts:
     """Hold rows out, to evaluate a model on them. The parts are CONFIDENTIAL, as the rows are.
 
+    Each row is decided by its own values and the seed, or by its unit, so that a guarantee from a part holds for every
+    row, or unit, of the data. Equal rows go together, and of few rows a part may be empty.
+
     Args:
         data: Parquet files, folders or patterns; a frame held in memory, of any library that ``train`` takes; or a
             database.
         table: Table or view of the database.
-        test: Part that is held out, above 0 and below 1, taken exactly.
+        test: Share that is held out, on average: above 0 and below 1, taken exactly.
         by: Column, or columns, that name a unit, such as a household, whose rows stay together.
-        seed: The same seed divides the same rows alike.
+        seed: The same seed puts the same row, or unit, into the same part; give another one to divide a part of a frame
+            again. Choose it without a look at results.
         train_output: File for the rows to train on; None for ``NAME.train.parquet``. Not for a frame.
         test_output: File for the rows held out; None for ``NAME.test.parquet``. Not for a frame.
         overwrite: Whether to replace existing files.

@@ -15,7 +15,7 @@ from dpnb_columnar.cli.progress import stage
 def command(
     data: options.DataOrDatabase,
     table: options.Table = None,
-    test: Annotated[str, typer.Option(help="Part that is held out, above 0 and below 1.", metavar="NUMBER")] = "0.2",
+    test: Annotated[str, typer.Option(help="Share that is held out, on average: above 0 and below 1.", metavar="NUMBER")] = "0.2",
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -24,7 +24,7 @@ def command(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same files.", metavar="INTEGER")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed puts the same row, or unit, into the same part; choose it without a look at results.", metavar="INTEGER")] = 1,
     train_output: Annotated[
         Path | None, typer.Option(help="Rows to train on.", show_default="NAME.train.parquet")
     ] = None,
@@ -35,9 +35,12 @@ def command(
 ) -> None:
     """CONFIDENTIAL: hold rows out, to evaluate a model on them.
 
-    Rows are drawn one by one, or, with --by, unit by unit: the persons of a
-    household are alike, and a model that has seen one of them looks better on
-    the others than it is. Both files keep the domain.
+    Each row is decided by its own values and the seed, or, with --by, by its
+    unit: the persons of a household are alike, and a model that has seen one of
+    them looks better on the others than it is. No row moves another, so that a
+    guarantee from a part holds for every row, or unit, of DATA. Equal rows go
+    together. --test is a share on average: of few rows a part may be empty.
+    Both files keep the domain; one of them is split anew by the same seed.
 
     \b
     Examples:
