@@ -8,15 +8,15 @@ column's name, and a row's number is made of the sum of these, so that the order
     row = mix(k + mix(k_1 xor p_1) + mix(k_2 xor p_2) + ...)  mod 2^64,   0 for a missing value
 
 ``mix`` is a fixed permutation of the 64-bit numbers, the finaliser of SplitMix64 (Steele, Lea and Flood 2014, mixer 13
-of Stafford); all keys, and the patterns of texts, are digests by BLAKE2b. That numbers look random matters to how large
+of Stafford); keys are digests by BLAKE2b. That numbers look random matters to how large
 the parts of a split are, never to privacy: for that it is enough that a row's number depends on this row alone. Library
 hashes are not used, since they change from version to version.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-import re
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
@@ -30,7 +30,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
-from dpnb_columnar.domain.numbers import spelled_number
+from dpnb_columnar.domain.numbers import SPELLED_NUMBER, spelled_number
 
 Words: TypeAlias = NDArray[np.uint64]
 
@@ -44,11 +44,17 @@ INTEGERS = 2**63
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 MICROSECOND = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1)
-WHOLE = re.compile(r"-?[0-9]{1,18}", re.ASCII)
-"""Texts of whole numbers, which a float might not hold exactly."""
-
 DAY = 86_400_000
-"""Milliseconds."""
+"""Milliseconds of a day."""
+
+TEXTS = (
+    *(types.is_string, types.is_large_string, types.is_string_view),
+    *(types.is_binary, types.is_large_binary, types.is_binary_view, types.is_fixed_size_binary),
+)
+"""Tests for the types whose values are bytes."""
+
+WHOLE = r"\A-?[0-9]{1,18}\z"
+"""Pattern of Arrow's for whole numbers, which a float might not hold exactly."""
 
 
 def row_words(columns: Mapping[str, Values], rows: int, key: object) -> Words:
@@ -72,11 +78,7 @@ def row_words(columns: Mapping[str, Values], rows: int, key: object) -> Words:
 
 def digest_word(value: object) -> int:
     """Return the number of a value by its ``ascii``, which unlike ``repr`` knows no version of Unicode."""
-    return _word_of(ascii(value).encode())
-
-
-def _word_of(content: bytes) -> int:
-    return int.from_bytes(blake2b(content, digest_size=8).digest(), "big")
+    return int.from_bytes(blake2b(ascii(value).encode(), digest_size=8).digest(), "big")
 
 
 def _mix(words: Words) -> Words:
@@ -117,6 +119,8 @@ def _patterns(values: Values) -> tuple[Words, NDArray[np.bool_] | None]:
     if types.is_integer(values.type):
         numbers, missing = _numbers(values, pa.uint64() if types.is_uint64(type_) else pa.int64())
         return numbers.view(np.uint64), missing
+    if any(is_text(type_) for is_text in TEXTS):
+        return _of_bytes(values)
     if types.is_struct(type_):
         return _of_struct(values)
     if types.is_nested(type_) and not types.is_union(type_):
@@ -171,13 +175,45 @@ def _of_lists(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
     return _mix(words), values.is_null().to_numpy(zero_copy_only=False)
 
 
-def _of_distinct(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
-    """Return the patterns of texts, bytes, decimals and the like: each distinct value is looked at once.
+def _of_bytes(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
+    """Return the patterns of texts: of those that spell a number by its value, else by their bytes, UTF-8 or not.
 
-    Texts are read by their bytes, since files have some that are not UTF-8.
+    That of bytes is made of eight at a time, all rows at once: h = mix(h xor word), beginning with their number.
     """
-    if types.is_string(values.type) or types.is_large_string(values.type) or types.is_string_view(values.type):
-        values = values.cast(pa.large_binary())
+    missing = values.is_null().to_numpy(zero_copy_only=False)
+    values = values.cast(pa.large_binary()).fill_null(b"")
+    _, offsets, content = values.buffers()
+    ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
+    padded = bytes(7) if content is None else memoryview(content)[ends[0] : ends[-1]].tobytes() + bytes(7)
+    every = np.ndarray((len(padded) - 7,), "<u8", padded, strides=(1,))  # the word that begins at each byte
+    places, lengths = ends[:-1] - ends[0], np.diff(ends)
+    patterns = lengths.astype(np.uint64) + np.uint64(digest_word("bytes"))
+    rows = np.flatnonzero(lengths)
+    for start in itertools.count(0, 8):
+        rows = rows[lengths[rows] > start]
+        if not rows.size:
+            break
+        beyond = np.maximum(8 - (lengths[rows] - start), 0).astype(np.uint64) * np.uint64(8)
+        patterns[rows] = _mix(patterns[rows] ^ (every[places[rows] + start] & (np.uint64(WORD - 1) >> beyond)))
+    whole = _matching(values, WHOLE)
+    if whole.any():
+        numbers = values.filter(pa.array(whole)).cast(pa.large_string()).cast(pa.int64())
+        patterns[whole] = numbers.to_numpy(zero_copy_only=False).view(np.uint64)
+    others = np.flatnonzero(_matching(values, SPELLED_NUMBER) & ~whole)
+    for row, text in zip(others, values.take(pa.array(others)).to_pylist(), strict=True):
+        pattern = _pattern(spelled_number(text.decode("ascii")))
+        if pattern is not None:
+            patterns[row] = pattern
+    return patterns, missing
+
+
+def _matching(values: pa.Array, pattern: str) -> NDArray[np.bool_]:
+    matching: NDArray[np.bool_] = pc.match_substring_regex(values, pattern).to_numpy(zero_copy_only=False)
+    return matching
+
+
+def _of_distinct(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
+    """Return the patterns of decimals and of rare types: each distinct value is looked at once."""
     try:
         encoded = values.dictionary_encode()
     except pa.ArrowNotImplementedError:
@@ -215,11 +251,9 @@ def _pattern(value: object) -> int | None:
             if number.is_integer() and -INTEGERS <= number < INTEGERS:
                 return int(number) % WORD
             return int.from_bytes(struct.pack(">d", number), "big")
-        case str():
-            spelled = int(value) if WHOLE.fullmatch(value) else spelled_number(value)
-            return _word_of(value.encode("utf-8", "surrogatepass")) if spelled is None else _pattern(spelled)
-        case bytes() | bytearray() | memoryview():
-            return _pattern(bytes(value).decode("utf-8", "surrogateescape"))
+        case str() | bytes() | bytearray() | memoryview():
+            content = value.encode("utf-8", "surrogatepass") if isinstance(value, str) else bytes(value)
+            return int(_of_bytes(pa.array([content], pa.large_binary()))[0][0])
         case datetime() | timedelta() if value != value:  # that of pandas which is none
             return None
         case datetime():

@@ -15,7 +15,9 @@ from dpnb_columnar.cli.progress import stage
 def command(
     data: options.DataOrDatabase,
     table: options.Table = None,
-    test: Annotated[str, typer.Option(help="Share that is held out, on average: above 0 and below 1.", metavar="NUMBER")] = "0.2",
+    test: Annotated[
+        str, typer.Option(help="Share that is held out, on average: above 0 and below 1.", metavar="NUMBER")
+    ] = "0.2",
     by: Annotated[
         list[str] | None,
         typer.Option(
@@ -24,7 +26,14 @@ def command(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed puts the same row, or unit, into the same part; choose it without a look at results.", metavar="INTEGER")] = 1,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="The same seed puts the same row, or unit, into the same part. Choose it without a look at results.",
+            metavar="INTEGER",
+        ),
+    ] = 1,
     train_output: Annotated[
         Path | None, typer.Option(help="Rows to train on.", show_default="NAME.train.parquet")
     ] = None,
