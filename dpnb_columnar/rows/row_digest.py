@@ -15,7 +15,6 @@ hashes are not used, since they change from version to version.
 
 from __future__ import annotations
 
-import itertools
 import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +25,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyarrow import types
 
@@ -46,6 +44,9 @@ MICROSECOND = timedelta(microseconds=1)
 EPOCH = datetime(1970, 1, 1)
 DAY = 86_400_000
 """Milliseconds of a day."""
+
+LONG = 1024
+"""Bytes of a text beyond which it is digested by itself, so that no row of any length holds up all others."""
 
 TEXTS = (
     *(types.is_string, types.is_large_string, types.is_string_view),
@@ -78,7 +79,11 @@ def row_words(columns: Mapping[str, Values], rows: int, key: object) -> Words:
 
 def digest_word(value: object) -> int:
     """Return the number of a value by its ``ascii``, which unlike ``repr`` knows no version of Unicode."""
-    return int.from_bytes(blake2b(ascii(value).encode(), digest_size=8).digest(), "big")
+    return _digest(ascii(value).encode())
+
+
+def _digest(content: bytes) -> int:
+    return int.from_bytes(blake2b(content, digest_size=8).digest(), "big")
 
 
 def _mix(words: Words) -> Words:
@@ -101,7 +106,9 @@ def _patterns(values: Values) -> tuple[Words, NDArray[np.bool_] | None]:
     if isinstance(values, pa.ExtensionArray):
         return _patterns(values.storage)
     if types.is_run_end_encoded(type_):
-        return _patterns(pc.run_end_decode(values))
+        from pyarrow.compute import run_end_decode
+
+        return _patterns(run_end_decode(values))
     if types.is_dictionary(type_):
         return _of_dictionary(values)
     if types.is_boolean(type_):
@@ -161,9 +168,11 @@ def _of_struct(values: pa.StructArray) -> tuple[Words, NDArray[np.bool_]]:
 
 def _of_lists(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
     """Return the patterns of lists and maps: of each one's elements, by their places in it."""
+    from pyarrow.compute import list_value_length
+
     if types.is_map(values.type):
         values = values.cast(pa.list_(pa.struct([values.type.key_field, values.type.item_field])))
-    lengths = pc.list_value_length(values).cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    lengths = list_value_length(values).cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     ends = np.cumsum(lengths)
     elements, missing = _patterns(values.flatten())
     places = np.arange(len(elements)) - np.repeat(ends - lengths, lengths)
@@ -178,8 +187,11 @@ def _of_lists(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
 def _of_bytes(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
     """Return the patterns of texts: of those that spell a number by its value, else by their bytes, UTF-8 or not.
 
-    That of bytes is made of eight at a time, all rows at once: h = mix(h xor word), beginning with their number.
+    That of bytes is made of eight at a time, all rows at once: h = mix(h xor word), beginning with their number; that
+    of more than ``LONG`` bytes is their digest.
     """
+    if not len(values):
+        return np.empty(0, np.uint64), np.empty(0, np.bool_)
     missing = values.is_null().to_numpy(zero_copy_only=False)
     values = values.cast(pa.large_binary()).fill_null(b"")
     _, offsets, content = values.buffers()
@@ -188,8 +200,10 @@ def _of_bytes(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
     every = np.ndarray((len(padded) - 7,), "<u8", padded, strides=(1,))  # the word that begins at each byte
     places, lengths = ends[:-1] - ends[0], np.diff(ends)
     patterns = lengths.astype(np.uint64) + np.uint64(digest_word("bytes"))
-    rows = np.flatnonzero(lengths)
-    for start in itertools.count(0, 8):
+    for row in np.flatnonzero(lengths > LONG):
+        patterns[row] = _digest(padded[places[row] : places[row] + lengths[row]])
+    rows = np.flatnonzero(lengths <= LONG)
+    for start in range(0, LONG, 8):
         rows = rows[lengths[rows] > start]
         if not rows.size:
             break
@@ -208,7 +222,9 @@ def _of_bytes(values: pa.Array) -> tuple[Words, NDArray[np.bool_]]:
 
 
 def _matching(values: pa.Array, pattern: str) -> NDArray[np.bool_]:
-    matching: NDArray[np.bool_] = pc.match_substring_regex(values, pattern).to_numpy(zero_copy_only=False)
+    from pyarrow.compute import match_substring_regex  # 20 ms that who splits nothing need not wait for
+
+    matching: NDArray[np.bool_] = match_substring_regex(values, pattern).to_numpy(zero_copy_only=False)
     return matching
 
 

@@ -105,6 +105,17 @@ SAME: list[tuple[str, list[Values]]] = [
             ["a", None, "José"],
         ],
     ),
+    (
+        "long texts",
+        [pa.array(["x" * 1024, "x" * 1025]), pa.array([b"x" * 1024, b"x" * 1025]), ["x" * 1024, "x" * 1025]],
+    ),
+    (
+        "no entries",
+        [
+            pa.array([None], pa.string()).dictionary_encode(),
+            pa.array([[]]).flatten().cast(pa.string()).take(pa.array([None], pa.int8())),
+        ],
+    ),
     ("bytes", [pa.array([b"\xff\x00"]), pa.array([b"\xff\x00"], pa.binary(2)), [b"\xff\x00"]]),
     (
         "dates",
@@ -158,7 +169,25 @@ def test_equal_values_of_any_type_have_equal_numbers(name: str, columns: list[Va
 def test_different_values_have_different_numbers() -> None:
     """Of every type: none is left out, nor a part of it."""
     values: list[Any] = [
-        *([1], [2], [-1], [None], ["a"], ["b"], [""], [b"\xff"], [b"\xfe"], [0.5], [-0.5], [0.25], [2**60]),
+        *(
+            [1],
+            [2],
+            [-1],
+            [None],
+            ["a"],
+            ["b"],
+            [""],
+            ["x" * 1024],
+            ["x" * 1025],
+            ["x" * 1024 + "y"],
+            ["aaaaaaaab"],
+            [b"\xff"],
+            [b"\xfe"],
+            [0.5],
+            [-0.5],
+            [0.25],
+            [2**60],
+        ),
         *([date(2000, 1, 1)], [datetime(2000, 1, 1)], [datetime(2000, 1, 1, 1)], [time(1)], [timedelta(3)]),
         *(pa.array([each]) for each in ([], [1], [2], [1, 2], [2, 1], [1, None], [None, 1], [[1], [2]], [[1, 2]])),
         *(pa.array([each]) for each in ({"x": 1}, {"y": 1}, {"x": 2}, {"x": {"y": 1}}, [{"x": 1}], {"x": [1]})),
@@ -187,6 +216,8 @@ def test_columns_in_any_order_and_case() -> None:
         pa.array(range(50)),
         pa.array([place * 0.25 for place in range(50)]),
         pa.array([f"P{place}" if place % 7 else None for place in range(50)]),
+        pa.array([f"{place}.5" if place % 7 else "abcdefgh" * place for place in range(50)]),
+        pa.array(["y" * (1000 + place) for place in range(50)], pa.large_string()),
         pa.array([[place] * (place % 4) if place % 5 else None for place in range(50)]),
         pa.array([[place, place + 1] for place in range(50)], pa.list_(pa.int8(), 2)),
         pa.array([{"a": [place], "b": None} if place % 3 else None for place in range(50)]),
