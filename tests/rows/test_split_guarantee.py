@@ -213,6 +213,12 @@ def test_a_part_is_split_again_by_the_same_seed(by: tuple[str, ...], folder: Pat
     # Taken together again, the parts are told apart from the extract, and no order of theirs matters.
     both = [Path("a.train.parquet"), Path("a.test.parquet")]
     assert held_out(run, both, *by) == held_out(run, both[::-1], *by)
+    write_people(Path("b.parquet"), rows.with_columns(pl.col("row") + 600, pl.col("HOME") + 300))
+    run("split", "b.parquet", *by, "--seed", 9)
+    both = [Path("a.train.parquet"), Path("b.train.parquet")]
+    assert held_out(run, both, *by) == held_out(run, both[::-1], *by)
+    both[1] = Path("b.parquet")
+    assert held_out(run, both, *by) == held_out(run, both[::-1], *by)
 
 
 def test_few_rows_may_leave_a_part_empty(folder: Path, run: Run) -> None:

@@ -166,6 +166,9 @@ def test_links_do_not_hide_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (elsewhere / "deep").mkdir(parents=True)
     (elsewhere / "file.parquet").symlink_to(table / "part-0.parquet")
     (elsewhere / "folder").symlink_to(table)
+    (table / "month=1").mkdir()
+    write_people(table / "month=1" / "x.parquet", people(5))
+    (elsewhere / "month").symlink_to(table / "month=1")  # in whose folder, as it is given, no log stands
     (elsewhere / "up").symlink_to(tmp_path)
     write_people(tmp_path / "store.parquet", people(5))
     (table / "out.parquet").symlink_to(tmp_path / "store.parquet")  # of the table, though its bytes lie elsewhere
@@ -176,6 +179,9 @@ def test_links_do_not_hide_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "../file.parquet",
         "../folder",
         "../folder/part-0.parquet",
+        "../month",
+        "../month/x.parquet",
+        "../month/*.parquet",
         "../up/lake/t/part-0.parquet",
         "../../lake/t/out.parquet",
         "../*.parquet",
@@ -183,7 +189,9 @@ def test_links_do_not_hide_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         with pytest.raises(DataError, match="belongs to the Delta table"):
             resolve_files([item])
         with pytest.raises(DataError, match="belongs to the Delta table"):
-            refuse_table_files([Path(item) if "*" not in item else Path("../file.parquet")], set(searched))
+            refuse_table_files(
+                [Path(item.replace("*", "x")) if "/" in item[3:] else Path("../file.parquet")], set(searched)
+            )
 
 
 def test_what_is_no_table_is_read(tmp_path: Path) -> None:
