@@ -20,7 +20,7 @@ from dpnb_columnar.audit.recording import Answers, Drawn, Record, numbers, recor
 from dpnb_columnar.audit.unit_universe import AnyUniverse
 from dpnb_columnar.audit.universe import Database
 from dpnb_columnar.budget import Approximate, Pure, Share
-from dpnb_columnar.mechanisms.weight_rounds import GRADIENT
+from dpnb_columnar.budget.composition import GRADIENT
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import NoiseFamily
 

@@ -11,8 +11,8 @@ from dpnb_columnar.budget.amounts import (
     parse_epsilon,
     parse_rows,
 )
-from dpnb_columnar.budget.composition import Request, Share, compose, total
-from dpnb_columnar.budget.costs import Approximate, Concentrated, PrivacyCost, Pure
+from dpnb_columnar.budget.composition import Parallel, Request, Share, compose, total
+from dpnb_columnar.budget.costs import Approximate, Concentrated, PrivacyCost, Pure, RowEffect
 
 __all__ = [
     "Approximate",
@@ -20,10 +20,12 @@ __all__ = [
     "Concentrated",
     "Division",
     "Neighbours",
+    "Parallel",
     "PrivacyCost",
     "Pure",
     "Remaining",
     "Request",
+    "RowEffect",
     "Share",
     "Spent",
     "admits",

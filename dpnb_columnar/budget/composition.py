@@ -12,6 +12,7 @@ from dpnb_columnar.budget.costs import (
     Concentrated,
     PrivacyCost,
     Pure,
+    RowEffect,
     concentrated_within,
     for_one_row,
     numbers,
@@ -19,8 +20,34 @@ from dpnb_columnar.budget.costs import (
 )
 from dpnb_columnar.domain.numbers import number_text
 
-PARALLEL_CELLS = "one row changes one of these counts by 1"
-PARALLEL_CLASSES = "one row changes the sample of one class only, in one place"
+
+@dataclass(frozen=True, slots=True)
+class Parallel:
+    """Why all numbers of a query may share one cost (parallel composition).
+
+    Attributes:
+        reason: What one row changes, in words.
+        effect: The same, as what composes costs of several rows.
+    """
+
+    reason: str
+    effect: RowEffect
+
+
+PARALLEL_CELLS = Parallel("one row changes one of these counts by 1", RowEffect.ONE_DRAW)
+PARALLEL_CLASSES = Parallel("one row changes the sample of one class only, in one place", RowEffect.ONE_DRAW)
+BOUNDED_TOGETHER = Parallel("one row changes all these sums together by a bounded amount", RowEffect.ALL_DRAWS)
+
+GRADIENT = "weight gradient"
+"""Query for the gradient of a round, followed by the round's number."""
+
+_EFFECTS = {GRADIENT: BOUNDED_TOGETHER.effect}
+"""Of recorded queries, by name without a number; of all others a row moves one draw."""
+
+
+def recorded_effect(query: str) -> RowEffect:
+    """Look up what a row does to the draws of a query that a document names; documents do not state it."""
+    return _EFFECTS.get(query.rstrip(" 0123456789"), RowEffect.ONE_DRAW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +59,7 @@ class Request:
             ``deviation`` or ``mean of squares``.
         attribute: The attribute that is queried; None for the class counts.
         values: Number of released numbers.
-        composition: Why all of them may share one cost (parallel composition).
+        parallel: Why all of them may share one cost.
         noise: Name of the noise family.
         weight: Relative share of the budget.
         kind: The kind of guarantee that this noise gives.
@@ -41,7 +68,7 @@ class Request:
     query: str
     attribute: str | None
     values: int
-    composition: str
+    parallel: Parallel
     noise: str
     weight: Fraction
     kind: type[PrivacyCost] = Pure
@@ -52,11 +79,13 @@ class Share:
     """One row of the composition table.
 
     Attributes:
-        query, attribute, values, composition, noise: As requested.
+        query, attribute, values, noise: As requested.
+        composition: The reason why all values may share one cost.
         cost: This query's part of the total, in the stated neighbouring relation.
         row_cost: What the query's noise is calibrated to: the cost for one row added or removed. Under
             ``replace-one`` neighbours are two such steps apart, neighbours of whole units as many as rows of theirs
             count.
+        effect: What one row does to the query's draws, by which the costs of these steps compose.
     """
 
     query: str
@@ -66,6 +95,7 @@ class Share:
     noise: str
     cost: PrivacyCost
     row_cost: PrivacyCost
+    effect: RowEffect
 
 
 def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
@@ -96,10 +126,11 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
             query=request.query,
             attribute=request.attribute,
             values=request.values,
-            composition=request.composition,
+            composition=request.parallel.reason,
             noise=request.noise,
             cost=cost,
-            row_cost=_calibrated(cost, request.kind, budget.rows),
+            row_cost=calibrated(cost, request.kind, budget.rows, request.parallel.effect),
+            effect=request.parallel.effect,
         )
         for request, cost in zip(wanted, costs, strict=True)
     )
@@ -139,9 +170,9 @@ def _concentrated(wanted: Sequence[Request], budget: Budget) -> list[PrivacyCost
     return [Concentrated(rho * request.weight / whole) for request in wanted]
 
 
-def _calibrated(cost: PrivacyCost, kind: type[PrivacyCost], rows: int) -> PrivacyCost:
+def calibrated(cost: PrivacyCost, kind: type[PrivacyCost], rows: int, effect: RowEffect) -> PrivacyCost:
     """Return the cost for one row, of the kind that the query's noise is calibrated to."""
-    one = for_one_row(cost, rows)
+    one = for_one_row(cost, rows, effect)
     return pure_within(one.rho) if kind is Pure and isinstance(one, Concentrated) else one
 
 

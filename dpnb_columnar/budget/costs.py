@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
 
@@ -67,33 +68,65 @@ def pure_within(rho: Fraction) -> Pure:
     return Pure(math.isqrt(2 * rho // unit**2) * unit)
 
 
-def for_one_row(cost: PrivacyCost, rows: int) -> PrivacyCost:
-    """Divide a cost by a number of rows: calibrate a draw to the result, and ``rows`` changed rows cost ``cost``.
+class RowEffect(Enum):
+    """What one row does to the draws of a query, and so what the rows between two neighbours do together.
 
-    A row changes one draw of a query. The two rows of a replacement change two draws, made independently, or one draw
-    in one place (docs/privacy.md, section 2). So the costs of two draws compose: epsilons, deltas and rhos add up.
-    More rows, those of a unit, may change one draw several times: then ``cost`` is pure (Lemma 2.10).
+    Epsilons add up either way. Rhos do not: for a replaced row they are e^2/2 + e^2/2 where two draws change, and
+    (2e)^2/2 where one draw changes twice.
+    """
+
+    ONE_DRAW = "one draw"
+    """A row moves one draw. Of a replacement the two rows move two draws, made independently, or one draw once."""
+    ALL_DRAWS = "all draws"
+    """A row moves any draw, all together by a bounded amount: sums over rows. Further rows move the same draws again.
+    """
+
+
+def for_one_row(cost: PrivacyCost, rows: int, effect: RowEffect) -> PrivacyCost:
+    """Divide a cost: calibrate the draws of a query to the result, and ``rows`` changed rows cost ``cost``.
+
+    Where each row moves a draw of its own, the costs of independent draws compose: epsilons, deltas and rhos add up.
+    Where all rows move the same draws, the cost is that of a group of rows: r rows of a pure e cost r e, and of rho
+    r^2 rho (Bun and Steinke 2016, Proposition 1.9; docs/privacy.md, Lemmas 2.5 and 2.9). More rows than two, those of a
+    unit, may always change one draw several times: then ``cost`` is pure (Lemma 2.10).
+
+    Raises:
+        ValueError: if the cost is approximate and all rows move the same draws: the delta of a group grows by exp(e).
     """
     if isinstance(cost, Pure):
         return Pure(cost.epsilon / rows)
     if isinstance(cost, Concentrated):
-        return Concentrated(cost.rho / rows)
+        return Concentrated(cost.rho / _times(rows, effect))
+    if effect is RowEffect.ALL_DRAWS and rows > 1:
+        raise ValueError("noise with a delta is not for sums that every row moves")
     return Approximate(cost.epsilon / rows, cost.delta / rows)
 
 
-def within(row_cost: PrivacyCost, rows: int, cost: PrivacyCost) -> bool:
-    """Decide whether ``rows`` changed draws cost at most ``cost`` if each costs ``row_cost``.
+def concentrated_of_rows(row_cost: Pure | Concentrated, rows: int, effect: RowEffect) -> Concentrated:
+    """Compute what ``rows`` changed rows cost in rho, if one costs ``row_cost``: the inverse of ``for_one_row``."""
+    one = concentrated(row_cost) if isinstance(row_cost, Pure) else row_cost
+    return Concentrated(one.rho * _times(rows, effect))
+
+
+def _times(rows: int, effect: RowEffect) -> int:
+    return rows**2 if effect is RowEffect.ALL_DRAWS else rows
+
+
+def within(row_cost: PrivacyCost, rows: int, cost: PrivacyCost, effect: RowEffect) -> bool:
+    """Decide whether ``rows`` changed rows cost at most ``cost`` if each costs ``row_cost``.
 
     A concentrated cost may be met by a pure one.
     """
     if isinstance(cost, Concentrated):
-        one = concentrated(row_cost) if isinstance(row_cost, Pure) else row_cost
-        return isinstance(one, Concentrated) and one.rho * rows <= cost.rho
+        if isinstance(row_cost, Approximate):
+            return False
+        return concentrated_of_rows(row_cost, rows, effect).rho <= cost.rho
     if isinstance(row_cost, Concentrated) or row_cost.epsilon * rows > cost.epsilon:
         return False
     if isinstance(row_cost, Pure):
         return True
-    return isinstance(cost, Approximate) and row_cost.delta * rows <= cost.delta
+    add_up = effect is RowEffect.ONE_DRAW or rows == 1
+    return isinstance(cost, Approximate) and add_up and row_cost.delta * rows <= cost.delta
 
 
 def implies(rho: Fraction, cost: Approximate) -> bool:
@@ -120,11 +153,38 @@ def concentrated_within(cost: Approximate) -> Concentrated:
     return Concentrated(floor_digits(low, 6))
 
 
+def implied_epsilon(rho: Fraction, delta: Fraction, least: Fraction) -> Fraction:
+    """Find the smallest epsilon, rounded up to about six digits, that rho-zCDP implies at ``delta``; proven.
+
+    Args:
+        rho: The concentrated cost.
+        delta: Above 0.
+        least: Where to begin, above 0: the smallest epsilon to return.
+    """
+    low, high = Fraction(0), least
+    while not implies(rho, Approximate(high, delta)):
+        low, high = high, 2 * high
+    while low and high - low > low / 10**7:
+        middle = (low + high) / 2
+        low, high = (low, middle) if implies(rho, Approximate(middle, delta)) else (middle, high)
+    return high if high == least else ceil_digits(high, 6)
+
+
 def floor_digits(number: Fraction, digits: int = DIGITS) -> Fraction:
     """Round a positive number down to so many significant decimal digits."""
-    exponent = len(str(number.numerator)) - len(str(number.denominator)) - digits
-    unit = Fraction(10) ** exponent
+    unit = _last_digit(number, digits)
     return number // unit * unit
+
+
+def ceil_digits(number: Fraction, digits: int = DIGITS) -> Fraction:
+    """Round a positive number up to so many significant decimal digits."""
+    unit = _last_digit(number, digits)
+    return -(-number // unit) * unit
+
+
+def _last_digit(number: Fraction, digits: int) -> Fraction:
+    """Return the value of the last of so many significant digits of a positive number, or of the one after it."""
+    return Fraction(10) ** (len(str(number.numerator)) - len(str(number.denominator)) - digits)
 
 
 def _best_order(rho: float, epsilon: float) -> float:

@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Budget, Concentrated, Pure, Share, total
+from dpnb_columnar.budget.composition import GRADIENT
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, mechanism_named
 from dpnb_columnar.mechanisms.round_starts import resume_rounds
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, scores_given
-from dpnb_columnar.mechanisms.weight_rounds import GRADIENT, WeightRounds
+from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import NaiveBayes
 

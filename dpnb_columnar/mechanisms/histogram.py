@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpnb_columnar.budget import Division, Request
+from dpnb_columnar.budget import Division, Parallel, Request, RowEffect
 from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
 from dpnb_columnar.mechanisms import postprocessing
 from dpnb_columnar.mechanisms.mechanism import (
@@ -168,7 +168,7 @@ PLACING_QUERIES = ("mean", "variance")
 PLACING = Fraction(1, 4)
 """Part of an attribute's share that is spent on where the bins are."""
 
-ONE_SAMPLE = "one number"
+ONE_SAMPLE = Parallel("one number", RowEffect.ONE_DRAW)
 """Why a query of one value needs no division of its share."""
 
 SMALLEST_VARIANCE = 1 / 12

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
-from dpnb_columnar.budget import Division, Pure, Request, Share
+from dpnb_columnar.budget import Division, Parallel, Pure, Request, RowEffect, Share
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
@@ -190,10 +190,14 @@ def class_counts_request(domain: Domain, division: Division, noise: str = LAPLAC
 
 
 def weighted_counts_request(domain: Domain, class_counts: Request) -> Request:
-    """Make the query for the sum of the weights of each class: one share, with the noise of the class counts."""
+    """Make the query for the sum of the weights of each class: one share, with the noise of the class counts.
+
+    Weights are from 0 to the cap, so a row that is replaced by one of its class moves one sum, by the difference of two
+    weights: at most the cap, once.
+    """
     assert domain.weight is not None
-    composition = f"one row changes one of these sums by at most {number_text(domain.weight.cap)}"
-    return replace(class_counts, query=WEIGHTED_COUNTS, composition=composition)
+    reason = f"one row changes one of these sums by at most {number_text(domain.weight.cap)}"
+    return replace(class_counts, query=WEIGHTED_COUNTS, parallel=Parallel(reason, RowEffect.ONE_DRAW))
 
 
 def counts_request(attribute: str, domain: Domain, cells: int, weight: Fraction) -> Request:

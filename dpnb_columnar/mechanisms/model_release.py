@@ -126,6 +126,7 @@ def release_given(plan: ReleasePlan, statistics: FurtherStatistics, draw: Sample
 
 def _continued(guarantee: Guarantee, share: Share, reserved: tuple[Share, ...], *, seeded: bool) -> Guarantee:
     """State what a model and the weights that were released given it promise together."""
+    guarantee = replace(guarantee, understated=None)  # the new document states what is true
     composition = (*guarantee.composition, share)
     spent, seeded = total(composition), seeded or guarantee.seeded
     if isinstance(spent, Concentrated):  # the epsilon and delta that were stated follow from all rhos together

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpnb_columnar.budget import Budget, Concentrated, PrivacyCost, Pure, Share, compose, total
+from dpnb_columnar.budget.composition import GRADIENT
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.names import named
@@ -23,7 +24,7 @@ from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.mechanisms.weight_rounds import GRADIENT, further_requests
+from dpnb_columnar.mechanisms.weight_rounds import further_requests
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.sensitivity.search import SMALLEST_BETA

@@ -13,6 +13,7 @@ Privacy. The groups' log-ratios are clipped so that in no row two classes are fu
 changes component g by at most c_g, since it is a difference of two averages of numbers within c_g, and the others
 together by sum over c > 0 of |[class = c] - p_c|, at most 1 for two classes and 2 for more. So M = sum of c_g, plus 1
 or 2, bounds the change in L1, whatever was released before, and Laplace noise of scale M/e on every component costs e.
+The row that goes and the one that comes, in a replacement, may both move one component by c_g: together they cost 2e.
 The next round asks at weights that were computed of released numbers alone: adaptive composition (docs/privacy.md,
 Lemma 2.9).
 
@@ -34,6 +35,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpnb_columnar.budget import Pure, Request, Share
+from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, GRADIENT
 from dpnb_columnar.counting.gradients import CERTAIN, LARGEST_CLIP, GradientQuery, GradientSums, WeightGroup
 from dpnb_columnar.counting.scores import UNITS
 from dpnb_columnar.domain import Domain
@@ -44,11 +46,6 @@ from dpnb_columnar.mechanisms.mechanism import LAPLACE, constant_noise
 from dpnb_columnar.mechanisms.score_calibration import PART, calibration_request
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.noise import Sampler
-
-GRADIENT = "weight gradient"
-"""Query for the gradient of a round."""
-
-BOUNDED = "one row changes all these sums together by a bounded amount"
 
 SCHEDULE = (1, 2, 4)
 """Relative shares of the rounds: each starts from better weights than the last one."""
@@ -242,7 +239,7 @@ def _requests(domain: Domain, weight: Fraction, weights: int) -> list[Request]:
     """Make the queries of all rounds, which share a weight, for a number of weights."""
     values = weights + len(domain.classes) - 1
     return [
-        Request(f"{GRADIENT} {number}", None, values, BOUNDED, LAPLACE, weight * relative / sum(SCHEDULE))
+        Request(f"{GRADIENT} {number}", None, values, BOUNDED_TOGETHER, LAPLACE, weight * relative / sum(SCHEDULE))
         for number, relative in enumerate(SCHEDULE, 1)
     ]
 

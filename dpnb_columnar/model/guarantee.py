@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpnb_columnar.budget import Neighbours, Share
+from dpnb_columnar.budget import Concentrated, Neighbours, Pure, Share, total
+from dpnb_columnar.budget.composition import calibrated
+from dpnb_columnar.budget.costs import concentrated_of_rows, implied_epsilon, within
 from dpnb_columnar.domain import Unit
 from dpnb_columnar.domain.description import counts_by
 from dpnb_columnar.domain.numbers import number_text
@@ -53,6 +55,8 @@ class Guarantee:
         reserved: Shares that are left for further releases, each given the model of the last one, in their order; no
             part of the composition, and not spent.
         unit: The unit that the relation is of; None where it is of rows.
+        understated: The guarantee as it was stated by a program that reckoned a replaced row too low; None where it was
+            stated right. All else is what is true.
     """
 
     mechanism: str
@@ -65,11 +69,54 @@ class Guarantee:
     rho: Fraction | None = None
     reserved: tuple[Share, ...] = ()
     unit: Unit | None = None
+    understated: Guarantee | None = None
 
     @property
     def private(self) -> bool:
         """Whether the model carries a guarantee at all."""
         return self.epsilon is not None and not self.seeded
+
+
+def corrected(guarantee: Guarantee) -> Guarantee:
+    """Return what a guarantee as it is stated promises in truth: itself, unless it was reckoned too low.
+
+    Earlier programs halved the rho of every query for a replaced row. In sums over rows, the gradients of attribute
+    weights, the row that goes and the one that comes move the same draws, which costs four times one row's rho, not
+    twice (docs/privacy.md, Lemma 2.9). The noise that was drawn stands in each share, and is what counts: a share costs
+    what follows from it, rho is the sum, and epsilon what rho implies at the stated delta. A share that is reserved was
+    not drawn: it keeps its cost, and is calibrated to it.
+    """
+    if guarantee.rho is None or guarantee.epsilon is None or not guarantee.delta or guarantee.neighbours is None:
+        return guarantee
+    rows = guarantee.neighbours.rows
+    composition = tuple(_with_true_cost(share, rows) for share in guarantee.composition)
+    reserved = tuple(_with_true_noise(share, rows) for share in guarantee.reserved)
+    if (composition, reserved) == (guarantee.composition, guarantee.reserved):
+        return guarantee
+    spent, at_most = total(composition), total((*composition, *reserved))
+    assert isinstance(spent, Concentrated)
+    assert isinstance(at_most, Concentrated)
+    return replace(
+        guarantee,
+        epsilon=implied_epsilon(at_most.rho, guarantee.delta, guarantee.epsilon),
+        composition=composition,
+        rho=spent.rho,
+        reserved=reserved,
+        understated=guarantee,
+    )
+
+
+def _with_true_cost(share: Share, rows: int) -> Share:
+    if within(share.row_cost, rows, share.cost, share.effect):
+        return share
+    assert isinstance(share.row_cost, Pure | Concentrated)
+    return replace(share, cost=concentrated_of_rows(share.row_cost, rows, share.effect))
+
+
+def _with_true_noise(share: Share, rows: int) -> Share:
+    if within(share.row_cost, rows, share.cost, share.effect):
+        return share
+    return replace(share, row_cost=calibrated(share.cost, type(share.row_cost), rows, share.effect))
 
 
 def statement(guarantee: Guarantee) -> str:
@@ -92,4 +139,17 @@ def statement(guarantee: Guarantee) -> str:
     return (
         f"{amount}-differentially private for {relation}: no such change makes any outcome more than "
         f"exp({epsilon}) times as likely{exception}. Mechanism {guarantee.mechanism}{noise}.{accounting}"
+        f"{_correction(guarantee)}"
+    )
+
+
+def _correction(guarantee: Guarantee) -> str:
+    """Say what was stated before, and the remedy; empty where the guarantee was stated right."""
+    stated = guarantee.understated
+    if stated is None or stated.epsilon is None or stated.rho is None or stated.rho == guarantee.rho:
+        return ""  # or nothing that was drawn was reckoned too low
+    return (
+        f" CORRECTED: its file states epsilon {number_text(stated.epsilon)} and rho {number_text(stated.rho)}, since the "
+        "program that made it reckoned weight gradients too low for a replaced row; quote the numbers given here "
+        "instead (a release made anew would cost its budget on top of them)."
     )

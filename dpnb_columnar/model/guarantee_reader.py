@@ -6,13 +6,14 @@ import dataclasses
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Share, total
+from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, RowEffect, Share, total
+from dpnb_columnar.budget.composition import recorded_effect
 from dpnb_columnar.budget.costs import implies, numbers, within
 from dpnb_columnar.domain import Unit
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.model.document_part import Part
-from dpnb_columnar.model.guarantee import Guarantee
+from dpnb_columnar.model.guarantee import Guarantee, corrected
 
 LARGEST_DENOMINATOR = 10**1000
 """Of sums of shares: three weights and a budget of 300 digits each make no more."""
@@ -39,6 +40,8 @@ def _library(name: str, entry: Part) -> str:
 def read_guarantee(part: Part, unit: Unit | None) -> Guarantee:
     """Read a guarantee, its parts in agreement: for one row, or for the unit of the domain.
 
+    One that an earlier program reckoned too low is returned with the loss that is true (``corrected``).
+
     Raises:
         InvalidPartError: if they are not.
     """
@@ -63,7 +66,7 @@ def read_guarantee(part: Part, unit: Unit | None) -> Guarantee:
     _check_total(part, guarantee)
     if part["private"].flag() is not guarantee.private:
         raise part["private"].invalid("contradicts epsilon and seeded")
-    return guarantee
+    return corrected(guarantee)
 
 
 def _reserved(part: Part, rows: int | None) -> tuple[Share, ...]:
@@ -81,18 +84,22 @@ def _neighbours(part: Part) -> Neighbours | None:
 
 
 def _share(part: Part, rows: int | None) -> Share:
-    """Read a share; neighbours are so many rows apart, None where nothing is promised."""
+    """Read a share; neighbours are so many rows apart, None where nothing is promised.
+
+    Earlier programs took every query for one of which a row moves one draw: what they wrote is read, and corrected.
+    """
     cost, row_cost = _loss(part, ""), _loss(part, "row_")
-    if rows is not None and not within(row_cost, rows, cost):
+    if rows is not None and not within(row_cost, rows, cost, RowEffect.ONE_DRAW):
         raise part[f"row_{next(iter(numbers(row_cost)))}"].invalid("costs more than the share")
     return Share(
-        query=part["query"].text(),
+        query=(query := part["query"].text()),
         attribute=part["attribute"].text_or_none(),
         values=part["values"].count(),
         composition=part["composition"].text(),
         noise=part["noise"].text(),
         cost=cost,
         row_cost=row_cost,
+        effect=recorded_effect(query),
     )
 
 

@@ -131,7 +131,8 @@ def _weights_document(model: NaiveBayes) -> dict[str, Any]:
 
 
 def guarantee_document(guarantee: Guarantee) -> dict[str, Any]:
-    """Write the entry of a guarantee."""
+    """Write the entry of a guarantee: as it was stated, where it was read from a document."""
+    guarantee = guarantee.understated or guarantee
     return {
         "private": guarantee.private,
         "mechanism": guarantee.mechanism,
