@@ -13,7 +13,7 @@ from dpnb_columnar.budget import Approximate, Neighbours, Spent, admits
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.ledger import codec, refusals, storage
+from dpnb_columnar.ledger import codec, former_charges, refusals, storage
 from dpnb_columnar.ledger.entries import Entries
 from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, check_run, sha256
 from dpnb_columnar.ledger.verification import Verified, verify
@@ -106,7 +106,7 @@ class Ledger:
         return account
 
     def account(self, dataset: str) -> Account:
-        """Return the account of a data set, with what has been spent.
+        """Return the account of a data set, with what has been spent: more than was charged, for some old releases.
 
         Raises:
             ConfigurationError: if the data set has no account.
@@ -116,7 +116,11 @@ class Ledger:
             raise refusals.unknown_dataset(self.path, dataset, self._datasets(MOST_NAMES))
         account = self._entries.decoded(opened, codec.account_of)
         spend = self._entries.one("last_spend", dataset=dataset)
-        return account if spend is None else replace(account, spent=self._entries.decoded(spend, codec.total_of))
+        if spend is None:
+            return account
+        recorded = self._entries.decoded(spend, codec.total_of)
+        account = replace(account, corrections=tuple(former_charges.corrections(self._entries, dataset)))
+        return account.corrected(recorded)
 
     def accounts(self) -> Iterator[Account]:
         """Iterate over the accounts in the order in which they were opened."""
@@ -220,9 +224,14 @@ class Ledger:
 
         Raises:
             DataError: if an entry is broken (the first one is named), or the noted head is not in the chain.
+            BudgetError: if no entry is broken, and yet releases have cost more than a limit, beyond their charges.
             UsageError: if ``head`` is not a digest.
         """
-        return verify(self._entries, head)
+        verified = verify(self._entries, head)
+        for account in self.accounts():
+            if account.exceeded:
+                raise refusals.exceeded(self.path, account)
+        return verified
 
     def _datasets(self, most: int) -> list[str]:
         return [str(name) for (name,) in self._entries.rows("datasets", most=most)]
@@ -252,9 +261,9 @@ class Ledger:
         if (charge.neighbours, charge.unit) != (account.neighbours, account.unit):
             raise refusals.other_relation(self.path, account, charge)
         try:
-            total = account.spent.plus(charge.cost)
+            total = account.recorded.plus(charge.cost)
         except ValueError:
             raise refusals.not_composable(self.path, account, charge.cost) from None
-        if not admits(account.limit, total):
+        if not admits(account.limit, account.corrected(total).spent):
             raise refusals.over_budget(self.path, account, charge.cost)
         return total

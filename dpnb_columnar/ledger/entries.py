@@ -38,9 +38,9 @@ class Entries:
         rows = self.rows(section, **parameters)
         if not rows:
             return None
-        entry = self._entry(rows[0])
+        entry = self.entry(rows[0])
         before = self.rows("entry", number=entry.number - 1)
-        if entry.digest != link(self._entry(before[0]).digest if before else ORIGIN, entry):
+        if entry.digest != link(self.entry(before[0]).digest if before else ORIGIN, entry):
             raise self.malformed(entry, "its digest does not follow from its content and the entry before it")
         return entry
 
@@ -62,10 +62,10 @@ class Entries:
             DataError: if a row is not an entry, is out of order, or has a number below 1.
         """
         for row in self.rows("first"):
-            self._entry(row)
+            self.entry(row)
         while rows := self.rows(section, number=after, most=AT_ONCE):
             for row in rows:
-                entry = self._entry(row)
+                entry = self.entry(row)
                 if entry.number <= after:
                     raise self.malformed(entry, "is out of order")
                 after = entry.number
@@ -115,7 +115,12 @@ class Entries:
             f"{self.path}: entry {entry.number} ({what:.240}): {problem}; restore a backup whose head is known"
         )
 
-    def _entry(self, row: tuple[Any, ...]) -> Entry:
+    def entry(self, row: tuple[Any, ...]) -> Entry:
+        """Return a stored row as an entry.
+
+        Raises:
+            DataError: if its number is below 1, or it holds other types than an entry.
+        """
         entry = Entry(*row)
         if entry.number < 1:
             raise DataError(

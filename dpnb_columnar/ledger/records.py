@@ -7,12 +7,13 @@ import json
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any, NamedTuple
 
-from dpnb_columnar.budget import Approximate, Neighbours, PrivacyCost, Remaining, Spent, remaining
+from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Remaining, Spent, admits, remaining
 from dpnb_columnar.errors import UsageError, excerpt
 
 
@@ -52,6 +53,20 @@ class Charge:
     unit: tuple[str, ...] = ()
 
 
+class Correction(NamedTuple):
+    """A release that cost more than it was charged (``former_charges``).
+
+    Attributes:
+        run: Its run id.
+        charged: What its entry says.
+        true: What it has cost.
+    """
+
+    run: str
+    charged: Concentrated
+    true: Concentrated
+
+
 @dataclass(frozen=True, slots=True)
 class Account:
     """The budget of one data set.
@@ -61,8 +76,9 @@ class Account:
         limit: What all releases together may cost; delta 0 for pure ones only.
         neighbours: The relation that every release from it is stated in.
         parts: Digests of the files it is bound to (``counting.file_parts``), confidential; None if it is not.
-        spent: What all releases have cost so far.
+        spent: What all releases have cost so far, in truth.
         unit: As of a ``Charge``: guarantees of different units do not add up.
+        corrections: The releases that cost more than they were charged; ``spent`` counts what they cost.
     """
 
     dataset: str
@@ -71,6 +87,25 @@ class Account:
     parts: frozenset[str] | None
     spent: Spent
     unit: tuple[str, ...] = ()
+    corrections: tuple[Correction, ...] = ()
+
+    @property
+    def recorded(self) -> Spent:
+        """What the entries add up to."""
+        return replace(self.spent, rho=self.spent.rho - self._uncharged)
+
+    def corrected(self, recorded: Spent) -> Account:
+        """Return the account with another total of its entries."""
+        return replace(self, spent=replace(recorded, rho=recorded.rho + self._uncharged))
+
+    @property
+    def _uncharged(self) -> Fraction:
+        return sum((each.true.rho - each.charged.rho for each in self.corrections), Fraction(0))
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the releases have cost more than the limit. No charge is admitted that exceeds it: corrections do."""
+        return not admits(self.limit, self.spent)
 
     @property
     def remaining(self) -> Remaining:

@@ -15,7 +15,7 @@ from dpnb_columnar.budget import Approximate, PrivacyCost, Remaining, Spent
 from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError
-from dpnb_columnar.ledger.records import Account, Charge, canonical, written_relation
+from dpnb_columnar.ledger.records import Account, Charge, Correction, canonical, written_relation
 
 LONGEST_SHOWN = 20
 """Characters of an amount in a message; longer ones are rounded to nine digits."""
@@ -36,6 +36,8 @@ def amount_shown(amount: Fraction) -> str:
 
 def over_budget(path: Path, account: Account, cost: PrivacyCost) -> BudgetError:
     """Make the error for a release that the limit does not admit."""
+    if account.exceeded:
+        return exceeded(path, account)
     limit, spent, left = account.limit, account.spent, account.remaining
     requested = _amounts(cost)
     if requested.keys() == {"epsilon"} and not limit.delta:
@@ -50,6 +52,26 @@ def over_budget(path: Path, account: Account, cost: PrivacyCost) -> BudgetError:
     return BudgetError(
         f"{path}: data set {account.dataset}: {amounts}. A refund does not exist; {remedy}, or release nothing more "
         "about these persons"
+    )
+
+
+def correction_text(correction: Correction) -> str:
+    """Say that a release cost more than it was charged, why, and what to do."""
+    return (
+        f"run {correction.run} was charged rho {amount_shown(correction.charged.rho)} and cost "
+        f"{amount_shown(correction.true.rho)}: the program that made it reckoned weight gradients too low for a "
+        "replaced row; what is spent and left counts what it cost, and dpnb-columnar show MODEL states its guarantee"
+    )
+
+
+def exceeded(path: Path, account: Account) -> BudgetError:
+    """Make the error for an account whose releases have cost more than its limit, though none was charged so."""
+    runs = named([each.run for each in account.corrections])
+    return BudgetError(
+        f"{path}: data set {account.dataset}: its releases have cost {_listed(_amounts(account.spent))}, more than "
+        f"its limit {_listed(_amounts(account.limit))} admits: {runs} cost more than charged (dpnb-columnar ledger "
+        f"show {shlex.quote(str(path))}). Release nothing more about these persons, and publish the guarantees that "
+        "dpnb-columnar show states for its models"
     )
 
 

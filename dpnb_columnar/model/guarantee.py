@@ -149,7 +149,7 @@ def _correction(guarantee: Guarantee) -> str:
     if stated is None or stated.epsilon is None or stated.rho is None or stated.rho == guarantee.rho:
         return ""  # or nothing that was drawn was reckoned too low
     return (
-        f" CORRECTED: its file states epsilon {number_text(stated.epsilon)} and rho {number_text(stated.rho)}, since the "
-        "program that made it reckoned weight gradients too low for a replaced row; quote the numbers given here "
+        f" CORRECTED: its file states epsilon {number_text(stated.epsilon)} and rho {number_text(stated.rho)}, since "
+        "the program that made it reckoned weight gradients too low for a replaced row; quote the numbers given here "
         "instead (a release made anew would cost its budget on top of them)."
     )

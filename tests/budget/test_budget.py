@@ -17,11 +17,13 @@ from dpnb_columnar.budget import (
     PrivacyCost,
     Pure,
     Request,
+    RowEffect,
     Share,
     compose,
     parse_division,
     parse_epsilon,
 )
+from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.errors import UsageError
 
 WEIGHTS = st.fractions(min_value=Fraction(1, 10**4), max_value=10**5)
@@ -34,7 +36,7 @@ def pure(loss: PrivacyCost) -> Fraction:
 
 
 def request(weight: Fraction, query: str = "counts", attribute: str | None = "age") -> Request:
-    return Request(query, attribute, 12, "one row changes one of these counts by 1", "laplace", weight)
+    return Request(query, attribute, 12, PARALLEL_CELLS, "laplace", weight)
 
 
 # --- epsilon ------------------------------------------------------------------------------------------------------
@@ -193,6 +195,7 @@ def test_share_repeats_its_request() -> None:
         noise="laplace",
         cost=Pure(Fraction(1, 3)),
         row_cost=Pure(Fraction(1, 3)),
+        effect=RowEffect.ONE_DRAW,
     )
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dpnb_columnar.budget import (
@@ -17,16 +17,19 @@ from dpnb_columnar.budget import (
     PrivacyCost,
     Pure,
     Request,
+    RowEffect,
     compose,
     costs,
     parse_delta,
     total,
 )
+from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, PARALLEL_CLASSES
 from dpnb_columnar.budget.costs import (
     concentrated,
     concentrated_within,
     floor_digits,
     for_one_row,
+    implied_epsilon,
     implies,
     pure_within,
     within,
@@ -35,6 +38,7 @@ from dpnb_columnar.errors import UsageError
 
 EPSILONS = st.fractions(min_value=Fraction(1, 10**4), max_value=50)
 DELTAS = st.fractions(min_value=Fraction(1, 10**12), max_value=Fraction(1, 20))
+DELTA = Fraction(1, 10**6)
 RHOS = st.fractions(min_value=Fraction(1, 10**12), max_value=100)
 
 
@@ -118,11 +122,14 @@ def losses() -> st.SearchStrategy[PrivacyCost]:
 
 
 @settings(deadline=None)
-@given(losses(), st.sampled_from(Neighbours))
-def test_a_replaced_row_costs_at_most_the_share_and_hardly_less(loss: PrivacyCost, relation: Neighbours) -> None:
-    one = for_one_row(loss, relation.rows)
-    assert within(one, relation.rows, loss)
-    assert not within(_larger(one), relation.rows, loss)
+@given(losses(), st.sampled_from(Neighbours), st.sampled_from(RowEffect))
+def test_a_replaced_row_costs_at_most_the_share_and_hardly_less(
+    loss: PrivacyCost, relation: Neighbours, effect: RowEffect
+) -> None:
+    assume(effect is RowEffect.ONE_DRAW or not isinstance(loss, Approximate))
+    one = for_one_row(loss, relation.rows, effect)
+    assert within(one, relation.rows, loss, effect)
+    assert not within(_larger(one), relation.rows, loss, effect)
 
 
 def _larger(loss: PrivacyCost) -> PrivacyCost:
@@ -136,26 +143,65 @@ def _larger(loss: PrivacyCost) -> PrivacyCost:
 
 def test_two_rows_cost_the_sum_of_two_draws() -> None:
     epsilon, delta, rho = Fraction(1), Fraction(1, 10**6), Fraction(1, 8)
-    assert for_one_row(Pure(epsilon), 2) == Pure(epsilon / 2)
-    assert for_one_row(Approximate(epsilon, delta), 2) == Approximate(epsilon / 2, delta / 2)
-    assert for_one_row(Concentrated(rho), 2) == Concentrated(rho / 2)
+    assert for_one_row(Pure(epsilon), 2, RowEffect.ONE_DRAW) == Pure(epsilon / 2)
+    assert for_one_row(Approximate(epsilon, delta), 2, RowEffect.ONE_DRAW) == Approximate(epsilon / 2, delta / 2)
+    assert for_one_row(Concentrated(rho), 2, RowEffect.ONE_DRAW) == Concentrated(rho / 2)
 
 
-def test_losses_of_different_kinds_are_not_taken_for_each_other() -> None:
+def test_two_rows_that_move_the_same_draws_cost_those_of_a_group() -> None:
+    """The rho of Gaussian noise is exactly shift^2 / (2 sigma^2): a shift twice as long costs four times as much."""
+    epsilon, delta, rho = Fraction(1), Fraction(1, 10**6), Fraction(1, 8)
+    one = for_one_row(Concentrated(rho), 2, RowEffect.ALL_DRAWS)
+    assert isinstance(one, Concentrated)
+    deviation = (1 / (2 * one.rho)) ** 0.5  # one row moves the number by 1
+    assert (2 / deviation) ** 2 / 2 == pytest.approx(float(rho))
+    assert for_one_row(Pure(epsilon), 2, RowEffect.ALL_DRAWS) == Pure(epsilon / 2)
+    gradient = Request("weight gradient 1", None, 3, BOUNDED_TOGETHER, "laplace", Fraction(1))
+    (share,) = compose([gradient], Budget(Fraction(1), Neighbours.REPLACE_ONE))
+    assert share.row_cost == Pure(Fraction(1, 2))
+    with pytest.raises(ValueError, match="not for sums"):
+        for_one_row(Approximate(epsilon, delta), 2, RowEffect.ALL_DRAWS)
+    assert for_one_row(Approximate(epsilon, delta), 1, RowEffect.ALL_DRAWS) == Approximate(epsilon, delta)
+    assert not within(Approximate(epsilon, delta), 2, Approximate(4 * epsilon, 4 * delta), RowEffect.ALL_DRAWS)
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_a_sum_over_rows_among_concentrated_queries_spends_what_a_group_of_rows_costs(relation: Neighbours) -> None:
+    gradient = Request("weight gradient 1", None, 3, BOUNDED_TOGETHER, "laplace", Fraction(1))
+    shares = compose([gradient, request(Concentrated), request(Pure)], Budget(Fraction(1), relation, delta=DELTA))
+    for share, draws in zip(shares, (relation.rows**2, relation.rows, relation.rows), strict=True):
+        one = share.row_cost.rho if isinstance(share.row_cost, Concentrated) else share.row_cost.epsilon**2 / 2
+        assert isinstance(share.cost, Concentrated)
+        assert float(share.cost.rho) * (1 - 1e-7) <= draws * one <= share.cost.rho
+
+
+@given(RHOS, DELTAS, EPSILONS)
+@settings(deadline=None)
+def test_the_epsilon_that_a_rho_implies_is_proven_and_hardly_larger_than_the_least(
+    rho: Fraction, delta: Fraction, least: Fraction
+) -> None:
+    epsilon = implied_epsilon(rho, delta, least)
+    assert epsilon >= least
+    assert implies(rho, Approximate(epsilon, delta))
+    assert epsilon == least or not implies(rho, Approximate(max(epsilon * Fraction(99999, 100000), least), delta))
+
+
+@pytest.mark.parametrize("effect", RowEffect)
+def test_losses_of_different_kinds_are_not_taken_for_each_other(effect: RowEffect) -> None:
     pure, approximate, rho = Pure(Fraction(1)), Approximate(Fraction(1), Fraction(1, 10)), Concentrated(Fraction(1))
-    assert within(pure, 1, approximate)
-    assert not within(approximate, 1, pure)
-    assert within(pure, 1, rho)
-    assert not within(approximate, 1, rho)
-    assert not within(rho, 1, pure)
-    assert not within(rho, 1, approximate)
+    assert within(pure, 1, approximate, effect)
+    assert not within(approximate, 1, pure, effect)
+    assert within(pure, 1, rho, effect)
+    assert not within(approximate, 1, rho, effect)
+    assert not within(rho, 1, pure, effect)
+    assert not within(rho, 1, approximate, effect)
 
 
 # --- composition --------------------------------------------------------------------------------------------------
 
 
 def request(kind: type[PrivacyCost], weight: Fraction = Fraction(1)) -> Request:
-    return Request("mean", "age", 2, "why", "noise", weight, kind)
+    return Request("mean", "age", 2, PARALLEL_CLASSES, "noise", weight, kind)
 
 
 WEIGHTS = st.lists(st.fractions(min_value=Fraction(1, 1000), max_value=1000), min_size=1, max_size=20)
@@ -171,7 +217,7 @@ def test_epsilons_and_deltas_add_up_exactly(
     shares = compose(requests, Budget(epsilon, relation, delta=delta))
     assert total(shares) == Approximate(epsilon, delta)
     assert all(isinstance(share.cost, Pure) for share in shares[: len(pure)])
-    assert all(within(share.row_cost, relation.rows, share.cost) for share in shares)
+    assert all(within(share.row_cost, relation.rows, share.cost, share.effect) for share in shares)
 
 
 @pytest.mark.slow
@@ -186,7 +232,7 @@ def test_rhos_add_up_to_one_that_implies_the_budget(
     assert spent == concentrated_within(Approximate(epsilon, delta))
     assert implies(spent.rho, Approximate(epsilon, delta))  # type: ignore[union-attr]
     assert [type(share.row_cost) for share in shares] == [Pure] * len(pure) + [Concentrated] * len(concentrated)
-    assert all(within(share.row_cost, relation.rows, share.cost) for share in shares)
+    assert all(within(share.row_cost, relation.rows, share.cost, share.effect) for share in shares)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Neighbours, Pure, Request, compose
+from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.budget.costs import Approximate
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.errors import DataError, UsageError
@@ -73,7 +74,7 @@ def test_noise_that_is_not_pure_is_refused_for_a_unit(noise: str) -> None:
 
 
 def test_costs_that_do_not_add_up_over_rows_are_not_composed() -> None:
-    request = Request("mean", "age", 2, "", "gaussian", Fraction(1), Approximate)
+    request = Request("mean", "age", 2, PARALLEL_CLASSES, "gaussian", Fraction(1), Approximate)
     with pytest.raises(ValueError, match="only pure costs"):
         compose([request], Budget(Fraction(1), delta=Fraction(1, 10**6), unit_rows=2))
 

@@ -16,6 +16,7 @@ from support.mechanisms import PRIVATE
 from support.people import PEOPLE, people, people_domain
 
 from dpnb_columnar.budget import Budget, Neighbours, Pure
+from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, GRADIENT
 from dpnb_columnar.counting.gradients import LARGEST_CLIP
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import UNITS
@@ -25,7 +26,6 @@ from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
 from dpnb_columnar.mechanisms.model_release import first_round, release_round
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.round_starts import CLIP, start_rounds
-from dpnb_columnar.mechanisms.weight_rounds import BOUNDED, GRADIENT
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.training import train
@@ -86,7 +86,7 @@ def test_every_round_has_its_row_in_the_table(neighbours: Neighbours) -> None:
     learned = plan(people_domain(), budget, "histogram", attribute_weights=LEARNED)
     assert learned.total == Pure(Fraction(1))
     assert [share.query for share in learned.rounds] == [f"{GRADIENT} {number}" for number in (1, 2, 3)]
-    assert {(share.values, share.composition) for share in learned.rounds} == {(4, BOUNDED)}
+    assert {(share.values, share.composition) for share in learned.rounds} == {(4, BOUNDED_TOGETHER.reason)}
     costs = [Fraction(3, 10) * part / 7 for part in (1, 2, 4)]
     assert [share.cost for share in learned.rounds] == [Pure(cost) for cost in costs]
     assert [share.row_cost for share in learned.rounds] == [Pure(cost / neighbours.rows) for cost in costs]

@@ -126,7 +126,7 @@ def test_the_shares_add_up_exactly(model: Model) -> None:
     assert total(guarantee.composition) == Pure(guarantee.epsilon or Fraction(0))
     for share in guarantee.composition:
         assert guarantee.neighbours is not None
-        assert within(share.row_cost, guarantee.neighbours.rows, share.cost)
+        assert within(share.row_cost, guarantee.neighbours.rows, share.cost, share.effect)
 
 
 def test_the_guarantee_in_words() -> None:

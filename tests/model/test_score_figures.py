@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from support.people import PEOPLE, people_domain
 
-from dpnb_columnar.budget import Neighbours, Pure, Share
+from dpnb_columnar.budget import Neighbours, Pure, RowEffect, Share
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.guarantee import Guarantee
@@ -38,7 +38,16 @@ BINS = len(EDGES) + 1
 
 def scores_of(counts: Any, epsilon: Fraction) -> ReleasedScores:
     released = tuple(tuple(int(count) for count in row) for row in counts)
-    share = Share("score counts", None, sum(map(len, released)), "why", "laplace", Pure(epsilon), Pure(epsilon))
+    share = Share(
+        "score counts",
+        None,
+        sum(map(len, released)),
+        "why",
+        "laplace",
+        Pure(epsilon),
+        Pure(epsilon),
+        RowEffect.ONE_DRAW,
+    )
     guarantee = Guarantee("score counts", None, epsilon, Fraction(0), Neighbours.ADD_REMOVE, (share,), seeded=False)
     classes = ["low", "high"] if len(released) == 2 else [f"c{place}" for place, _ in enumerate(released)]
     domain = people_domain({**PEOPLE, "label": {"column": "income", "classes": classes}})

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dpnb_columnar.budget import Neighbours, Pure, Share
+from dpnb_columnar.budget import Neighbours, Pure, RowEffect, Share
 from dpnb_columnar.errors import Error
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model import Model, load_model
@@ -47,6 +47,7 @@ def golden_model() -> Model:
             "laplace",
             Pure(Fraction(1, 3)),
             Pure(Fraction(1, 6)),
+            RowEffect.ONE_DRAW,
         ),
         Share(
             "mean",
@@ -56,6 +57,7 @@ def golden_model() -> Model:
             "polyplace",
             Pure(Fraction(1, 6)),
             Pure(Fraction(1, 12)),
+            RowEffect.ONE_DRAW,
         ),
     ]
     return Model(

@@ -10,6 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, Pure, Request, compose, total
+from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight, read_domain
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.model.guarantee import Guarantee
@@ -210,8 +211,10 @@ def guarantees(draw: st.DrawFn) -> Guarantee:
         delta=Fraction(0) if kind is Pure else Fraction(1, 10**6),
     )
     weights = draw(st.lists(st.fractions(min_value=Fraction(1, 10**3), max_value=100), min_size=1, max_size=5))
-    requests = [Request("class counts", None, 2, "why", "laplace", Fraction(1))] + [
-        Request(draw(names), draw(st.none() | names), draw(st.integers(1, 10**6)), "why", "noise", weight, kind)
+    requests = [Request("class counts", None, 2, PARALLEL_CELLS, "laplace", Fraction(1))] + [
+        Request(
+            draw(names), draw(st.none() | names), draw(st.integers(1, 10**6)), PARALLEL_CELLS, "noise", weight, kind
+        )
         for weight in weights
     ]
     shares = compose(requests, budget)

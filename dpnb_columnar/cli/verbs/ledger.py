@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,7 @@ from dpnb_columnar.cli.plain_values import PlainCommand, PlainGroup
 from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:
-    from dpnb_columnar.ledger import Ledger
+    from dpnb_columnar.ledger import Account, Ledger
     from dpnb_columnar.ledger.export import Row
 
 app = typer.Typer(
@@ -141,12 +141,14 @@ def show(
     if as_json:
         budgets = [export.account_document(account) for account in accounts]
         print_line(dumps({"head": head, "accounts": budgets, "releases": rows}, ensure_ascii=False, indent=2))
+        _warn_of_corrections(file, accounts)
         return
     print_table(export.ACCOUNT_HEADER, [export.account_cells(account) for account in accounts])
     print_line()
     print_table([*export.RELEASE_HEADER], [export.release_cells(row) for row in rows])
     print_line()
     print_line(f"head {head}")
+    _warn_of_corrections(file, accounts)
 
 
 @app.command(cls=PlainCommand)
@@ -175,12 +177,14 @@ def verify(
 
     with Ledger(file) as ledger:
         verified = ledger.verify(head)
+        accounts = list(ledger.accounts())
     print_line(f"{file}: {verified.entries} entries, each follows from those before it; every limit was kept")
     if verified.secret is not None:
         print_warning(
             f"{file}: entry {verified.secret} names an address that seems to hold a password: whoever reads the "
             "ledger, or an export of it, can read it; change that password (docs/batch.md, 'A password in a ledger')"
         )
+    _warn_of_corrections(file, accounts)
     if head is None:
         print_line("note the head elsewhere, and give it to the next verify as --head")
     print_line(f"head {verified.head}")
@@ -208,7 +212,20 @@ def export(
     check_target(output, overwrite, [file])
     with Ledger(file) as ledger:
         write_releases(ledger, output, overwrite=overwrite)
+        accounts = list(ledger.accounts())
     print_line(f"wrote {output}")
+    _warn_of_corrections(file, accounts)
+
+
+def _warn_of_corrections(file: Path, accounts: Iterable[Account]) -> None:
+    """Warn of releases that cost more than they were charged, and of limits that were exceeded so."""
+    from dpnb_columnar.ledger.refusals import correction_text, exceeded
+
+    for account in accounts:
+        for correction in account.corrections:
+            print_warning(f"{file}: data set {account.dataset}: {correction_text(correction)}")
+        if account.exceeded:
+            print_warning(str(exceeded(file, account)))
 
 
 def _opened(file: Path) -> Ledger:

@@ -1,0 +1,66 @@
+"""Find releases that earlier programs charged too little for, and compute by their noise what they cost.
+
+Until gradients of attribute weights were reckoned right (docs/privacy.md, Lemma 2.9), a concentrated release with
+rounds of them, stated for replaced rows, cost more than the rho that its entry charges. No entry is ever changed, so
+the chain of digests and the totals in it stay as they were recorded. What an account *has spent* is the recorded total
+plus what these releases cost beyond their charge. It can be more than the limit: then the promise of the account was
+broken when these models were released, nothing can mend it, and whatever is released next would only break it further.
+So the account says so and admits nothing more. To count what was charged would keep a limit on paper that does not
+hold for the persons in the data; to raise the limit would change what was promised to them.
+
+A run that was charged and has released nothing needs no correction: the noise that it will draw is the right one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from dpnb_columnar.budget import Concentrated, total
+from dpnb_columnar.ledger import codec
+from dpnb_columnar.ledger.entries import Entries
+from dpnb_columnar.ledger.records import Charge, Correction
+from dpnb_columnar.model.document_part import InvalidPartError, Part
+from dpnb_columnar.model.guarantee_reader import read_guarantee
+
+
+def corrections(entries: Entries, dataset: str) -> Iterator[Correction]:
+    """Yield the releases of a data set that cost more than they were charged, in order.
+
+    Raises:
+        DataError: if a model that was charged so is missing, or states no guarantee.
+    """
+    for row in entries.rows("concentrated_spends", dataset=dataset):
+        spend = entries.entry(row)
+        charge = entries.decoded(spend, codec.charge_of)
+        if "attribute_weights" not in charge.inputs:
+            continue
+        model = entries.one("model", run=charge.run)
+        if model is None:
+            continue
+        try:
+            true = true_cost(charge, entries.document(model))
+        except (InvalidPartError, ValueError, RecursionError) as error:
+            raise entries.malformed(model, f"its model states no guarantee that was charged: {error}") from None
+        assert isinstance(charge.cost, Concentrated)
+        if true.rho > charge.cost.rho:
+            yield Correction(charge.run, charge.cost, true)
+
+
+def true_cost(charge: Charge, document: str) -> Concentrated:
+    """Return what a release cost, by the noise of the shares that its document names.
+
+    Args:
+        charge: Its concentrated charge.
+        document: What it released. A release of weights alone, given a model, names the shares of that model as well.
+
+    Raises:
+        InvalidPartError: if the document has no valid guarantee.
+        ValueError: if it is no JSON, or its shares do not add up to the charge.
+    """
+    guarantee = read_guarantee(Part(json.loads(document))["guarantee"], None)
+    drawn = slice(-1, None) if "given" in charge.inputs else slice(None)
+    stated, true = (total(each.composition[drawn]) for each in (guarantee.understated or guarantee, guarantee))
+    if stated != charge.cost or not isinstance(true, Concentrated):
+        raise ValueError("its shares do not add up to it")
+    return true
