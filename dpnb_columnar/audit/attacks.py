@@ -15,7 +15,7 @@ from dpnb_columnar.audit.neighbours import Group, adversarial_pairs, forced_size
 from dpnb_columnar.audit.outcomes import Audit, Configuration, Finding, Outcome
 from dpnb_columnar.audit.recording import Record, Witness, record, remembered_searches
 from dpnb_columnar.audit.unit_universe import UnitUniverse, build_units, unit_pairs
-from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
+from dpnb_columnar.audit.universe import HOURS, TRADES, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.model_release import software
@@ -28,6 +28,10 @@ ERROR = 0.001
 
 UNITS_TOGETHER = 2
 """Most units of the databases of units, all of which are compared, and their pairs of neighbours."""
+
+
+MOST_ROWS_OF_COPIES = 1
+"""Most rows of the databases of rows with copies of an attribute, all of which are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,8 @@ def audit(configurations: Sequence[Configuration], effort: Effort) -> Audit:
 
     Every lower bound and every test of the whole audit holds together with probability 99.9 %.
     """
-    counted = [build_universe(domain) for domain in effort.domains]
+    classes = {configuration.classes for configuration in configurations}
+    counted = [build_universe(domain) for domain in (*effort.domains, *([TRADES] if max(classes) > 2 else []))]
     universes = tuple(universe for universe, _ in counted)
     attack = partial(_attack, universes=universes, effort=effort, error=ERROR / len(configurations))
     outcomes = {}
@@ -104,7 +109,10 @@ def _attack(configuration: Configuration, universes: tuple[Universe, ...], effor
         universe, findings = build_units(configuration.unit_rows, effort.members, weighted=configuration.weighted)
         outcome = attack_units(configuration, universe, effort, error)
         return replace(outcome, findings=(*findings, *outcome.findings))
-    return attack_one(configuration, universes, effort, error)
+    ours = tuple(each for each in universes if len(each.domain.classes) == configuration.classes)
+    if configuration.classes > 2:  # rows of many attributes, whose releases take time
+        effort = replace(effort, rows=min(effort.rows, MOST_ROWS_OF_COPIES))
+    return attack_one(configuration, ours, effort, error)
 
 
 def attack_units(configuration: Configuration, universe: UnitUniverse, effort: Effort, error: float) -> Outcome:
@@ -210,6 +218,7 @@ def to_document(audit: Audit) -> dict[str, Any]:
          "holds": whether every check passed,
          "findings": [finding between rows and statistics, ...],
          "configurations": [{"mechanism", "noise": name or null, "neighbours", "attribute_weights",
+                             "classes": how many,
                              "unit_rows": rows of a unit that count; null where databases are of rows,
                              "weighted": whether rows have a weight, of which the prior is made,
                              "epsilon", "delta": exact text, as claimed,
@@ -238,6 +247,7 @@ def _configuration(outcome: Outcome) -> dict[str, Any]:
         "noise": configuration.noise,
         "neighbours": configuration.budget.neighbours.value,
         "attribute_weights": configuration.attribute_weights,
+        "classes": configuration.classes,
         "unit_rows": configuration.unit_rows,
         "weighted": configuration.weighted,
         "epsilon": number_text(outcome.claim.epsilon),

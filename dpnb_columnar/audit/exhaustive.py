@@ -15,11 +15,19 @@ import numpy as np
 
 from dpnb_columnar.audit.neighbours import Group, Pair
 from dpnb_columnar.audit.outcomes import Configuration, Finding
-from dpnb_columnar.audit.privacy_loss import TOLERANCE, Measured, claimed, composed, measured, worst_admissible
+from dpnb_columnar.audit.privacy_loss import (
+    TOLERANCE,
+    Measured,
+    claimed,
+    composed,
+    concentrated_together,
+    measured,
+    worst_admissible,
+)
 from dpnb_columnar.audit.recording import Answers, Drawn, Record, numbers, record
 from dpnb_columnar.audit.unit_universe import AnyUniverse
 from dpnb_columnar.audit.universe import Database
-from dpnb_columnar.budget import Approximate, Pure, Share
+from dpnb_columnar.budget import Approximate, Concentrated, Pure, Share
 from dpnb_columnar.budget.composition import GRADIENT
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import NoiseFamily
@@ -58,7 +66,7 @@ class Comparison:
         self.findings: dict[str, Finding] = {}
         self._changes: dict[Change, int] = {}
         self._differing: dict[tuple[int, ...], Pair] = {}
-        self._gradients: dict[tuple[Pure, tuple[int, ...]], Pair] = {}
+        self._sums: dict[tuple[Pure | Concentrated, tuple[int, ...]], Pair] = {}
 
     def add(self, group: Group) -> None:
         """Compare the pairs of a group under each of its forced class counts."""
@@ -66,7 +74,10 @@ class Comparison:
         members = {database for pair in group.pairs for database in pair}
         databases = {database: self.universe.counted(database) for database in members}
         for seed, sizes in enumerate(group.sizes):
-            records = {database: record(self.plan, rows, Answers(sizes, seed)) for database, rows in databases.items()}
+            records = {
+                database: record(self.plan, rows, Answers(sizes, seed, self.universe.period))
+                for database, rows in databases.items()
+            }
             for pair in group.pairs:
                 self._compare(pair, *(records[database] for database in pair))
 
@@ -80,10 +91,11 @@ class Comparison:
                 worst, place = loss, pair
         if place is not None and worst > float(claim.epsilon) * (1 + TOLERANCE):
             self._report(LOSS, place, f"epsilon {worst:.4g} where {float(claim.epsilon):.4g} is claimed")
-        for (cost, places), pair in self._gradients.items():
-            together = sum(losses[number][1] for number in places)
-            if together > float(cost.epsilon) * (1 + TOLERANCE):
-                seen = f"one gradient costs {together:.4g} where its share is {float(cost.epsilon):.4g}"
+        for (share, places), pair in self._sums.items():
+            together, stated = self._together(share, [losses[each][1] for each in places], places)
+            if together > stated * (1 + TOLERANCE):
+                kind = type(share).__name__.lower()
+                seen = f"one gradient has a {kind} loss of {together:.4g} where its share is {stated:.4g}"
                 self._report(NOISE, pair, seen)
         return Compared(worst, self.pairs, tuple(self.findings.values()))
 
@@ -97,7 +109,7 @@ class Comparison:
                 self._report(POST_PROCESSING, pair, _difference(numbers(one.model), numbers(two.model)))
             elif len(one.draws) != sum(share.values for share in one.model.guarantee.composition):
                 self._report(QUERIES, pair, f"{len(one.draws)} draws are not what the composition table says")
-        rounds = _rounds(one.model)
+        rounds = _sums(one.model)
         first_round = len(one.draws) - sum(share.values for share in rounds)
         changed: dict[int, int] = {}
         for place, (first, second) in enumerate(zip(one.draws, two.draws, strict=False)):
@@ -109,8 +121,8 @@ class Comparison:
         self._differing.setdefault(tuple(changed.values()), pair)
         for share in rounds:
             places = range(first_round, first_round := first_round + share.values)
-            assert isinstance(share.cost, Pure)
-            self._gradients.setdefault((share.cost, tuple(changed[each] for each in places if each in changed)), pair)
+            assert not isinstance(share.cost, Approximate)
+            self._sums.setdefault((share.cost, tuple(changed[each] for each in places if each in changed)), pair)
 
     def _added_up(self, of_a_gradient: bool) -> int:
         """Tell how many rows' changes between two neighbours may add up in one draw.
@@ -121,6 +133,26 @@ class Comparison:
         is bounded, and judged as well.
         """
         return self.plan.budget.rows if of_a_gradient or self.plan.domain.unit is not None else 1
+
+    def _together(
+        self, share: Pure | Concentrated, epsilons: Sequence[float], places: Sequence[int]
+    ) -> tuple[float, float]:
+        """Measure what the draws of a sum over rows cost together, for one pair, in the number that its share is in.
+
+        An epsilon is the sum of theirs. A rho is at most that of their epsilons, epsilon^2/2 each; only where this is
+        not within the share is it measured, as the supremum over orders of the sum of their divergences.
+
+        Returns:
+            What was measured, and what the share is.
+        """
+        if isinstance(share, Pure):
+            return sum(epsilons), float(share.epsilon)
+        most, stated = sum(epsilon**2 / 2 for epsilon in epsilons), float(share.rho)
+        if most <= stated:
+            return most, stated
+        changes = list(self._changes)
+        draws = [(noise, float(moved), float(scaled)) for noise, _, moved, scaled in map(changes.__getitem__, places)]
+        return concentrated_together(draws), stated
 
     def _measured(self) -> list[Measured]:
         """Measure the privacy loss of every change; one above what its own draw claims is a finding."""
@@ -192,8 +224,11 @@ def _different_queries(one: Sequence[Drawn], two: Sequence[Drawn]) -> Iterator[s
             yield f"draw {place} is rounded to {first.grid_bits} or {second.grid_bits} bits"
 
 
-def _rounds(model: Model | None) -> list[Share]:
-    """List the shares of gradients in the order in which they are drawn, the last of all."""
+def _sums(model: Model | None) -> list[Share]:
+    """List the shares of sums over rows, in the order in which they are drawn, the last of all.
+
+    These are the gradients, by their name: what a share says of itself may be the fault.
+    """
     composition = () if model is None else model.guarantee.composition
     return [share for share in composition if share.query.startswith(GRADIENT)]
 

@@ -24,26 +24,37 @@ other mechanisms that take a family are audited with their default, and ``paper`
 class counts other noise."""
 
 
-WEIGHTS = {"histogram": (NONE, CALIBRATED, LEARNED)}
-"""Attribute weights that a mechanism is audited with. Further passes are the same whatever the first has released."""
+GAUSSIAN, CONCENTRATED = "gaussian", "arsinh-normal"
+"""Families that every kind of attribute weights is audited with: one spends a delta, one a rho. How costs compose
+depends on their kind alone, so one family of each shows it."""
 
-
-UNIT_ROWS = {
-    ("smooth", NONE, Neighbours.ADD_REMOVE): (2,),
-    ("smooth", NONE, Neighbours.REPLACE_ONE): (2,),
-    ("histogram", NONE, Neighbours.ADD_REMOVE): (1, 2),
-    ("histogram", NONE, Neighbours.REPLACE_ONE): (1, 2),
-    ("histogram", CALIBRATED, Neighbours.REPLACE_ONE): (2,),
-    ("histogram", LEARNED, Neighbours.REPLACE_ONE): (2,),
+WEIGHTS = {
+    ("histogram", None): (CALIBRATED, LEARNED),
+    ("smooth", GAUSSIAN): (CALIBRATED, LEARNED),
+    ("smooth", CONCENTRATED): (CALIBRATED, LEARNED),
 }
-"""Rows of a unit that count, by mechanism, attribute weights and relation of what is audited with units, under the
-default noise: the noise is that of rows, so one family shows how it is divided."""
+"""Attribute weights, beside none, that a mechanism is audited with under a noise. Further passes are the same whatever
+the first has released. ``calibrated`` is audited with three classes as well, for which it sums up gradients."""
 
 
-WEIGHTED = {
-    ("histogram", NONE, Neighbours.ADD_REMOVE): (None, 2),
-    ("histogram", NONE, Neighbours.REPLACE_ONE): (None, 2),
-    ("histogram", CALIBRATED, Neighbours.REPLACE_ONE): (None,),
+UNIT_ROWS: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
+    ("smooth", NOISE_FAMILIES[0], NONE): (2,),
+    ("histogram", None, NONE): (1, 2),
+    ("histogram", None, CALIBRATED): (2,),
+    ("histogram", None, LEARNED): (2,),
+}
+"""Rows of a unit that count, by mechanism, noise and attribute weights of what is audited with units: pure noise alone,
+since no other is for units, and that of rows, so that one family shows how it is divided."""
+
+
+WEIGHTED: dict[tuple[str, str | None, str], tuple[int | None, ...]] = {
+    ("histogram", None, NONE): (None, 2),
+    ("histogram", None, CALIBRATED): (None,),
+    ("histogram", None, LEARNED): (None, 2),
+    ("smooth", GAUSSIAN, NONE): (None,),
+    ("smooth", GAUSSIAN, LEARNED): (None,),
+    ("smooth", CONCENTRATED, NONE): (None,),
+    ("smooth", CONCENTRATED, LEARNED): (None,),
 }
 """Likewise of what is audited with weights of rows; None for rows without units. The query for the sums is the same in
 every mechanism."""
@@ -61,6 +72,8 @@ class Configuration:
     """The most rows of a unit that count, where databases are of units; None where they are of rows."""
     weighted: bool = False
     """Whether rows have a weight, of which the prior is made."""
+    classes: int = 2
+    """Number of classes; of three, and of copies of an attribute, gradients move most."""
 
     @property
     def few(self) -> bool:
@@ -75,7 +88,8 @@ class Configuration:
         weights = None if self.attribute_weights == NONE else f"{self.attribute_weights} weights"
         units = None if self.unit_rows is None else f"units of {self.unit_rows}"
         prior = "weighted prior" if self.weighted else None
-        named = [self.mechanism, self.noise, weights, str(self.budget.neighbours), units, prior]
+        classes = None if self.classes == 2 else f"{self.classes} classes"
+        named = [self.mechanism, self.noise, weights, str(self.budget.neighbours), units, prior, classes]
         return ", ".join(filter(None, named))
 
 
@@ -92,18 +106,19 @@ def configurations(mechanisms: Sequence[str] = ()) -> list[Configuration]:
     of_rows = [
         Configuration(mechanism.name, noise, Budget(EPSILON, neighbours, delta=_delta(noise)), weights)
         for mechanism in chosen or [mechanism for mechanism in MECHANISMS.values() if mechanism.private]
-        for weights in WEIGHTS.get(mechanism.name, (NONE,))
+        for weights in (NONE, CALIBRATED, LEARNED)
         for noise in (NOISES.get(mechanism.name, (mechanism.default_noise,)) if mechanism.smooth else (None,))
         for neighbours in Neighbours
+        if weights == NONE or weights in WEIGHTS.get((mechanism.name, noise), ())
     ]
     of_units = [
         replace(each, unit_rows=rows, weighted=weighted)
         for weighted, audited in ((False, UNIT_ROWS), (True, WEIGHTED))
         for each in of_rows
-        for rows in audited.get((each.mechanism, each.attribute_weights, each.budget.neighbours), ())
-        if each.noise in (None, NOISE_FAMILIES[0])
+        for rows in audited.get((each.mechanism, each.noise, each.attribute_weights), ())
     ]
-    return of_rows + of_units
+    of_classes = [replace(each, classes=3) for each in of_rows if each.attribute_weights == CALIBRATED]
+    return of_rows + of_units + of_classes
 
 
 def _delta(noise: str | None) -> Fraction:

@@ -83,7 +83,8 @@ def _measured(noise: NoiseFamily, shift: Floats, ratio: Floats) -> Floats:
             return np.maximum(_hockey_stick(one, two, epsilon), _hockey_stick(two, one, epsilon))
         case Concentrated():
             one, two = _cells(noise, shift, ratio)
-            return np.maximum(_renyi(one, two), _renyi(two, one))
+            rho: Floats = _rates(one, two).max(axis=(0, 2))
+            return rho
 
 
 def claimed(noise: NoiseFamily) -> float:
@@ -139,18 +140,39 @@ def _hockey_stick(one: Floats, two: Floats, epsilon: Fraction) -> Floats:
     return gained
 
 
-def _renyi(one: Floats, two: Floats) -> Floats:
-    """Compute the supremum over orders a of D_a(P || Q)/a, the rho of concentrated differential privacy."""
+def concentrated_together(draws: Sequence[tuple[NoiseFamily, float, float]]) -> float:
+    """Measure the rho of several independent draws together: divergences of one order add up.
+
+    Args:
+        draws: Per draw, its noise, and t and r of the change.
+    """
+    rates = np.zeros((2, len(ORDERS)))
+    for noise, shift, ratio in draws:
+        rates += _rates(*_cells(noise, np.array([[shift]]), np.array([[ratio]])))[:, 0]
+    return float(rates.max())
+
+
+def _rates(one: Floats, two: Floats) -> Floats:
+    """Compute D_a(P || Q)/a and D_a(Q || P)/a of each order a, whose supremum is rho.
+
+    Args:
+        one: Probabilities of cells, shape (changes, cells).
+        two: Those of the neighbour.
+
+    Returns:
+        Shape (2, changes, orders).
+    """
     seen = (one > 1e-250) & (two > 1e-250)  # what is left out could only add
     with np.errstate(divide="ignore"):
         log_one, log_two = np.log(np.where(seen, one, 1)), np.log(np.where(seen, two, 1))
-    worst = np.zeros(len(one))
-    for order in ORDERS:
-        term = np.where(seen, order * log_one + (1 - order) * log_two, -np.inf)
-        top = np.max(term, axis=1)
-        divergence = (top + np.log(np.exp(term - top[:, None]).sum(axis=1))) / (order - 1)
-        worst = np.maximum(worst, divergence / order)
-    return worst
+    rates = np.zeros((2, len(one), len(ORDERS)))
+    for direction, (log_p, log_q) in enumerate(((log_one, log_two), (log_two, log_one))):
+        for place, order in enumerate(ORDERS):
+            term = np.where(seen, order * log_p + (1 - order) * log_q, -np.inf)
+            top = np.max(term, axis=1)
+            divergence = (top + np.log(np.exp(term - top[:, None]).sum(axis=1))) / (order - 1)
+            rates[direction, :, place] = divergence / order
+    return np.maximum(rates, 0.0)
 
 
 def composed(losses: Sequence[Measured], delta: float) -> float:

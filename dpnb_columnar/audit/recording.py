@@ -43,11 +43,13 @@ class Answers:
     Attributes:
         sizes: Answers to the first draws: the class counts, then the numbers of values, where they are released.
         seed: Seed of all other answers, counts and moments of every size and sign.
+        period: Number of draws after which other answers recur, so that tables of copies agree; None for never.
         draws: The calls so far.
     """
 
     sizes: Sequence[int]
     seed: int
+    period: int | None = None
     draws: list[Drawn] = field(default_factory=list)
     private: bool = True
 
@@ -59,6 +61,8 @@ class Answers:
         return answer
 
     def _number(self, place: int, grid_bits: int) -> Fraction:
+        if self.period is not None:
+            place = len(self.sizes) + (place - len(self.sizes)) % self.period
         random = Random(self.seed * 1000 + place)
         if not grid_bits:
             return Fraction(random.choice(COUNTS))

@@ -79,11 +79,13 @@ class UnitUniverse:
         domain: Their domain, which counts by unit, or by row.
         rows: The rows of one unit of each kind; a single row where nothing is counted by unit.
         together: Statistics of databases that were counted before.
+        period: No answers recur.
     """
 
     domain: Domain
     rows: tuple[UnitRows, ...]
     together: dict[Database, Statistics] = field(default_factory=dict)
+    period: int | None = None
 
     def counted(self, database: Database) -> AuditedUnits:
         """Return a database as rows that a release counts."""

@@ -75,7 +75,28 @@ HOURS = read_domain(
 )
 """The fewest kinds of rows: numbers present are counted, and a row without a category is dropped."""
 
-VALUES = {YEARS.name: (1900.0, 1902.0, 1904.0), WAGES.name: (0.0, 1.0, 50.0), HOURS.name: (0.0, 4.0)}
+COPIES = tuple(f"copy {number}" for number in range(1, 10))
+"""Columns that repeat the category."""
+
+TRADES = read_domain(
+    "trades",
+    {
+        "label": {"column": "label", "classes": ["a", "b", "c"]},
+        "attributes": {
+            "number": {"lower": 0, "upper": 4, "step": 4},
+            **{name: {"values": ["p"], "missing": "category"} for name in ("category", *COPIES)},
+        },
+    },
+    "audit",
+)
+"""Three classes, and ten copies of a category: their log-ratios together reach the clip of a gradient."""
+
+VALUES = {
+    YEARS.name: (1900.0, 1902.0, 1904.0),
+    WAGES.name: (0.0, 1.0, 50.0),
+    HOURS.name: (0.0, 4.0),
+    TRADES.name: (0.0,),
+}
 
 ODD: tuple[Row, ...] = (
     ("a", 1e9, "p"),
@@ -123,6 +144,12 @@ class Universe:
     def counted(self, database: Database) -> AuditedRows:
         """Return a database as rows that a release counts."""
         return AuditedRows(self, database, self.statistics(database))
+
+    @property
+    def period(self) -> int | None:
+        """Number of cells of each copy of the category, by which forced answers make their tables agree; else None."""
+        copies = [each for each in self.domain.categorical if each.name in COPIES]
+        return copies[0].size * len(self.domain.classes) if copies else None
 
     def database(self, *rows: tuple[int, Row]) -> Database:
         """Make a database of a number of each row."""
@@ -238,15 +265,16 @@ def build_universe(domain: Domain = YEARS) -> tuple[Universe, list[Finding]]:
 def declared_cells(row: Row, domain: Domain) -> list[Cells]:
     """Return what a row counts for by its domain's declarations alone (docs/privacy.md, section 1)."""
     label, value, category = row
-    (number,), (categories,) = domain.numeric, domain.categorical
+    (number,) = domain.numeric
     codes: dict[str | None, int] = {None: 0}
     if value is not None and not math.isnan(value):
         clamped = min(max(value, float(number.lower)), float(number.upper))
         codes[number.name] = math.floor((clamped - float(number.lower)) / float(number.step) + 0.5)
-    if category in categories.values:
-        codes[categories.name] = categories.values.index(category)
-    elif categories.missing is Missing.CATEGORY:
-        codes[categories.name] = len(categories.values)
+    for categories in domain.categorical:
+        if category in categories.values:
+            codes[categories.name] = categories.values.index(category)
+        elif categories.missing is Missing.CATEGORY:
+            codes[categories.name] = len(categories.values)
     if label not in domain.classes or any(each.name not in codes for each in domain.row_dropping):
         return []
     one = np.ones(1, dtype=np.int64)
@@ -279,11 +307,12 @@ def _differentiated(row: Row, query: GradientQuery) -> GradientSums:
 
 
 def frame_of(rows: Sequence[Row]) -> pl.DataFrame:
-    """Make a frame of raw rows."""
+    """Make a frame of raw rows; the category stands in its copies as well, which some domains declare."""
     import polars as pl
 
     types = {"label": pl.String, "number": pl.Float64, "category": pl.String}
-    return pl.DataFrame(list(rows), schema=types, orient="row")
+    frame = pl.DataFrame(list(rows), schema=types, orient="row")
+    return frame.with_columns(pl.col("category").alias(name) for name in COPIES)
 
 
 def _identity(cells: Sequence[Cells]) -> tuple[bytes, ...]:

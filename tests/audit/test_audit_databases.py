@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from dpnb_columnar.audit.neighbours import adversarial_pairs, crowds, groups, neighbours, small_databases, small_pairs
-from dpnb_columnar.audit.outcomes import configurations
+from dpnb_columnar.audit.outcomes import Configuration, configurations
 from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
-from dpnb_columnar.budget import Neighbours
+from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
-from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 
 
 @pytest.fixture(scope="module", params=[YEARS, WAGES, HOURS], ids=lambda domain: domain.name)
@@ -108,12 +108,33 @@ def test_configurations_are_all_private_mechanisms_and_relations_and_every_famil
         assert {each.mechanism for each in of_relation if each.unit_rows is not None} == {"smooth", "histogram"}
         assert {configuration.mechanism for configuration in under} == private
         assert {each.unit_rows for each in of_relation if each.weighted} == {None, 2}
-        assert [each.noise for each in under if each.mechanism == "smooth"] == list(NOISE_FAMILIES)
+        unweighted = [each for each in under if each.attribute_weights == "none"]
+        assert [each.noise for each in unweighted if each.mechanism == "smooth"] == list(NOISE_FAMILIES)
         assert [each.noise for each in under if each.mechanism == "paper"] == ["cauchy", "gaussian"]
         assert all((each.noise is not None) is MECHANISMS[each.mechanism].smooth for each in under)
+        # Every kind of attribute weights, of two classes and of three, with and without weights of rows, under every
+        # kind of noise.
+        assert {(_kind(each), each.attribute_weights, each.classes, each.weighted) for each in of_relation} >= {
+            (kind, *rest)
+            for kind in (Pure, Approximate, Concentrated)
+            for rest in (
+                ("none", 2, False),
+                ("none", 2, True),
+                ("calibrated", 2, False),
+                ("calibrated", 3, False),
+                ("learned", 2, False),
+                ("learned", 2, True),
+            )
+        }
+        units = {each.attribute_weights for each in of_relation if each.unit_rows is not None}
+        assert units == {"none", "calibrated", "learned"}
     assert len(found) == len(set(found))
     assert {configuration.mechanism for configuration in configurations(["majority", "majority"])} == {"majority"}
     assert len(configurations(["majority", "majority"])) == 2
+
+
+def _kind(configuration: Configuration) -> type[PrivacyCost]:
+    return Pure if configuration.noise is None else smooth_family(configuration.noise).kind
 
 
 @pytest.mark.parametrize(("name", "told"), [("none", "nothing to audit"), ("smoth", "known mechanisms")])

@@ -11,7 +11,14 @@ import pytest
 from scipy.special import erfc
 from scipy.stats import norm
 
-from dpnb_columnar.audit.privacy_loss import claimed, composed, concentrated_epsilon, measured, worst_admissible
+from dpnb_columnar.audit.privacy_loss import (
+    claimed,
+    composed,
+    concentrated_epsilon,
+    concentrated_together,
+    measured,
+    worst_admissible,
+)
 from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure
 from dpnb_columnar.budget.costs import implies
 from dpnb_columnar.noise import (
@@ -109,6 +116,20 @@ def test_renyi_divergence_of_normal_noise(shift: float, ratio: float) -> None:
         assert exact == pytest.approx(shift**2 / (2 * deviation**2), abs=1e-12)
     else:
         assert found > 1
+
+
+@pytest.mark.parametrize("epsilons", [(0.01,), (0.03, 0.02, 0.01), (1.0, 0.5)])
+def test_rho_of_independent_draws_together(epsilons: tuple[float, ...]) -> None:
+    """Mironov 2017, Proposition 6: divergences of shifted Laplace noise; those of independent draws add up."""
+    orders = 1 + np.geomspace(1e-3, 299, 4001)
+    exact = np.zeros_like(orders)
+    for epsilon in epsilons:
+        near, far = orders * np.exp((orders - 1) * epsilon), (orders - 1) * np.exp(-orders * epsilon)
+        exact += np.log((near + far) / (2 * orders - 1)) / (orders - 1)
+    most = float(np.max(exact / orders))
+    found = concentrated_together([(Laplace(Fraction(1)), epsilon, 1.0) for epsilon in epsilons])
+    assert most * 0.98 < found <= most * (1 + 1e-9)
+    assert found <= sum(epsilon**2 / 2 for epsilon in epsilons)
 
 
 WORST: list[NoiseFamily] = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -11,10 +12,10 @@ from support import planted_round_faults as faults
 from dpnb_columnar.audit import exhaustive
 from dpnb_columnar.audit.attacks import Effort, attack_one
 from dpnb_columnar.audit.exhaustive import Compared
-from dpnb_columnar.audit.neighbours import Group, groups, small_pairs
+from dpnb_columnar.audit.neighbours import Group, forced_sizes, groups, small_pairs
 from dpnb_columnar.audit.outcomes import Configuration
 from dpnb_columnar.audit.recording import Answers, record, remembered_searches
-from dpnb_columnar.audit.universe import HOURS, WAGES, YEARS, Universe, build_universe
+from dpnb_columnar.audit.universe import HOURS, TRADES, WAGES, YEARS, Universe, build_universe
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.mechanisms.weight_rounds import GRID_BITS
@@ -133,6 +134,39 @@ def test_a_fault_planted_into_rounds_is_found(
     plant(monkeypatch)
     found = compared(learned(ADD), universe)
     assert check in {finding.check for finding in found.findings}, found.findings
+
+
+ARSINH_NORMAL = Budget(Fraction(4), REPLACE, delta=Fraction(1, 10**6))
+
+
+def rounds_of_three_classes() -> tuple[Configuration, Universe, Group]:
+    """All pairs of neighbours of one row of ten copies, and a released model in which their score reaches its clip."""
+    universe = build_universe(TRADES)[0]
+    pairs = list(small_pairs(len(universe.rows), REPLACE, 1))
+    configuration = Configuration("smooth", "arsinh-normal", ARSINH_NORMAL, "calibrated", classes=3)
+    return configuration, universe, Group(pairs, forced_sizes(universe.domain, 2))
+
+
+@pytest.mark.slow
+def test_a_concentrated_gradient_costs_a_replaced_row_all_of_its_share_and_no_more() -> None:
+    configuration, universe, group = rounds_of_three_classes()
+    found = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+    assert found.findings == ()
+    assert found.loss <= 4 * (1 + 1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("plant", [faults.replaced_row_halved, faults.sums_taken_for_cells])
+def test_a_concentrated_gradient_reckoned_too_low_for_a_replaced_row_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch)
+    configuration, universe, group = rounds_of_three_classes()
+    found = exhaustive.compare(configuration, universe, [group], exhaustive.claim_of(configuration, universe))
+    (finding,) = (each for each in found.findings if each.check == exhaustive.NOISE)
+    words = re.fullmatch(r"one gradient has a concentrated loss of (\S+) where its share is (\S+)", finding.seen)
+    assert words is not None, finding
+    assert 1.4 < float(words[1]) / float(words[2]) < 1.6
 
 
 def replaced_values() -> tuple[Universe, Group]:

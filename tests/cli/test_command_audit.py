@@ -15,7 +15,6 @@ from dpnb_columnar.audit import attacks as running
 from dpnb_columnar.audit import outcomes
 from dpnb_columnar.audit.attacks import Effort
 from dpnb_columnar.audit.universe import HOURS, YEARS
-from dpnb_columnar.budget import Neighbours
 
 REDUCED = Effort(rows=1, duplicates=(12,), scenarios=1, domains=(YEARS,), scouted=30, pairs=1, releases=60, processes=1)
 ARGUMENTS = ("audit", "--quick", "--mechanism", "majority")
@@ -39,8 +38,8 @@ def test_quick_audit_side_by_side(folder: Path, run: Run) -> None:
 
 @pytest.mark.slow
 def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outcomes, "UNIT_ROWS", {("histogram", "none", Neighbours.REPLACE_ONE): (2,)})
-    monkeypatch.setattr(outcomes, "WEIGHTED", {("histogram", "none", Neighbours.ADD_REMOVE): (None,)})
+    monkeypatch.setattr(outcomes, "UNIT_ROWS", {("histogram", None, "none"): (2,)})
+    monkeypatch.setattr(outcomes, "WEIGHTED", {("histogram", None, "none"): (None,)})
     monkeypatch.setattr(outcomes, "WEIGHTS", {})
     run("audit", "--mechanism", "majority", "--mechanism", "histogram", "--output", "audit.json")
     document = json.loads(Path("audit.json").read_text())
@@ -50,13 +49,16 @@ def test_json_says_what_was_measured(folder: Path, run: Run, reduced: None, monk
     assert document["findings"] == []
     fields = ("mechanism", "attribute_weights", "neighbours")
     of_rows = [each for each in document["configurations"] if each["unit_rows"] is None and not each["weighted"]]
-    assert [found["neighbours"] for found in document["configurations"] if found["weighted"]] == ["add-remove"]
-    names = [tuple(found[field] for field in fields) for found in of_rows]
     relations = ("add-remove", "replace-one")
+    assert [found["neighbours"] for found in document["configurations"] if found["weighted"]] == [*relations]
+    names = [tuple(found[field] for field in fields) for found in of_rows]
     audited = (("majority", "none"), ("histogram", "none"))
     assert names == [(*pair, relation) for pair in audited for relation in relations]
-    (of_units,) = (found for found in document["configurations"] if found["unit_rows"] is not None)
-    assert (*(of_units[field] for field in fields), of_units["unit_rows"]) == ("histogram", "none", "replace-one", 2)
+    of_units = [found for found in document["configurations"] if found["unit_rows"] is not None]
+    assert [(*(each[field] for field in fields), each["unit_rows"]) for each in of_units] == [
+        ("histogram", "none", relation, 2) for relation in relations
+    ]
+    assert {found["classes"] for found in document["configurations"]} == {2}
     for found in document["configurations"]:
         assert (found["epsilon"], found["delta"], found["noise"]) == ("4", "0", None)
         assert 0 < found["exhaustive_loss"] <= 4.0001

@@ -11,13 +11,13 @@ import pytest
 
 from dpnb_columnar import training
 from dpnb_columnar.audit import universe as audit_universe
-from dpnb_columnar.budget import Budget, Pure, Request, Share, compose
+from dpnb_columnar.budget import Budget, Pure, Request, RowEffect, Share, compose, costs
 from dpnb_columnar.counting.engines import polars_further_passes
 from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms import release_plan as planning
-from dpnb_columnar.mechanisms import score_calibration
+from dpnb_columnar.mechanisms import score_calibration, weight_rounds
 from dpnb_columnar.mechanisms.mechanism import noisy_counts
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
 from dpnb_columnar.model.model import Model
@@ -133,6 +133,17 @@ def rounds_of_one_share(patch: Patch) -> None:
 
     stepping = WeightRounds.after
     patch.setattr(WeightRounds, "after", after)
+
+
+def replaced_row_halved(patch: Patch) -> None:
+    """The rho of a gradient is halved for a replaced row, as if its two rows moved different draws."""
+    patch.setattr(costs, "_times", lambda rows, effect: rows)
+
+
+def sums_taken_for_cells(patch: Patch) -> None:
+    """A gradient is said to be of draws that a row moves one of."""
+    wrong = replace(weight_rounds.BOUNDED_TOGETHER, effect=RowEffect.ONE_DRAW)
+    patch.setattr(weight_rounds, "BOUNDED_TOGETHER", wrong)
 
 
 def forget(patch: Patch) -> None:

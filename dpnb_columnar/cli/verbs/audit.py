@@ -38,8 +38,9 @@ def command(
 
     Releases models of small synthetic databases that differ in one row, with
     every mechanism and noise family, and with calibrated and with learned
-    attribute weights, under both neighbouring relations; and of some that differ
-    in one whole unit of rows. All pairs of a small domain are compared exactly;
+    attribute weights under pure noise, noise with a delta and concentrated
+    noise, under both neighbouring relations; and of some that differ in one
+    whole unit of rows. All pairs of a small domain are compared exactly;
     lower bounds on epsilon come from counting releases, and hold all
     together with probability 99.9 %. No user's data is read, so what is printed
     and written is not confidential. The full audit takes hours.
@@ -108,7 +109,8 @@ def _report(audit: Audit) -> None:
 def _protected(configuration: Configuration) -> str:
     """Say what neighbours differ in."""
     unit = "row" if configuration.unit_rows is None else f"unit of {configuration.unit_rows}"
-    return f"{unit}, weighted" if configuration.weighted else unit
+    classes = f", {configuration.classes} classes" if configuration.classes > 2 else ""
+    return unit + ", weighted" * configuration.weighted + classes
 
 
 def _bits(outcome: Outcome) -> str:
