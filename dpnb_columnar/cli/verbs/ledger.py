@@ -164,6 +164,9 @@ def verify(
     """Recompute the whole ledger; ends with 65 at the first entry that is broken.
 
     Checked are the chain of digests, the totals, the limits, and the models.
+    It ends with 77 where nothing is broken, and yet releases of an earlier
+    version have cost more than a limit: by the noise of their models, which
+    was reckoned too low. Each such run is named.
     The last line is the head, the digest of the last entry. Note it where
     those who can write the ledger cannot: only a noted head tells whether the
     last entries were taken away, or a backup was put back.
