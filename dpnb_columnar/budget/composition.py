@@ -108,7 +108,8 @@ def compose(requests: Iterable[Request], budget: Budget) -> tuple[Share, ...]:
 
     Raises:
         ValueError: if there is no request, a share would not be above 0, the budget has a delta that no query needs,
-            or lacks one, or if a query's noise is not pure and the budget is for units of several rows.
+            or lacks one, if a query's noise is not pure and the budget is for units of several rows, or if noise of a
+            sum over rows has a delta and a replaced row moves it twice.
     """
     wanted = list(requests)
     if not wanted:

@@ -139,17 +139,19 @@ def statement(guarantee: Guarantee) -> str:
     return (
         f"{amount}-differentially private for {relation}: no such change makes any outcome more than "
         f"exp({epsilon}) times as likely{exception}. Mechanism {guarantee.mechanism}{noise}.{accounting}"
-        f"{_correction(guarantee)}"
+        f"{f' CORRECTED: {correction}.' if (correction := correction_text(guarantee)) else ''}"
     )
 
 
-def _correction(guarantee: Guarantee) -> str:
-    """Say what was stated before, and the remedy; empty where the guarantee was stated right."""
+def correction_text(guarantee: Guarantee) -> str:
+    """Say what a model's file states in place of the true loss, why, and the remedy; empty where it states it right."""
     stated = guarantee.understated
-    if stated is None or stated.epsilon is None or stated.rho is None or stated.rho == guarantee.rho:
+    if guarantee.epsilon is None or guarantee.rho is None or stated is None or stated.rho == guarantee.rho:
         return ""  # or nothing that was drawn was reckoned too low
+    amounts = [number_text(number or Fraction(0)) for number in (stated.epsilon, stated.rho)]
+    true = [number_text(number) for number in (guarantee.epsilon, guarantee.rho)]
     return (
-        f" CORRECTED: its file states epsilon {number_text(stated.epsilon)} and rho {number_text(stated.rho)}, since "
-        "the program that made it reckoned weight gradients too low for a replaced row; quote the numbers given here "
-        "instead (a release made anew would cost its budget on top of them)."
+        f"its file states epsilon {amounts[0]} and rho {amounts[1]}, since the program that made it reckoned weight "
+        f"gradients too low for a replaced row; quote epsilon {true[0]} and rho {true[1]} instead (a release made anew "
+        "would cost its budget on top of them)"
     )

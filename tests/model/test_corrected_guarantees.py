@@ -61,6 +61,9 @@ def test_show_prints_the_correction_on_one_line(tmp_path: Path, run: Run) -> Non
     lines = run("show", file).out.splitlines()
     assert lines[1].startswith(f"({EPSILON}, 0.000001)-differentially private")
     assert lines[1].endswith("(a release made anew would cost its budget on top of them).")
+    as_json = run("show", file, "--json")
+    assert json.loads(as_json.out) == former_document()
+    assert f"quote epsilon {EPSILON} and rho 0.002793" in as_json.err
 
 
 def without(document: Any, gradients: int) -> Any:

@@ -70,7 +70,7 @@ def command(
       dpnb-columnar show holdout.scores.json --html evaluation.html
       dpnb-columnar show census.model.json --html sheet.html --ledger census.ledger
     """
-    from dpnb_columnar.model.guarantee import statement
+    from dpnb_columnar.model.guarantee import correction_text, statement
     from dpnb_columnar.model.model import load_model
     from dpnb_columnar.model.model_document import leaves, to_document, to_json
     from dpnb_columnar.model.parameters import SPREADS, Normal
@@ -95,6 +95,8 @@ def command(
     document = to_document(loaded)
     if as_json:
         print_line(to_json(document).rstrip())
+        if correction := correction_text(loaded.guarantee):
+            print_warning(f"{model}: {correction}")
         return
     guarantee = loaded.guarantee
     print_line(f"{loaded.domain.name}: {predicts(loaded.domain)}")
