@@ -10,12 +10,12 @@ from functools import lru_cache
 from dpnb_columnar.advice.expectation import CANDIDATES, METHODS, usual_scenarios
 from dpnb_columnar.advice.rehearsal import Errors, Outcome, draws_to_compare, stage
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.runtime.row_progress import done
-from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
 
 MAJORITY = "majority"
 """The floor."""

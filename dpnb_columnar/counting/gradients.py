@@ -23,11 +23,11 @@ from functools import cache
 
 import numpy as np
 
+from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.counting.file_parts import digest_blocks
 from dpnb_columnar.counting.scores import UNITS, Integers, ScoreTable
 from dpnb_columnar.counting.statistics import check_whole_units
 from dpnb_columnar.domain import Domain, digest
-from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
 
 CERTAIN = 2**16
 """Probabilities are whole numbers of this part of certainty."""

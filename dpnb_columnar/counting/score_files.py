@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.counting.gradients import GradientQuery
 from dpnb_columnar.counting.query_results import (
     SCORE_COLUMNS,
@@ -29,7 +30,6 @@ from dpnb_columnar.errors import DataError, MissingInputError, excerpt
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
-from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
 
 if TYPE_CHECKING:
     import polars as pl

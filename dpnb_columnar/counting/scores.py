@@ -13,14 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from dpnb_columnar.code_limits import UNITS as UNITS
 from dpnb_columnar.counting.file_parts import digest_blocks
 from dpnb_columnar.counting.statistics import check_whole_units
 from dpnb_columnar.domain import Domain, digest
 
 Integers = NDArray[np.int64]
-
-UNITS = 256
-"""Scores, and weights of them, are whole numbers of this part of a nat, and of 1. Their products are of its square."""
 
 
 @dataclass(frozen=True, slots=True)

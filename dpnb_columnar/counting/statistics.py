@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.counting.file_parts import digest_blocks
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, digest
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE as WEIGHT_CODE
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.sensitivity import RunLengthColumn
-from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
 
 Integers = NDArray[np.int64]
 Whole = NDArray[Any]

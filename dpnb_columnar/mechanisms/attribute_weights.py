@@ -35,13 +35,16 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.baselines import Majority
 from dpnb_columnar.mechanisms.mechanism import Mechanism
+from dpnb_columnar.model.mechanism_rules import CALIBRATED as CALIBRATED
+from dpnb_columnar.model.mechanism_rules import FEWEST_TEMPERED as FEWEST_TEMPERED
+from dpnb_columnar.model.mechanism_rules import LARGEST_LOG_RATIO
+from dpnb_columnar.model.mechanism_rules import LEARNED as LEARNED
+from dpnb_columnar.model.mechanism_rules import TEMPERED as TEMPERED
+from dpnb_columnar.model.mechanism_rules import tempered_weight as tempered_weight
 from dpnb_columnar.model.parameters import AttributeParameters, AttributeWeights, Normal
 
 AUTO = "auto"
 NONE = "none"
-TEMPERED = "tempered"
-CALIBRATED = "calibrated"
-LEARNED = "learned"
 METHODS = (NONE, TEMPERED, CALIBRATED, LEARNED)
 """Ways to weight attributes; ``AUTO`` names one of them."""
 
@@ -53,14 +56,6 @@ UNCALIBRATED = (
 
 MOST_LEARNED = 1000
 """Attributes that may each have a weight: the time of a step grows with the cube of their number."""
-
-FEWEST_TEMPERED = 8
-"""Fewer attributes are taken for independent."""
-
-POWER = -0.25
-
-LARGEST_LOG_RATIO = 3.0
-"""In nats: twenty to one is the most that a normal distribution of two classes, weighted, says of one value."""
 
 LEAST_CALIBRATED = 1_000
 """Least number of rows times epsilon for ``auto`` to calibrate: with fewer, the noise in the second pass costs accuracy
@@ -139,15 +134,6 @@ def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | Non
             "calibrated, or leave --attribute-weights out"
         )
     return None if method == NONE else method
-
-
-def tempered_weight(attributes: int) -> float:
-    """Choose the one weight of all attributes from their number.
-
-    Args:
-        attributes: Number of attributes that are released.
-    """
-    return attributes**POWER if attributes >= FEWEST_TEMPERED else 1.0
 
 
 def attribute_weights(method: str | None, attributes: int, classes: int) -> AttributeWeights | None:

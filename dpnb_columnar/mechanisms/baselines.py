@@ -8,7 +8,6 @@ from fractions import Fraction
 from dpnb_columnar.budget import Division, Request, Share
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Missing
-from dpnb_columnar.mechanisms import postprocessing
 from dpnb_columnar.mechanisms.mechanism import (
     PrivateCounts,
     QueryContext,
@@ -16,10 +15,11 @@ from dpnb_columnar.mechanisms.mechanism import (
     presence_counts,
     weight_sums,
 )
-from dpnb_columnar.mechanisms.postprocessing import truncated_presence, truncated_table
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES
+from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
+from dpnb_columnar.model.postprocessing import NORMALS, truncated_presence, truncated_table
 from dpnb_columnar.noise import Sampler
 from dpnb_columnar.sensitivity import trimmed_mean, trimmed_variance
 
@@ -81,7 +81,7 @@ class Plain:
             means = [trimmed_mean(column, 0) if column.size else middle for column in columns]
             variances = [trimmed_variance(column, 0) if column.size else Fraction(0) for column in columns]
             sizes = [column.size for column in columns]
-            normal = postprocessing.normal(attribute, means, variances, [1.0] * len(columns), sizes)
+            normal = NORMALS[self.name](attribute, means, variances, sizes, None)
             if attribute.missing is Missing.CATEGORY:
                 normal = replace(normal, presence=truncated_presence(presence_counts(statistics, attribute)))
             parameters.append(normal)

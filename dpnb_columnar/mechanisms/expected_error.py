@@ -10,16 +10,15 @@ from fractions import Fraction
 import numpy as np
 
 from dpnb_columnar.budget import Share
+from dpnb_columnar.code_limits import squares_shift
 from dpnb_columnar.domain import Domain, Numeric, Transform
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
 from dpnb_columnar.mechanisms.mechanism import COUNTS, SENSITIVITY, WEIGHTED_COUNTS, constant, constant_noise
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
-from dpnb_columnar.mechanisms.samples import sample_size
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS, moment_noise
-from dpnb_columnar.mechanisms.tuning import trim
+from dpnb_columnar.model.tuning import sample_size, trim
 from dpnb_columnar.noise import NoiseFamily
 from dpnb_columnar.sensitivity import RunLengthColumn, end_to_end, searched_beta
-from dpnb_columnar.sensitivity.moments import squares_shift
 
 CONFIDENCE = Fraction(95, 100)
 """Part of the noise that stays below the expected error."""

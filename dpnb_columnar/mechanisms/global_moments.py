@@ -6,7 +6,6 @@ Moments are of all values of a sample of public size, with Laplace noise for the
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,7 +13,6 @@ from fractions import Fraction
 from dpnb_columnar.budget import Division, Request
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
-from dpnb_columnar.mechanisms import postprocessing
 from dpnb_columnar.mechanisms.mechanism import (
     LAPLACE,
     PrivateCounts,
@@ -26,11 +24,10 @@ from dpnb_columnar.mechanisms.mechanism import (
     presence,
     presence_requests,
 )
-from dpnb_columnar.mechanisms.postprocessing import reported
 from dpnb_columnar.mechanisms.samples import on_scale, sample_sizes
 from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
-from dpnb_columnar.mechanisms.tuning import pooled_rows
 from dpnb_columnar.model.parameters import AttributeParameters, Normal
+from dpnb_columnar.model.postprocessing import NORMALS
 from dpnb_columnar.sensitivity import RunLengthColumns, chunks, public_sizes, trimmed_means, trimmed_variances
 from dpnb_columnar.sensitivity.moments import (
     deviation_sensitivity,
@@ -61,7 +58,7 @@ CONSTANT_MOMENTS: dict[str, ConstantMoment] = {
 """Moments of constant sensitivity by query."""
 
 
-class Untrimmed(PrivateCounts, ABC):
+class Untrimmed(PrivateCounts):
     """Truncated normal attributes from means and a measure of spread, categorical attributes from contingency tables.
 
     Attributes:
@@ -70,6 +67,7 @@ class Untrimmed(PrivateCounts, ABC):
 
     smooth = False
     division = Division(Fraction(2), Fraction(1), Fraction(1))
+    name: str
     spread: str
 
     def requests(self, domain: Domain, division: Division, noise: str) -> list[Request]:
@@ -103,23 +101,9 @@ class Untrimmed(PrivateCounts, ABC):
         """Draw the noise of one attribute, and make its parameters."""
         sizes = sample_sizes(context, attribute)
         means, spreads = (_noisy_moments(context, attribute, query, sizes) for query in ("mean", self.spread))
-        weight = pooled_rows(context.shares[self.spread, attribute.name].row_cost)
-        parameters = self.normal(attribute, means, spreads, sizes, weight)
+        share = context.shares[self.spread, attribute.name]
+        parameters = NORMALS[self.name](attribute, means, spreads, sizes, share)
         return replace(parameters, presence=presence(context, attribute))
-
-    @abstractmethod
-    def normal(
-        self, attribute: Numeric, means: list[Fraction], spreads: list[Fraction], sizes: list[int], pooled: float
-    ) -> Normal:
-        """Make a numeric attribute's parameters from noisy answers.
-
-        Args:
-            attribute: The numeric attribute.
-            means: Noisy means, per class, in codes of the attribute's scale.
-            spreads: Noisy answers to the query for the spread, per class, in codes or squared codes.
-            sizes: Public sample sizes.
-            pooled: Rows that the classes' average variance counts for, from ``pooled_rows``.
-        """
 
 
 def _noisy_moments(context: QueryContext, attribute: Numeric, query: str, sizes: list[int]) -> list[Fraction]:
@@ -147,17 +131,6 @@ class Global(Untrimmed):
     summary = "mean and standard deviation with Laplace noise for the worst case (Vaidya, Shafiq, Basu and Hong 2013)"
     spread = "deviation"
 
-    def normal(
-        self, attribute: Numeric, means: list[Fraction], spreads: list[Fraction], sizes: list[int], pooled: float
-    ) -> Normal:
-        """Make parameters from noisy means and standard deviations."""
-        # A deviation below zero is noise, as a variance below zero is: the square keeps its sign, so that
-        # post-processing treats both alike.
-        variances = [deviation * abs(deviation) for deviation in spreads]
-        parameters = postprocessing.normal(attribute, means, variances, [1.0] * len(sizes), sizes, pooled)
-        deviations = tuple(reported(deviation, attribute.scale.step) for deviation in spreads)
-        return replace(parameters, released_variance=None, released_deviation=deviations)
-
 
 class GlobalVariance(Untrimmed):
     """Mean and variance of every numeric attribute, with noise for the most that one row can change each."""
@@ -165,9 +138,3 @@ class GlobalVariance(Untrimmed):
     name = "global-variance"
     summary = "mean and variance with Laplace noise for the worst case of the declared bounds"
     spread = "variance"
-
-    def normal(
-        self, attribute: Numeric, means: list[Fraction], spreads: list[Fraction], sizes: list[int], pooled: float
-    ) -> Normal:
-        """Make parameters from noisy means and variances."""
-        return postprocessing.normal(attribute, means, spreads, [1.0] * len(sizes), sizes, pooled)

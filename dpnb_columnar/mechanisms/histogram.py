@@ -1,8 +1,4 @@
-"""The mechanisms ``histogram`` and ``adaptive-histogram``: numeric attributes as tables of counts over public bins.
-
-Bins are placed from public facts and released numbers alone. Their edges are codes of the attribute's scale: the first
-code of each bin, and the last code plus 1 as the end.
-"""
+"""The mechanisms ``histogram`` and ``adaptive-histogram``: numeric attributes as tables of counts over public bins."""
 
 from __future__ import annotations
 
@@ -14,8 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpnb_columnar.budget import Division, Parallel, Request, RowEffect
-from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
-from dpnb_columnar.mechanisms import postprocessing
+from dpnb_columnar.domain import Categorical, Domain, Numeric
 from dpnb_columnar.mechanisms.mechanism import (
     COUNTS,
     PrivateCounts,
@@ -28,82 +23,17 @@ from dpnb_columnar.mechanisms.mechanism import (
     presence,
     presence_requests,
 )
-from dpnb_columnar.mechanisms.samples import on_scale, pooled, pooled_size, positive_sum, released_sizes
+from dpnb_columnar.mechanisms.samples import on_scale, pooled, pooled_size, released_sizes
 from dpnb_columnar.mechanisms.smooth_moments import ExactAnswer, MomentQueries, exact_answers, moment_noise
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
-from dpnb_columnar.mechanisms.tuning import MOST_BINS, histogram_bins, prior_count, rate, trim, trimmed_normal_variance
+from dpnb_columnar.model import postprocessing
+from dpnb_columnar.model.bins import GROWTH, adaptive_edges, declared_edges
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
-
-AMOUNTS = 1000
-"""A range of more whole units than this is that of an amount: money, weights, populations."""
-
-REACH = 2.5
-"""Bins of equal width reach this many deviations to both sides of the released mean."""
-
-GROWTH = 3
-"""Beyond them, each bin is this many times as wide as the one before."""
+from dpnb_columnar.model.postprocessing import reported
+from dpnb_columnar.model.tuning import MOST_BINS, cell_prior, share_bins
 
 MOST_OUTER_BINS = 2 * (math.ceil(math.log(2**33, GROWTH)) + 1)
 """Bins of growing width that reach from any code to both ends of the widest scale there is."""
-
-
-def declared_edges(attribute: Numeric, bins: int) -> list[int]:
-    """Place bins by the declaration alone.
-
-    They are equal, unless the attribute is an amount: then they grow geometrically from zero, or from the bound that is
-    nearest to it, since amounts are many small ones and a few large ones, and their upper bounds are declared loosely.
-    """
-    last = attribute.scale.cells
-    if attribute.transform is Transform.IDENTITY and attribute.step >= 1 and last > AMOUNTS:
-        zero = min(max(-attribute.lower / attribute.step, Fraction(0)), Fraction(last))
-        return geometric_edges(last, math.floor(zero), bins)
-    return equal_edges(last, bins)
-
-
-def equal_edges(last: int, bins: int) -> list[int]:
-    """Divide codes 0 to ``last`` into bins of equal width, no more than there are codes."""
-    bins = min(bins, last + 1)
-    return [(last + 1) * position // bins for position in range(bins + 1)]
-
-
-def geometric_edges(last: int, origin: int, bins: int) -> list[int]:
-    """Divide codes 0 to ``last`` into bins that grow in proportion to the distance from a code.
-
-    Args:
-        last: The last code.
-        origin: The code near which bins are as narrow as codes.
-        bins: Number of bins; there are fewer where several would share one code.
-    """
-    # Evenly spaced in asinh of the distance: linear near the origin, logarithmic far from it.
-    low, high = (math.asinh((end - origin) / 2) for end in (0, last + 1))
-    edges = [origin + round(2 * math.sinh(place)) for place in np.linspace(low, high, bins + 1)]
-    return _covering(edges, last)
-
-
-def placed_edges(last: int, bins: int, mean: float, deviation: float) -> list[int]:
-    """Place equal bins where a distribution of this mean and deviation is, and growing bins from there to both ends.
-
-    Args:
-        last: The last code.
-        bins: Number of equal bins.
-        mean: In codes, 0 to ``last``.
-        deviation: In codes, positive.
-    """
-    end = last + 1.0
-    low, high = max(mean - REACH * deviation, 0.0), min(mean + REACH * deviation, end)
-    width = (high - low) / bins
-    edges = [low + position * width for position in range(bins + 1)]
-    for place, step in ((high, width), (low, -width)):
-        while 0 < place < end:
-            step *= GROWTH
-            place += step
-            edges.append(place)
-    return _covering([round(min(max(edge, 0.0), end)) for edge in edges], last)
-
-
-def _covering(edges: list[int], last: int) -> list[int]:
-    """Sort edges, drop repeated ones, and add both ends: 0 and ``last + 1``."""
-    return sorted({0, *(min(max(edge, 0), last + 1) for edge in edges), last + 1})
 
 
 class BinCounts(PrivateCounts):
@@ -136,7 +66,7 @@ class BinCounts(PrivateCounts):
 
 def bins(context: QueryContext, attribute: Numeric) -> int:
     """Choose as many bins as the attribute's share can count precisely."""
-    return histogram_bins(positive_sum(released_sizes(context, attribute)), _epsilon(context, attribute))
+    return share_bins(released_sizes(context, attribute), context.shares[COUNTS, attribute.name])
 
 
 def noisy_histogram(context: QueryContext, attribute: Numeric, edges: Sequence[int]) -> Histogram:
@@ -149,13 +79,9 @@ def noisy_histogram(context: QueryContext, attribute: Numeric, edges: Sequence[i
         counts = np.zeros(len(edges) - 1, dtype=np.int64)
         np.add.at(counts, places, scaled.counts)
         released.append(noisy_counts(counts, share, context.draw))
-    prior = prior_count(_epsilon(context, attribute))
-    parameters = postprocessing.histogram(attribute, edges, released, released_sizes(context, attribute), prior)
+    sizes = released_sizes(context, attribute)
+    parameters = postprocessing.histogram(attribute, edges, released, sizes, cell_prior(share))
     return replace(parameters, presence=presence(context, attribute))
-
-
-def _epsilon(context: QueryContext, attribute: Numeric) -> Fraction:
-    return Fraction(rate(context.shares[COUNTS, attribute.name].row_cost))
 
 
 # The mechanism ``adaptive-histogram``: bins placed where the released location and spread say the values are. A part of
@@ -170,9 +96,6 @@ PLACING = Fraction(1, 4)
 
 ONE_SAMPLE = Parallel("one number", RowEffect.ONE_DRAW)
 """Why a query of one value needs no division of its share."""
-
-SMALLEST_VARIANCE = 1 / 12
-"""In squared codes: the variance of rounding to the grid. A released variance below it is noise."""
 
 
 class AdaptiveHistogram(PrivateCounts):
@@ -219,16 +142,13 @@ def _moment_queries(context: QueryContext, attribute: Numeric) -> MomentQueries:
 def _place_and_count(
     context: QueryContext, attribute: Numeric, answers: Mapping[str, Sequence[ExactAnswer]]
 ) -> Histogram:
-    """Place the bins of one attribute, then count them."""
-    cells = attribute.scale.cells
+    """Place the bins of one attribute, then count them. What placed them is released, and stays beside the counts."""
     mean, variance = (answers[query][0].noisy(context.draw) for query in PLACING_QUERIES)
     size, noise = pooled_size(context, attribute), moment_noise(context.shares[PLACING_QUERIES[-1], attribute.name])
-    spread = float(min(max(variance, Fraction(0)), Fraction(cells**2))) / trimmed_normal_variance(
-        trim(size, noise) / size
+    edges = adaptive_edges(attribute, bins(context, attribute), mean, variance, size, noise)
+    scale = attribute.scale
+    return replace(
+        noisy_histogram(context, attribute, edges),
+        released_mean=reported(mean, scale.step, scale.origin),
+        released_variance=reported(variance, scale.step**2),
     )
-    count = bins(context, attribute)
-    if spread > SMALLEST_VARIANCE:
-        edges = placed_edges(cells, count, float(min(max(mean, Fraction(0)), Fraction(cells))), math.sqrt(spread))
-    else:
-        edges = declared_edges(attribute, count)
-    return noisy_histogram(context, attribute, edges)

@@ -12,16 +12,17 @@ from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.mechanisms import postprocessing
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_noise
-from dpnb_columnar.mechanisms.tuning import prior_count, rate
+from dpnb_columnar.model import postprocessing
+from dpnb_columnar.model.mechanism_rules import CLASS_COUNTS as CLASS_COUNTS
+from dpnb_columnar.model.mechanism_rules import COUNTS as COUNTS
+from dpnb_columnar.model.mechanism_rules import LAPLACE as LAPLACE
+from dpnb_columnar.model.mechanism_rules import PRESENCE as PRESENCE
+from dpnb_columnar.model.mechanism_rules import WEIGHTED_COUNTS as WEIGHTED_COUNTS
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts, Presence, Table
+from dpnb_columnar.model.postprocessing import within_largest
+from dpnb_columnar.model.tuning import cell_prior
 from dpnb_columnar.noise import Laplace, NoiseFamily, Sampler
-
-CLASS_COUNTS = "class counts"
-
-WEIGHTED_COUNTS = "weighted class counts"
-"""Query for the sums of the rows' weights, per class."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -113,19 +114,9 @@ class Mechanism(Protocol):
 # Queries that the private mechanisms share: noisy class counts and contingency tables (docs/privacy.md, section 2).
 # Released counts are exact counts with noise, rounded to whole numbers.
 
-COUNTS = "counts"
-"""Query for the contingency table of an attribute with the classes."""
-
-PRESENCE = "values present"
-"""Query for the numbers of rows that have a value of a numeric attribute and, where to be missing is a category, of
-those that have none."""
-
 SENSITIVITY = Fraction(1)
 """One row changes one cell of a table by 1. Every cell that the domain declares is released, zero counts included, so
 that no absence reveals anything."""
-
-LAPLACE = "laplace"
-"""Noise of scale 1/epsilon in a pure share; in one with a delta it is a family for smooth sensitivity."""
 
 
 def constant(share: Share) -> bool:
@@ -212,7 +203,7 @@ def categorical_requests(domain: Domain, weight: Fraction) -> list[Request]:
 
 def noisy_table(context: QueryContext, attribute: Categorical) -> Table:
     """Draw the contingency table of a categorical attribute with the classes."""
-    prior = prior_count(Fraction(rate(context.shares[COUNTS, attribute.name].row_cost)))
+    prior = cell_prior(context.shares[COUNTS, attribute.name])
     return postprocessing.table(attribute, table_counts(context, attribute), context.sizes, prior)
 
 
@@ -257,7 +248,8 @@ def noisy_presence(
     queried = {share.attribute: share for share in shares if share.query == PRESENCE}
     return {
         attribute.name: [
-            noisy_counts(row, queried[attribute.name], draw) for row in presence_counts(statistics, attribute)
+            [within_largest(count) for count in noisy_counts(row, queried[attribute.name], draw)]
+            for row in presence_counts(statistics, attribute)
         ]
         for attribute in statistics.domain.numeric
         if attribute.name in queried
@@ -268,5 +260,5 @@ def presence(context: QueryContext, attribute: Numeric) -> Presence | None:
     """Make the probabilities of having a value; None where there is no query about it."""
     if attribute.name not in context.presence:
         return None
-    prior = prior_count(Fraction(rate(context.shares[PRESENCE, attribute.name].row_cost)))
+    prior = cell_prior(context.shares[PRESENCE, attribute.name])
     return postprocessing.presence(context.presence[attribute.name], context.sizes, prior)

@@ -18,11 +18,9 @@ from dpnb_columnar.budget import Request
 from dpnb_columnar.domain import Attribute, Categorical, Domain
 from dpnb_columnar.domain.editing import restricted
 from dpnb_columnar.mechanisms.mechanism import PRESENCE
-from dpnb_columnar.mechanisms.tuning import MOST_BINS
+from dpnb_columnar.model.mechanism_rules import PUBLIC as PUBLIC
 from dpnb_columnar.model.parameters import AttributeWeights, PublicSource
-
-PUBLIC = "public"
-"""Name, in a model, of the way to weight attributes by a public file."""
+from dpnb_columnar.model.tuning import MOST_BINS
 
 LEAST_WEIGHT = 0.15
 """Attributes of a smaller weight get no share."""

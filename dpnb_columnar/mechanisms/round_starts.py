@@ -18,9 +18,9 @@ from dpnb_columnar.counting.scores import UNITS
 from dpnb_columnar.mechanisms.attribute_weights import LEARNED
 from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.score_calibration import TELLING
-from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE
 from dpnb_columnar.mechanisms.weight_rounds import DEVIATION, LARGEST_NUMBER_OF_ROWS, WeightRounds, in_units
 from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.model.tuning import SMALLEST_SAMPLE
 
 CLIP = 1.5
 """Bound of a group's log-ratios, in root mean squares under the released model."""

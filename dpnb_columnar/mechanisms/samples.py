@@ -9,14 +9,8 @@ import numpy as np
 from dpnb_columnar.domain import Numeric, Transform
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.mechanisms.mechanism import QueryContext
-from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE
+from dpnb_columnar.model.tuning import positive_sum, sample_size
 from dpnb_columnar.sensitivity import RunLengthColumn
-from dpnb_columnar.sensitivity.columns import LARGEST_SIZE
-
-
-def sample_size(released: int) -> int:
-    """Return the public sample size for a released count: the count, within what the searches compute exactly."""
-    return min(max(released, SMALLEST_SAMPLE), LARGEST_SIZE)
 
 
 def released_sizes(context: QueryContext, attribute: Numeric) -> list[int]:
@@ -34,11 +28,6 @@ def sample_sizes(context: QueryContext, attribute: Numeric) -> list[int]:
 def pooled_size(context: QueryContext, attribute: Numeric) -> int:
     """Return the public size of an attribute's sample of all classes together."""
     return sample_size(positive_sum(released_sizes(context, attribute)))
-
-
-def positive_sum(counts: Sequence[int]) -> int:
-    """Add up the released counts that are positive."""
-    return sum(max(count, 0) for count in counts)
 
 
 def on_scale(attribute: Numeric, column: RunLengthColumn) -> RunLengthColumn:

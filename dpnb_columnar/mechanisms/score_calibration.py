@@ -23,8 +23,9 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED
 from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, noisy_counts
-from dpnb_columnar.mechanisms.tuning import rate
+from dpnb_columnar.model.mechanism_rules import CALIBRATION as CALIBRATION
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
+from dpnb_columnar.model.tuning import rate
 from dpnb_columnar.noise import Sampler
 
 # The fit of one slope and an intercept to noisy counts of rows by score and class. The model is logistic: in a bin
@@ -152,9 +153,6 @@ def _refused(base: Floats, slope: Floats, centres: Floats, table: Floats, noise:
     refused: NDArray[np.bool_] = gain < -CERTAINTY * noise * np.sqrt(2 * chosen.sum(axis=-1))
     return refused
 
-
-CALIBRATION = "calibration counts"
-"""Query for the rows of each class whose score is in each bin."""
 
 PART = Fraction(1, 10)
 """Part of the budget that calibration spends."""

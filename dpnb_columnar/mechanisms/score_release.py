@@ -23,11 +23,11 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, Floats, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, noisy_counts
 from dpnb_columnar.mechanisms.model_release import software
-from dpnb_columnar.mechanisms.postprocessing import within_largest
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import document_digest
+from dpnb_columnar.model.postprocessing import within_largest
 from dpnb_columnar.model.released_scores import EDGES, ReleasedScores, released_bins
 from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
 

@@ -12,7 +12,6 @@ from fractions import Fraction
 from dpnb_columnar.budget import Division, Pure, Request
 from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.domain import Categorical, Domain, Numeric
-from dpnb_columnar.mechanisms import postprocessing
 from dpnb_columnar.mechanisms.mechanism import (
     PrivateCounts,
     QueryContext,
@@ -23,14 +22,11 @@ from dpnb_columnar.mechanisms.mechanism import (
     presence_requests,
     table_counts,
 )
-from dpnb_columnar.mechanisms.postprocessing import reported, truncated_normal, truncated_presence, truncated_table
 from dpnb_columnar.mechanisms.samples import on_scale, sample_sizes
-from dpnb_columnar.mechanisms.smooth_moments import ExactAnswer, MomentQueries, exact_answers, moment_noise
+from dpnb_columnar.mechanisms.smooth_moments import ExactAnswer, MomentQueries, exact_answers
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
-from dpnb_columnar.mechanisms.tuning import pooled_rows, trim, trimmed_normal_variance
 from dpnb_columnar.model.parameters import AttributeParameters, Normal, Presence, Table
-from dpnb_columnar.noise import NoiseFamily
-from dpnb_columnar.sensitivity.moments import squares_shift
+from dpnb_columnar.model.postprocessing import NORMALS, truncated_presence, truncated_table
 
 
 class Smooth(PrivateCounts):
@@ -91,26 +87,6 @@ class Smooth(PrivateCounts):
         """Make the probabilities of having a value of a numeric attribute; None where there is no query about it."""
         return presence(context, attribute)
 
-    def normal(
-        self,
-        attribute: Numeric,
-        means: list[Fraction],
-        spreads: list[Fraction],
-        noise: NoiseFamily,
-        sizes: list[int],
-    ) -> Normal:
-        """Make a numeric attribute's parameters from noisy answers.
-
-        Args:
-            attribute: The numeric attribute.
-            means: Noisy answers to the first query, per class, in codes of the attribute's scale.
-            spreads: Noisy answers to the second query, per class, in squared codes or units of ``squares_shift``.
-            noise: The noise of the second query.
-            sizes: Public sample sizes.
-        """
-        weight = pooled_rows(noise.cost)
-        return postprocessing.normal(attribute, means, spreads, corrections(sizes, noise), sizes, weight)
-
     def _moment_queries(self, context: QueryContext, attribute: Numeric) -> MomentQueries:
         """Ask for the moments of an attribute within every class."""
         columns = [on_scale(attribute, column) for column in context.statistics.columns[attribute.name]]
@@ -123,14 +99,9 @@ class Smooth(PrivateCounts):
         """Draw the noise of one attribute by query and class, and make its parameters."""
         sizes = sample_sizes(context, attribute)
         means, spreads = ([answer.noisy(context.draw) for answer in answers[query]] for query in self.queries)
-        noise = moment_noise(context.shares[self.queries[-1], attribute.name])
-        parameters = self.normal(attribute, means, spreads, noise, sizes)
+        share = context.shares[self.queries[-1], attribute.name]
+        parameters = NORMALS[self.name](attribute, means, spreads, sizes, share)
         return replace(parameters, presence=self.presence(context, attribute))
-
-
-def corrections(sizes: list[int], noise: NoiseFamily) -> list[float]:
-    """Compute the part of a normal variance that is left after trimming samples of these sizes."""
-    return [trimmed_normal_variance(trim(size, noise, min(sizes)) / size) for size in sizes]
 
 
 class Paper(Smooth):
@@ -165,17 +136,6 @@ class Paper(Smooth):
         counts = context.presence.get(attribute.name)
         return None if counts is None else truncated_presence(counts)
 
-    def normal(
-        self,
-        attribute: Numeric,
-        means: list[Fraction],
-        spreads: list[Fraction],
-        noise: NoiseFamily,
-        sizes: list[int],
-    ) -> Normal:
-        """Make parameters from noisy means and variances, values below zero truncated to zero."""
-        return truncated_normal(attribute, means, spreads)
-
 
 class TrimmedMean(Smooth):
     """Trimmed means of x and of x^2, with noise scaled to the smooth sensitivity of each.
@@ -187,25 +147,3 @@ class TrimmedMean(Smooth):
     name = "trimmed-mean"
     summary = "trimmed means of x and of x^2, noise scaled to smooth sensitivity (Bun and Steinke 2019)"
     queries = ("mean", "mean of squares")
-
-    def normal(
-        self,
-        attribute: Numeric,
-        means: list[Fraction],
-        spreads: list[Fraction],
-        noise: NoiseFamily,
-        sizes: list[int],
-    ) -> Normal:
-        """Make parameters from noisy means of codes and of their squares."""
-        scale, unit = attribute.scale, 2 ** squares_shift(attribute.scale.cells)
-        # Both windows are of the same ranks, so without noise this is the trimmed variance, but for the rounding of
-        # squares by at most half of their unit. A mean beyond the bounds is noise, and is not squared.
-        variances = [
-            unit * square - min(max(mean, Fraction(0)), Fraction(scale.cells)) ** 2
-            for mean, square in zip(means, spreads, strict=True)
-        ]
-        weight, rounding = pooled_rows(noise.cost), unit / 2 if unit > 1 else 1 / 12
-        left = corrections(sizes, noise)
-        parameters = postprocessing.normal(attribute, means, variances, left, sizes, weight, rounding)
-        released = tuple(reported(unit * square, scale.step**2) for square in spreads)
-        return replace(parameters, released_variance=None, released_square=released)

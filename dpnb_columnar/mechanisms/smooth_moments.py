@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dpnb_columnar.budget import Share
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
-from dpnb_columnar.mechanisms.tuning import trim
+from dpnb_columnar.model.tuning import trim
 from dpnb_columnar.noise import NoiseFamily, Sampler
 from dpnb_columnar.sensitivity import (
     RunLengthColumn,

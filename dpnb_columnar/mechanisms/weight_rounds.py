@@ -44,6 +44,7 @@ from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST
 from dpnb_columnar.mechanisms.log_ratios import Floats
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, constant_noise
 from dpnb_columnar.mechanisms.score_calibration import PART, calibration_request
+from dpnb_columnar.model.mechanism_rules import ROUND_LOG_ODDS, ROUND_WEIGHTS
 from dpnb_columnar.model.parameters import AttributeWeights, NaiveBayes
 from dpnb_columnar.noise import Sampler
 
@@ -55,10 +56,6 @@ DEVIATION = 0.3
 
 CURVATURE = 2.0
 """Fisher information of correlated attributes, in that of independent ones."""
-
-WEIGHTS = (-0.5, 2.0)
-LOG_ODDS = 5.0
-"""Least and largest weight; largest change of the log-odds."""
 
 LARGEST_NUMBER_OF_ROWS = 2.0**45
 """The released number of rows is taken for this one where it is larger."""
@@ -173,11 +170,11 @@ class WeightRounds:
         number = len(self.groups)
         weights = [group.weight / UNITS + change for group, change in zip(self.groups, step[:number], strict=True)]
         log_odds = np.array(self.changes) / UNITS + step[number:]
-        groups = zip(self.groups, in_units(np.clip(weights, *WEIGHTS)), strict=True)
+        groups = zip(self.groups, in_units(np.clip(weights, *ROUND_WEIGHTS)), strict=True)
         return replace(
             self,
             groups=tuple(replace(group, weight=weight) for group, weight in groups),
-            changes=tuple(in_units(np.clip(log_odds, -LOG_ODDS, LOG_ODDS))),
+            changes=tuple(in_units(np.clip(log_odds, -ROUND_LOG_ODDS, ROUND_LOG_ODDS))),
             precision=precision,
         )
 

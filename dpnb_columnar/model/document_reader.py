@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, read_domain
 from dpnb_columnar.errors import DataError, excerpt
-from dpnb_columnar.model.document_part import InvalidPartError, Part
+from dpnb_columnar.model.document_part import LARGEST_FLOAT, InvalidPartError, Part
 from dpnb_columnar.model.guarantee_reader import read_guarantee, read_software
 from dpnb_columnar.model.model_document import DECLARED_PUBLIC, FORMAT, READ_VERSIONS
 from dpnb_columnar.model.parameters import (
@@ -26,6 +26,7 @@ from dpnb_columnar.model.parameters import (
     PublicSource,
     Table,
 )
+from dpnb_columnar.model.recomputation import check_parameters
 
 SHA256 = re.compile("[0-9a-f]{64}")
 
@@ -63,14 +64,14 @@ def _model(document: Part, source: str) -> NaiveBayes:
     if type(version) is not int or version not in READ_VERSIONS:
         raise DataError(
             f"{source}: model version {excerpt(version)} is not known to this program (it reads versions "
-            f"{' and '.join(map(str, READ_VERSIONS))}); "
+            f"{', '.join(map(str, READ_VERSIONS))}); "
             "read it with the release of dpnb-columnar that wrote it, or a later one"
         )
     declaration = {key: entry for key, entry in document["domain"].mapping().items() if key != "name"}
     domain = read_domain(document["domain"]["name"].text(), declaration, f"{source}: domain")
     size, attributes = len(domain.classes), {attribute.name: attribute for attribute in domain.attributes}
     bodies = document["attributes"].entries()
-    return NaiveBayes(
+    model = NaiveBayes(
         domain=domain,
         guarantee=read_guarantee(document["guarantee"], domain.unit),
         classes=_class_counts(document["classes"], size),
@@ -78,7 +79,10 @@ def _model(document: Part, source: str) -> NaiveBayes:
         software=read_software(document["software"]),
         attribute_weights=_weights(document.entry("attribute_weights"), list(bodies), size),
         weighted_classes=_weighted_classes(document, domain),
+        version=version,
     )
+    check_parameters(model, document)
+    return model
 
 
 def _class_counts(part: Part, classes: int) -> ClassCounts:
@@ -146,10 +150,15 @@ def _parameters(body: Part, attribute: Attribute | None, classes: int) -> Attrib
         case "histogram", Numeric():
             edges = _edges(body["edges"], attribute.scale.cells)
             cells = _cells(body, classes, len(edges) - 1)
-            return Histogram(attribute.name, edges, *cells, _presence(body, attribute, classes))
+            placed = (_number_or_none(body, name) for name in ("released_mean", "released_variance"))
+            return Histogram(attribute.name, edges, *cells, _presence(body, attribute, classes), *placed)
         case "table", Categorical():
             return Table(attribute.name, *_cells(body, classes, attribute.size))
     raise kind.invalid(f"{excerpt(kind.value)} does not suit this attribute")
+
+
+def _number_or_none(body: Part, name: str) -> float | None:
+    return None if body.entry(name).value is None else body[name].number(LARGEST_FLOAT)
 
 
 def _normal(body: Part, attribute: Numeric, classes: int) -> Normal:

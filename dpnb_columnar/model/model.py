@@ -156,6 +156,7 @@ class Model(NaiveBayes):
             values.software,
             values.attribute_weights,
             values.weighted_classes,
+            values.version,
         )
 
 

@@ -16,6 +16,7 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.parameters import (
     SPREADS,
+    VERSION,
     AttributeParameters,
     ClassCounts,
     Histogram,
@@ -26,12 +27,11 @@ from dpnb_columnar.model.parameters import (
 )
 
 FORMAT = "dpnb_columnar model"
-VERSION = 2
-"""Incremented whenever the meaning of a document changes; a program reads the versions it knows and no other."""
-
-READ_VERSIONS = (1, VERSION)
+READ_VERSIONS = (1, 2, VERSION)
 """Version 1 had no numeric attribute that declares what a missing value means, no attribute weights, no bounds of
-log-likelihoods and no value labels; else it is the same."""
+log-likelihoods and no value labels. Under version 2 the rules by which parameters are made of released values changed,
+and a file does not say by which its were made; histograms did not hold the mean and variance that placed their bins.
+So parameters are computed again from version 3 on (``model.recomputation``)."""
 
 DECLARED_PUBLIC = "declared public by the curator"
 """What a model says of the file that its attribute weights were learned from: nobody but the curator can know."""
@@ -47,7 +47,7 @@ def to_document(model: NaiveBayes) -> dict[str, Any]:
     """Write the document of a model. Equal models have equal documents, key order included."""
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": model.version,
         "software": dict(sorted(model.software.items())),
         "guarantee": guarantee_document(model.guarantee),
         "domain": {"name": model.domain.name, **document_of(model.domain)},

@@ -15,6 +15,10 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.domain.value_labels import class_texts
 from dpnb_columnar.model.guarantee import Guarantee
 
+VERSION = 3
+"""Of a model's document. Incremented whenever its meaning changes, the rules by which parameters follow from released
+values included; a program reads the versions it knows and no other."""
+
 LARGEST_COUNT = 2**53
 """Released counts are cut off here, so that both file formats hold them exactly."""
 
@@ -116,6 +120,9 @@ class Histogram:
         released: Per class, the noisy count of every bin as it was drawn.
         probability: Per class, the probability of every bin: positive, adding up to 1 within a class.
         presence: How many rows have a value; None where that was not asked.
+        released_mean: The noisy mean of all classes together that placed the bins, as it was drawn, in the scale's
+            unit. None where the declaration alone placed them.
+        released_variance: The noisy variance that did, in the scale's unit squared; may be negative. None likewise.
     """
 
     attribute: str
@@ -123,6 +130,8 @@ class Histogram:
     released: tuple[tuple[int, ...], ...]
     probability: tuple[tuple[float, ...], ...]
     presence: Presence | None = None
+    released_mean: float | None = None
+    released_variance: float | None = None
 
 
 AttributeParameters = Normal | Table | Histogram
@@ -192,6 +201,7 @@ class NaiveBayes:
         weighted_classes: Sums of the rows' weights, in steps of the domain, and the priors made of them; None where the
             domain declares no weight. They take the place of the priors of ``classes`` in the score, and nowhere else:
             whatever is fitted is fitted to unweighted rows.
+        version: Version of the document that the model was read from, by whose rules its parameters were made.
     """
 
     domain: Domain
@@ -201,6 +211,7 @@ class NaiveBayes:
     software: Mapping[str, str]
     attribute_weights: AttributeWeights | None = None
     weighted_classes: ClassCounts | None = None
+    version: int = VERSION
 
     @property
     def priors(self) -> tuple[float, ...]:

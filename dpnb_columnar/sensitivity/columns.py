@@ -9,16 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from dpnb_columnar.code_limits import LARGEST_CODE, LARGEST_SIZE
+
 # One column, and its bounds.
 
 Integers = NDArray[np.int64]
-
-LARGEST_SIZE = 2**45
-"""Most values of a column (3.5e13), and the largest public size: times a limb of at most 2**16, sums stay at or below
-2**61, within 63 bits."""
-
-LARGEST_CODE = 2**32
-"""Largest code there may be: codes, and their differences, are exact in a 64-bit float and have two limbs."""
 
 LIMB_BITS = 16
 

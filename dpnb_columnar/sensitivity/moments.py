@@ -10,8 +10,8 @@ from math import isqrt
 
 import numpy as np
 
+from dpnb_columnar.code_limits import rounded_square, squares_shift
 from dpnb_columnar.sensitivity.columns import (
-    LARGEST_CODE,
     LIMB_BITS,
     Integers,
     RunLengthColumn,
@@ -75,15 +75,9 @@ def _squares_between(columns: RunLengthColumns, first: Integers, last: Integers)
 # The column of squares: another sorted column of codes.
 
 
-def squares_shift(cells: int) -> int:
-    """Low bits that squares are rounded by so that none exceeds ``LARGEST_CODE``: 0 to 32, public."""
-    shift = max(0, (cells**2).bit_length() - LARGEST_CODE.bit_length())
-    return shift if _rounded(cells**2, shift) <= LARGEST_CODE else shift + 1
-
-
 def squared_cells(cells: int) -> int:
     """Largest code of the squares of codes 0..cells."""
-    return _rounded(cells**2, squares_shift(cells))
+    return rounded_square(cells, squares_shift(cells))
 
 
 def squared(columns: RunLengthColumns) -> RunLengthColumns:
@@ -98,10 +92,6 @@ def squared(columns: RunLengthColumns) -> RunLengthColumns:
     rest = (high * low << (LIMB_BITS + 1)) + low * low
     codes = (high * high << (2 * LIMB_BITS - shift)) + ((rest + (1 << shift) // 2) >> shift)
     return compacted(codes, columns.counts, columns.owner, np.array(list(map(squared_cells, cells))))
-
-
-def _rounded(square: int, shift: int) -> int:
-    return (square + (1 << shift) // 2) >> shift
 
 
 # Global sensitivities of the moments of all values, public constants: a sample has N >= 1 values with codes in

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpnb_columnar.sensitivity.columns import LARGEST_SIZE, RunLengthColumn, RunLengthColumns, ranges
+from dpnb_columnar.code_limits import LARGEST_SIZE
+from dpnb_columnar.sensitivity.columns import RunLengthColumn, RunLengthColumns, ranges
 
 
 def public_size(column: RunLengthColumn, size: int, cells: int) -> RunLengthColumn:

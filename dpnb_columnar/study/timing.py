@@ -24,7 +24,7 @@ from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
-from dpnb_columnar.mechanisms.tuning import SMALLEST_SAMPLE, trim
+from dpnb_columnar.model.tuning import SMALLEST_SAMPLE, trim
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size, searched_beta

@@ -16,7 +16,7 @@ from dpnb_columnar.mechanisms.histogram import (
     geometric_edges,
     placed_edges,
 )
-from dpnb_columnar.mechanisms.tuning import MOST_BINS
+from dpnb_columnar.model.tuning import MOST_BINS
 
 lasts = st.integers(1, 2**32) | st.integers(1, 100)
 numbers = st.integers(1, MOST_BINS)

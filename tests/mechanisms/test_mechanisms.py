@@ -24,8 +24,8 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.samples import pooled, sample_size
 from dpnb_columnar.mechanisms.smooth_moments import MomentQueries, exact_answers
-from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.model.parameters import Normal, Table
+from dpnb_columnar.model.tuning import trim
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, PaperCauchy, SeededBits
 from dpnb_columnar.sensitivity import public_size, trimmed_mean, trimmed_variance
 from dpnb_columnar.sensitivity.moments import squares_shift

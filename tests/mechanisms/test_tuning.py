@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from dpnb_columnar.budget import Concentrated, Pure
 from dpnb_columnar.domain import Numeric, read_domain
-from dpnb_columnar.mechanisms.postprocessing import normal, probabilities
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
-from dpnb_columnar.mechanisms.tuning import histogram_bins, pooled_rows, prior_count, trim, trimmed_normal_variance
+from dpnb_columnar.model.postprocessing import normal, probabilities
+from dpnb_columnar.model.tuning import histogram_bins, pooled_rows, prior_count, trim, trimmed_normal_variance
 from dpnb_columnar.sensitivity import RunLengthColumn
 
 DOMAIN = read_domain(

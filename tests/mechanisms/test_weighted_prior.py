@@ -24,10 +24,10 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, WEIGHTED_COUNTS
-from dpnb_columnar.mechanisms.postprocessing import class_counts
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.model.model import Model, from_document, load_model
 from dpnb_columnar.model.model_document import to_document
+from dpnb_columnar.model.postprocessing import class_counts
 from dpnb_columnar.noise import ExactSampler, SeededBits
 
 ATTRIBUTES = {**PEOPLE["attributes"], **{f"a{place}": {"values": ["x", "y"]} for place in range(6)}}

@@ -24,8 +24,8 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Share
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.mechanisms import postprocessing
 from dpnb_columnar.mechanisms.mechanism import PrivateCounts, noisy_counts
+from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.parameters import ClassCounts
 from dpnb_columnar.noise import Sampler

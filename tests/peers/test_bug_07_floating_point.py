@@ -22,8 +22,8 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Pure
 from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family, smooth_noise
-from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.model.parameters import Normal
+from dpnb_columnar.model.tuning import trim
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, Sampler, SystemBits
 
 WAGES = {

@@ -23,10 +23,10 @@ from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
-from dpnb_columnar.mechanisms.tuning import trim
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.model.parameters import Normal
+from dpnb_columnar.model.tuning import trim
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.sensitivity import RunLengthColumn, public_size, searched_beta, trimmed_mean, trimmed_variance
 from dpnb_columnar.sensitivity.columns import LARGEST_CODE, LARGEST_SIZE

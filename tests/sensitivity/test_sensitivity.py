@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpnb_columnar.budget import Pure
-from dpnb_columnar.mechanisms import tuning
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
+from dpnb_columnar.model import tuning
 from dpnb_columnar.sensitivity import (
     RunLengthColumn,
     mean_smooth_sensitivity,

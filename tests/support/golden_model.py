@@ -22,7 +22,7 @@ from dpnb_columnar.model.parameters import (
     PublicSource,
     Table,
 )
-from support.model_cases import declared
+from support.model_cases import UNCHECKED, declared
 
 
 def golden_model() -> Model:
@@ -86,6 +86,7 @@ def golden_model() -> Model:
             (0.0, -1.5),
             PublicSource("public-use sample", "0123456789abcdef" * 4, ("sex",)),
         ),
+        version=UNCHECKED,
     )
 
 

@@ -17,7 +17,7 @@ from dpnb_columnar.counting.engines import local, polars
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.mechanisms import global_moments, histogram, mechanism, postprocessing, smooth, smooth_moments
+from dpnb_columnar.mechanisms import global_moments, histogram, mechanism, smooth, smooth_moments
 from dpnb_columnar.mechanisms.baselines import Majority
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS, ConstantMoment
 from dpnb_columnar.mechanisms.mechanism import (
@@ -29,6 +29,7 @@ from dpnb_columnar.mechanisms.mechanism import (
 )
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.mechanisms.smooth_moments import GRID_BITS, MOMENTS, Moment
+from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.parameters import AttributeParameters, ClassCounts
 from dpnb_columnar.noise import (
     Laplace,

@@ -14,8 +14,9 @@ from dpnb_columnar.counting.engines import local, polars
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.dialects import cells_query, statistics_query
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
-from dpnb_columnar.mechanisms import global_moments, mechanism, model_release, postprocessing, smooth
+from dpnb_columnar.mechanisms import global_moments, mechanism, model_release, smooth
 from dpnb_columnar.mechanisms.mechanism import QueryContext
+from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.parameters import Presence, Table
 from dpnb_columnar.noise import Sampler
 

@@ -1,16 +1,26 @@
-"""From noisy numbers to a usable model, by released numbers and public facts alone (docs/privacy.md, section 7)."""
+"""From noisy numbers to a usable model, by released numbers and public facts alone (docs/privacy.md, section 7).
+
+On the public side: the release makes parameters by these functions, and whoever reads a model makes them again.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
+from dpnb_columnar.budget import Share
+from dpnb_columnar.code_limits import squares_shift
 from dpnb_columnar.domain import Categorical, Numeric
 from dpnb_columnar.model.parameters import LARGEST_COUNT, ClassCounts, Histogram, Normal, Presence, Table
+from dpnb_columnar.model.tuning import Smoothness, pooled_rows, smoothness, trim, trimmed_normal_variance
 
 Counts = Sequence[Sequence[int]]
 """Per class, one whole number per cell."""
+
+Moments = Sequence[Fraction | float]
+"""Per class, a released moment: as it was drawn, or as a file holds it."""
 
 LARGEST_RELEASED = 1e280
 """Released moments beyond these are cut off: any 10,000 of them times counts of 2**53 add up to a finite float."""
@@ -73,8 +83,8 @@ def _normalised(counts: Sequence[int], prior: float) -> tuple[float, ...]:
 
 def normal(
     attribute: Numeric,
-    means: Sequence[Fraction],
-    variances: Sequence[Fraction],
+    means: Moments,
+    variances: Moments,
     corrections: Sequence[float],
     sizes: Sequence[int],
     pooled_rows: float = 0,
@@ -92,7 +102,7 @@ def normal(
         floor: Variance of rounding, in squared codes; that of the grid or more.
     """
     scale = attribute.scale
-    codes, spreads = ([_finite(moment) for moment in moments] for moments in (means, variances))
+    codes, spreads = (list(map(_finite, moments)) for moments in (means, variances))
 
     # A variance of trimmed values is divided by what trimming leaves of a normal variance.
     corrected = [variance / correction for variance, correction in zip(spreads, corrections, strict=True)]
@@ -125,14 +135,77 @@ def normal(
     )
 
 
-def reported(released: Fraction, unit: float, origin: float = 0.0) -> float:
+# The moments that mechanisms release, each made into parameters in one way.
+
+
+def trimmed_normal(
+    attribute: Numeric, means: Moments, variances: Moments, sizes: Sequence[int], share: Share, floor: float = 1 / 12
+) -> Normal:
+    """Make parameters from noisy trimmed means and variances.
+
+    Args:
+        attribute: The numeric attribute.
+        means: Released mean per class, in codes of the attribute's scale.
+        variances: Released variance per class, in squared codes.
+        sizes: Public sizes of the samples.
+        share: The share of the variances, which says how many values were cut.
+        floor: Variance of rounding, in squared codes.
+    """
+    noise = smoothness(share.noise, share.row_cost)
+    weight = pooled_rows(share.row_cost)
+    return normal(attribute, means, variances, corrections(sizes, noise), sizes, weight, floor)
+
+
+def corrections(sizes: Sequence[int], noise: Smoothness) -> list[float]:
+    """Compute the part of a normal variance that is left after trimming samples of these sizes."""
+    smallest = min(sizes)
+    return [trimmed_normal_variance(trim(size, noise, smallest) / size) for size in sizes]
+
+
+def squares_normal(attribute: Numeric, means: Moments, squares: Moments, sizes: Sequence[int], share: Share) -> Normal:
+    """Make parameters from noisy trimmed means of codes and of their squares, in units of ``squares_shift``."""
+    scale, unit = attribute.scale, 2 ** squares_shift(attribute.scale.cells)
+    # Both windows are of the same ranks, so without noise this is the trimmed variance, but for the rounding of
+    # squares by at most half of their unit. A mean beyond the bounds is noise, and is not squared.
+    variances = [
+        unit * square - min(max(mean, 0), scale.cells) ** 2 for mean, square in zip(means, squares, strict=True)
+    ]
+    rounding = unit / 2 if unit > 1 else 1 / 12
+    parameters = trimmed_normal(attribute, means, variances, sizes, share, rounding)
+    released = tuple(reported(unit * square, scale.step**2) for square in squares)
+    return replace(parameters, released_variance=None, released_square=released)
+
+
+def deviation_normal(
+    attribute: Numeric, means: Moments, deviations: Moments, sizes: Sequence[int], share: Share
+) -> Normal:
+    """Make parameters from noisy means and standard deviations of whole samples."""
+    # A deviation below zero is noise, as a variance below zero is: the square keeps its sign, so that both are treated
+    # alike.
+    variances = [deviation * (deviation if deviation > 0 else -deviation) for deviation in deviations]
+    parameters = variance_normal(attribute, means, variances, sizes, share)
+    released = tuple(reported(deviation, attribute.scale.step) for deviation in deviations)
+    return replace(parameters, released_variance=None, released_deviation=released)
+
+
+def variance_normal(
+    attribute: Numeric, means: Moments, variances: Moments, sizes: Sequence[int], share: Share | None
+) -> Normal:
+    """Make parameters from means and variances of whole samples: noisy ones, or exact ones without a share."""
+    weight = 0.0 if share is None else pooled_rows(share.row_cost)
+    return normal(attribute, means, variances, [1.0] * len(sizes), sizes, weight)
+
+
+def reported(released: Fraction | float, unit: float, origin: float = 0.0) -> float:
     """Convert a released number of units above an origin to a model file's float, within ``LARGEST_RELEASED``."""
     number = origin + unit * _finite(released)
     return min(max(number, -LARGEST_RELEASED), LARGEST_RELEASED)
 
 
-def _finite(released: Fraction) -> float:
+def _finite(released: Fraction | float) -> float:
     """Convert a released moment in codes to the nearest float within ``LARGEST_RELEASED``."""
+    if isinstance(released, float):
+        return min(max(released, -LARGEST_RELEASED), LARGEST_RELEASED)
     largest = Fraction(LARGEST_RELEASED)
     return float(min(max(released, -largest), largest))
 
@@ -166,7 +239,9 @@ def truncated_presence(released: Counts) -> Presence:
     return Presence(tuple(row.released for row in rows), tuple(row.probability for row in rows))
 
 
-def truncated_normal(attribute: Numeric, means: Sequence[Fraction], variances: Sequence[Fraction]) -> Normal:
+def truncated_normal(
+    attribute: Numeric, means: Moments, variances: Moments, sizes: Sequence[int] = (), share: Share | None = None
+) -> Normal:
     """Make means and deviations from noisy trimmed moments, truncated at zero.
 
     Code 0, the lower bound, is where the attribute begins, so means are truncated to it. A variance truncated to zero
@@ -177,6 +252,8 @@ def truncated_normal(attribute: Numeric, means: Sequence[Fraction], variances: S
         attribute: The numeric attribute.
         means: Released mean per class, in codes of the attribute's scale.
         variances: Released variance per class, in squared codes.
+        sizes: Not looked at, as is ``share``: every class is by itself.
+        share: The share of the variances.
     """
     scale = attribute.scale
     cells = Fraction(scale.cells)
@@ -189,3 +266,15 @@ def truncated_normal(attribute: Numeric, means: Sequence[Fraction], variances: S
         mean=tuple(min(max(scale.origin + scale.step * mean, scale.origin), scale.end) for mean in used),
         deviation=tuple(min(scale.step * deviation, scale.end - scale.origin) for deviation in deviations),
     )
+
+
+NORMALS: dict[str, Callable[..., Normal]] = {
+    "smooth": trimmed_normal,
+    "paper": truncated_normal,
+    "trimmed-mean": squares_normal,
+    "global": deviation_normal,
+    "global-variance": variance_normal,
+    "none": variance_normal,
+}
+"""By mechanism: from an attribute, its released means and spreads, the samples' sizes and the share of the spreads to
+normal distributions."""
