@@ -132,6 +132,10 @@ SELECT @columns FROM entry WHERE kind = 'spend' AND run = :run
 -- Returns the model entry of a run. Parameter: run.
 SELECT @columns FROM entry WHERE kind = 'model' AND run = :run
 
+-- name: model_of_digest
+-- Returns the model entry of a document. Parameter: digest.
+SELECT @columns FROM entry WHERE kind = 'model' AND model_digest = :digest ORDER BY number LIMIT 1
+
 -- name: number_of_spend
 -- Returns the number of the spend of a run. Parameter: run.
 SELECT number FROM entry WHERE kind = 'spend' AND run = :run

@@ -214,6 +214,18 @@ class Ledger:
             model = self._entries.one("model", run=spend.run)
             yield spend, None if model is None else model.model_digest
 
+    def spend_of(self, digest: str) -> Entry | None:
+        """Return the spend of the run that released the document of a digest; None if no run did.
+
+        Raises:
+            DataError: if the entries, or the document that the ledger keeps, are damaged.
+        """
+        model = self._entries.one("model_of_digest", digest=digest)
+        if model is None:
+            return None
+        self._entries.document(model)
+        return self._entries.one("spend", run=model.run)
+
     def head(self) -> str:
         """Return the digest of the last entry: noted elsewhere, it proves later that no entry was removed."""
         last = self._entries.one("last")

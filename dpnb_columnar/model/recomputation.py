@@ -281,6 +281,8 @@ class _Checked:
         spread, drawn = parameters.released_spread
         if spread != SPREAD_FIELDS[spread_query]:
             raise body[spread].invalid(f"mechanism {mechanism} releases no {spread_query} so")
+        if not self.rules.private and min(drawn) < 0:
+            raise body[spread].invalid("is below 0, and exact")
         follow = postprocessing.NORMALS[mechanism]
         share = self.shares.get((spread_query, attribute.name))
         scale = attribute.scale

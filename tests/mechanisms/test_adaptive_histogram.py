@@ -12,7 +12,7 @@ from support.releases import plan_and_release
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.mechanisms.histogram import declared_edges
+from dpnb_columnar.model.bins import declared_edges
 from dpnb_columnar.model.parameters import Histogram
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 

@@ -9,13 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpnb_columnar.domain import read_domain
-from dpnb_columnar.mechanisms.histogram import (
-    MOST_OUTER_BINS,
-    declared_edges,
-    equal_edges,
-    geometric_edges,
-    placed_edges,
-)
+from dpnb_columnar.mechanisms.histogram import MOST_OUTER_BINS
+from dpnb_columnar.model.bins import declared_edges, equal_edges, geometric_edges, placed_edges
 from dpnb_columnar.model.tuning import MOST_BINS
 
 lasts = st.integers(1, 2**32) | st.integers(1, 100)

@@ -47,6 +47,10 @@ SPREAD = {"global": "released_deviation", "trimmed-mean": "released_square"}
 """What mechanisms draw that do not draw a variance."""
 
 
+PLACED = {"released_mean", "released_variance"}
+"""What placed the bins of a histogram, where it was drawn."""
+
+
 def test_a_document_has_exactly_the_documented_keys(model: Model) -> None:
     document = to_document(model)
     for place, keys in KEYS.items():
@@ -54,8 +58,9 @@ def test_a_document_has_exactly_the_documented_keys(model: Model) -> None:
     for share in document["guarantee"]["composition"]:
         assert set(share) == SHARE_KEYS
     for body in document["attributes"].values():
-        spread = {SPREAD.get(document["guarantee"]["mechanism"], "released_variance")}
-        assert set(body) == PARAMETER_KEYS[body["kind"]] | (spread if body["kind"] == "normal" else set())
+        spread = {SPREAD.get(mechanism := document["guarantee"]["mechanism"], "released_variance")}
+        drawn = spread if body["kind"] == "normal" else PLACED if mechanism == "adaptive-histogram" else set()
+        assert set(body) == PARAMETER_KEYS[body["kind"]] | (drawn if body["kind"] != "table" else set())
 
 
 def numbers_of(value: object) -> Iterator[float]:

@@ -160,6 +160,14 @@ def verify(
             help="Digest noted after an earlier run; it has to be in the chain.", metavar="DIGEST", show_default=False
         ),
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(
+            help="Model, or file of released scores: say which run paid for it; ends with 65 if none did.",
+            metavar="MODEL",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Recompute the whole ledger; ends with 65 at the first entry that is broken.
 
@@ -175,12 +183,18 @@ def verify(
     Examples:
       dpnb-columnar ledger verify census.ledger
       dpnb-columnar ledger verify census.ledger --head "$(tail -n 1 heads.txt)"
+      dpnb-columnar ledger verify census.ledger --model census.model.json
     """
+    from dpnb_columnar.cli.ledger_payment import payment
+    from dpnb_columnar.errors import DataError
     from dpnb_columnar.ledger import Ledger
 
     with Ledger(file) as ledger:
         verified = ledger.verify(head)
         accounts = list(ledger.accounts())
+        paid, line = (True, None) if model is None else payment(model, ledger)
+    if not paid:
+        raise DataError(line)
     print_line(f"{file}: {verified.entries} entries, each follows from those before it; every limit was kept")
     if verified.secret is not None:
         print_warning(
@@ -188,6 +202,8 @@ def verify(
             "ledger, or an export of it, can read it; change that password (docs/batch.md, 'A password in a ledger')"
         )
     _warn_of_corrections(file, accounts)
+    if line is not None:
+        print_line(line)
     if head is None:
         print_line("note the head elsewhere, and give it to the next verify as --head")
     print_line(f"head {verified.head}")

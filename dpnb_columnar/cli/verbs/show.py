@@ -44,7 +44,7 @@ def command(
     ledger: Annotated[
         Path | None,
         typer.Option(
-            help="Ledger whose account of the data set the sheet states: limit, spent, left.",
+            help="Ledger that may have paid for the model: say as which run, and state the account on the sheet.",
             metavar="FILE",
             show_default=False,
         ),
@@ -68,16 +68,20 @@ def command(
       dpnb-columnar show census.model.json --all
       dpnb-columnar show model.parquet --json
       dpnb-columnar show holdout.scores.json --html evaluation.html
+      dpnb-columnar show census.model.json --ledger census.ledger
       dpnb-columnar show census.model.json --html sheet.html --ledger census.ledger
     """
     from dpnb_columnar.model.guarantee import correction_text, statement
     from dpnb_columnar.model.model import load_model
     from dpnb_columnar.model.model_document import leaves, to_document, to_json
     from dpnb_columnar.model.parameters import SPREADS, Normal
+    from dpnb_columnar.model.recomputation import FIRST_CHECKED
     from dpnb_columnar.model.released_scores import holds_scores
 
-    if html is None and (ledger is not None or overwrite):
-        raise UsageError("--ledger and --overwrite can only be used with --html FILE.html")
+    if html is None and overwrite:
+        raise UsageError("--overwrite can only be used with --html FILE.html")
+    if as_json and ledger is not None:
+        raise UsageError("--ledger cannot be combined with --json; dpnb-columnar ledger verify --model says as much")
     if html is not None and (every or as_json):
         raise UsageError("--html cannot be combined with --all or --json")
     if html is not None:
@@ -101,6 +105,13 @@ def command(
     guarantee = loaded.guarantee
     print_line(f"{loaded.domain.name}: {predicts(loaded.domain)}")
     print_line(statement(guarantee))
+    if loaded.version < FIRST_CHECKED:
+        print_line(
+            f"made by an earlier version (document {loaded.version}): whether its parameters follow from its released "
+            "values is not checked"
+        )
+    if ledger is not None:
+        _print_payment(model, ledger)
     print_line()
     _print_classes(loaded)
     print_line()
@@ -138,13 +149,13 @@ def _show_scores(file: Path, html: Path | None, ledger: Path | None, overwrite: 
     """Show released scores, or write their page.
 
     Raises:
-        UsageError: if a ledger is named.
+        UsageError: if a ledger is named for the page.
     """
     from dpnb_columnar.cli.score_output import print_json, print_scores
     from dpnb_columnar.model.released_scores import load_scores
 
-    if ledger is not None:
-        raise UsageError("--ledger is for a model's release sheet; leave it out for released scores")
+    if ledger is not None and html is not None:
+        raise UsageError("--ledger with --html is for a model's release sheet; leave it out for released scores")
     scores = load_scores(file)
     if html is not None:
         from dpnb_columnar.report.evaluation_page import write_scores_page
@@ -155,6 +166,19 @@ def _show_scores(file: Path, html: Path | None, ledger: Path | None, overwrite: 
         print_json(scores)
     else:
         print_scores(scores)
+        if ledger is not None:
+            print_line()
+            _print_payment(file, ledger)
+
+
+def _print_payment(file: Path, ledger: Path) -> None:
+    """Print as which run a ledger was charged for a file, or that it was not."""
+    from dpnb_columnar.cli.ledger_payment import payment
+    from dpnb_columnar.ledger import Ledger
+
+    with Ledger(ledger) as opened:
+        _, line = payment(file, opened)
+    print_line(line)
 
 
 def _write_sheet(loaded: Model, model: Path, output: Path, ledger: Path | None, overwrite: bool) -> None:
@@ -169,8 +193,8 @@ def _write_sheet(loaded: Model, model: Path, output: Path, ledger: Path | None, 
     if ledger is not None:
         with Ledger(ledger) as opened:
             account = opened.account(loaded.domain.name)
-            own = (account.dataset, document_digest(loaded))
-            charged = any((spend.dataset, released) == own for spend, released in opened.releases())
+            spend = opened.spend_of(document_digest(loaded))
+            charged = spend is not None and spend.dataset == account.dataset
     digest = sha256(model.read_bytes()).hexdigest()
     write_release_sheet(loaded, model.name, digest, output, account, charged=charged, overwrite=overwrite)
     if not loaded.guarantee.private:

@@ -1,0 +1,290 @@
+"""A model that contradicts itself is not read: parameters follow from the released values beside them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.edited_documents import (
+    CASES,
+    Place,
+    edited,
+    edits,
+    parameter_numbers,
+    released_case,
+)
+from support.golden_model import DELETED, changed
+
+from dpnb_columnar.budget import Approximate, Concentrated, Pure
+from dpnb_columnar.code_limits import LARGEST_SIZE
+from dpnb_columnar.errors import DataError
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS
+from dpnb_columnar.mechanisms.score_calibration import BINS
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
+from dpnb_columnar.model.mechanism_rules import CALIBRATION_BINS, RULES
+from dpnb_columnar.model.model import from_document, load_model
+from dpnb_columnar.model.model_document import to_document
+from dpnb_columnar.model.model_files import save_model
+from dpnb_columnar.model.tuning import beta_of, sample_size, smoothness
+
+Document = Mapping[str, Any]
+
+
+@pytest.fixture(scope="module")
+def document() -> Callable[[str], Any]:
+    """Documents of the cases, with repeatable noise."""
+    made: dict[str, Any] = {}
+
+    def of(name: str) -> Any:
+        if name not in made:
+            with pytest.MonkeyPatch.context() as patch:
+                made[name] = to_document(released_case(name, 1, patch))
+        return made[name]
+
+    return of
+
+
+def is_refused(document: Any) -> bool:
+    try:
+        from_document(document, "x")
+    except DataError:
+        return True
+    return False
+
+
+# What is released is read, whatever it is.
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_release_of_any_kind_is_read(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    model = released_case(name, 2, monkeypatch)
+    for path in (tmp_path / "x.json", tmp_path / "x.parquet"):
+        save_model(model, path)
+        assert load_model(path) == model
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_releases_with_other_noise_are_read(name: str) -> None:
+    for _ in range(20):
+        model = released_case(name)
+        assert from_document(to_document(model), "x") == model
+
+
+# One number changed: refused, but where the same parameters follow.
+
+OVERSTATED = re.compile(r"guarantee (epsilon|delta)")
+"""Of a concentrated release: a larger epsilon or delta than its rho implies is true as well."""
+
+
+def says_the_same(document: Document, place: Place, value: Any, new: Any) -> bool:
+    """Whether a change leaves every parameter what it is, by what docs/privacy.md says of them."""
+    if OVERSTATED.fullmatch(" ".join(map(str, place))):
+        return "rho" in document["guarantee"] and Fraction(new) > Fraction(value)
+    mechanism = document["guarantee"]["mechanism"]
+    if place[0] == "attribute_weights":  # the file does not hold what they were fitted to, but few digits are known
+        return place[1] == "intercepts" and float(new * 1000).is_integer()
+    if "released" in place:
+        alone = "presence" in place and len(inside(document, place[:-1])) == 1
+        # Counts below zero count as zero, and one number's share of itself is 1.
+        return max(value, 0) == max(new, 0) or (alone and mechanism == "paper")
+    if place[0] != "attributes" or not str(place[2]).startswith("released_"):
+        return False
+    body = document["attributes"][place[1]]
+    if body["kind"] == "histogram":  # what placed the bins moves no edge by as little as this
+        return True
+    if abs(new - value) < 1e-8 * abs(value):
+        return True
+    scale = from_document(document, "x").domain[str(place[1])].scale  # type: ignore[union-attr]
+    if place[2] == "released_mean" and is_beyond(value, scale) and is_beyond(new, scale):
+        return (value > scale.end) is (new > scale.end)
+    widest = [scale.end - scale.origin] * len(body["deviation"])
+    if body["deviation"] == widest:  # noise throughout: the attribute says nothing
+        return True
+    if mechanism == "paper":  # each class by itself: below rounding, or above the widest
+        least, most = scale.step**2 / 12, (scale.end - scale.origin) ** 2
+        return min(max(value, least), most) == min(max(new, least), most)
+    return body["deviation"][int(place[3])] == widest[0] and mechanism == "paper"
+
+
+def is_beyond(mean: float, scale: Any) -> bool:
+    return not scale.origin < mean < scale.end
+
+
+def inside(document: Any, place: Place) -> Any:
+    for step in place:
+        document = document[step]
+    return document
+
+
+def check_edits(document: Document, places: list[tuple[Place, Any]], which: slice = slice(None)) -> int:
+    """Every change of these numbers is refused, or says the same; returns how many were refused."""
+    refused = 0
+    for place, value in places:
+        for new in edits(value)[which]:
+            if new == value:
+                continue
+            if is_refused(edited(document, place, new)):
+                refused += 1
+            else:
+                assert says_the_same(document, place, value, new), (place, value, new)
+    return refused
+
+
+def kinds_of(places: list[tuple[Place, Any]]) -> list[tuple[Place, Any]]:
+    """The first, a middle and the last number of each field."""
+    fields: dict[Place, list[tuple[Place, Any]]] = {}
+    for place, value in places:
+        fields.setdefault(tuple(step for step in place if isinstance(step, str)), []).append((place, value))
+    return [each for numbers in fields.values() for each in {len(numbers) // 2: numbers[len(numbers) // 2]}.values()]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_number_of_a_field_may_be_changed(name: str, document: Callable[[str], Any]) -> None:
+    places = kinds_of(list(parameter_numbers(document(name))))
+    assert check_edits(document(name), places, slice(2, 3)) >= len(places) / 2
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", CASES)
+def test_no_number_may_be_changed(name: str, document: Callable[[str], Any]) -> None:
+    assert check_edits(document(name), list(parameter_numbers(document(name))))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(["smooth", "global", "histogram", "calibrated"]), st.data())
+def test_no_parameter_may_be_a_little_off(document: Callable[[str], Any], name: str, data: st.DataObject) -> None:
+    """Not by 3e-9 of its size, by which no library rounds; by 1e-13 it may be."""
+    places = [
+        (place, value)
+        for place, value in parameter_numbers(document(name))
+        if place[0] in ("classes", "attributes") and {"probability", "mean", "deviation"} & {*place} and value
+    ]
+    place, value = data.draw(st.sampled_from(places))
+    assert is_refused(edited(document(name), place, value * (1 + data.draw(st.sampled_from([-3e-9, 3e-9])))))
+    from_document(edited(document(name), place, value * (1 - 1e-13)), "x")
+
+
+# The three models that used to be read, and what is said of them.
+
+
+def test_swapped_probabilities_are_refused(document: Callable[[str], Any]) -> None:
+    rows = document("histogram")["attributes"]["age"]["probability"]
+    changed_document = edited(document("histogram"), ("attributes", "age", "probability"), rows[::-1])
+    with pytest.raises(DataError) as refusal:
+        from_document(changed_document, "census.model.json")
+    assert re.fullmatch(
+        r"census.model.json: not a valid model: attributes.age.probability.0.0: says \S+, and \S+ follows from the "
+        r"released values; restore the file as it was written",
+        str(refusal.value),
+    )
+    assert f"says {rows[1][0]!r}, and {rows[0][0]!r} follows" in str(refusal.value)
+
+
+def test_an_edited_mean_is_refused_in_a_parquet_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "x.parquet"
+    save_model(released_case("smooth", 1, monkeypatch), path)
+    table = pq.read_table(path)
+    values, names = table.column("value").to_pylist(), table.column("parameter").to_pylist()
+    values[names.index("mean")] += 1
+    edited_table = table.set_column(table.column_names.index("value"), "value", pa.array(values))
+    pq.write_table(edited_table, path)
+    with pytest.raises(DataError, match=r"x.parquet: not a valid model: attributes.age.mean.0: says .* follows from"):
+        load_model(path)
+
+
+GUARANTEE = ("guarantee",)
+SHARE = ("guarantee", "composition")
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value", "words"),
+    [
+        ("smooth", (*GUARANTEE, "mechanism"), "histogram", "lacks the query 'counts' of attribute 'age'|noise"),
+        ("smooth", (*GUARANTEE, "mechanism"), "global-variance", "guarantee.noise: mechanism global-variance has no"),
+        ("smooth", (*GUARANTEE, "mechanism"), "none", "guarantee.epsilon: mechanism none: protects nobody"),
+        ("smooth", (*GUARANTEE, "mechanism"), "smoother", "guarantee.mechanism: 'smoother' is no mechanism"),
+        ("smooth", (*GUARANTEE, "noise"), "student-3", "noise: 'polyplace' is not the noise of this query"),
+        ("smooth", (*GUARANTEE, "noise"), None, "guarantee.noise: mechanism smooth draws noise of a family"),
+        ("smooth", (*GUARANTEE, "neighbours"), "replace-one", "row_epsilon: costs more than the share"),
+        ("replaced", (*GUARANTEE, "neighbours"), "add-remove", "row_epsilon: is not the share's loss divided by"),
+        ("histogram", (*GUARANTEE, "noise"), "polyplace", "guarantee.noise: mechanism histogram has no noise family"),
+        ("smooth", (*SHARE, 0, "query"), "counts", "lacks the query 'class counts'"),
+        ("smooth", (*SHARE, 0, "values"), 3, r"composition.0.values: says 3, and the model holds 2"),
+        ("smooth", (*SHARE, 3, "attribute"), "wage", "lacks the query"),
+        ("smooth", (*SHARE, 0, "noise"), "polyplace", "composition.0.noise: 'polyplace' is not the noise"),
+        ("calibrated", ("attribute_weights",), DELETED, "attribute_weights: is missing, and the composition has"),
+        ("calibrated", ("attribute_weights", "method"), "tempered", "'tempered' does not suit the composition"),
+        ("tempered", ("attribute_weights", "method"), "calibrated", "'calibrated' does not suit the composition"),
+        ("tempered", ("attribute_weights", "weights", "age"), 0.5, r"weights.age: says 0.5, and 1.0 is the weight"),
+        ("calibrated", ("attributes", "age", "bound"), 5.0, "attributes.age.bound: says 5.0, and 3.0 follows"),
+        ("calibrated", ("attributes", "age", "bound"), None, "attributes.age.bound: says None, and 3.0 follows"),
+        ("adaptive-histogram", ("attributes", "age", "released_mean"), DELETED, "holds no released_mean"),
+        ("histogram", ("attributes", "age", "released_mean"), 3.0, "mechanism histogram releases none"),
+        ("smooth", ("attributes", "age"), DELETED, "'age' is missing or out of place"),
+        ("smooth", ("attributes", "rent", "presence"), DELETED, "presence: is missing by mechanism smooth"),
+    ],
+)  # fmt: skip
+def test_what_contradicts_the_guarantee_is_refused(
+    name: str, place: Place, value: object, words: str, document: Callable[[str], Any]
+) -> None:
+    with pytest.raises(DataError, match=words):
+        from_document(changed(place, value, document(name)), "x")
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_model_of_an_earlier_version_is_read_as_it_is_and_stays_what_it_is(
+    version: int, document: Callable[[str], Any]
+) -> None:
+    """Their files do not say by which rules their parameters were made."""
+    old = edited(edited(document("smooth"), ("version",), version), ("attributes", "age", "mean", 0), 33.0)
+    assert to_document(from_document(old, "x")) == old
+
+
+# The rules that the reader knows are those of the release.
+
+
+def test_the_rules_of_every_mechanism_are_known() -> None:
+    assert [*RULES] != []
+    assert {*RULES} == {*MECHANISMS}
+    for name, mechanism in MECHANISMS.items():
+        rules = RULES[name]
+        assert (rules.private, rules.smooth, rules.binned) == (mechanism.private, mechanism.smooth, mechanism.binned)
+    assert CALIBRATION_BINS == BINS
+
+
+COSTS = {
+    Pure: Pure(Fraction(1, 7)),
+    Approximate: Approximate(Fraction(1, 7), Fraction(1, 10**7)),
+    Concentrated: Concentrated(Fraction(1, 300)),
+}
+
+
+@pytest.mark.parametrize("name", [*NOISE_FAMILIES, "student-1", "student-100"])
+def test_a_family_has_the_beta_that_its_noise_is_calibrated_for(name: str) -> None:
+    kind = smooth_family(name).kind
+    assert beta_of(name)[0] is kind
+    noise, known = smooth_noise(name, COSTS[kind]), smoothness(name, COSTS[kind])
+    assert (known.cost, known.beta) == (noise.cost, noise.beta)
+    for other in COSTS.keys() - {kind}:
+        with pytest.raises(ValueError, match="is calibrated to a loss that is"):
+            smoothness(name, COSTS[other])
+
+
+def test_no_public_size_is_beyond_the_searches() -> None:
+    assert (sample_size(-5), sample_size(100), sample_size(2**60)) == (8, 100, LARGEST_SIZE)
+
+
+def test_a_document_is_json(document: Callable[[str], Any]) -> None:
+    """Places of errors are those of the file: what is edited here is what somebody may edit there."""
+    assert json.loads(json.dumps(document("adaptive-histogram"))) == document("adaptive-histogram")
