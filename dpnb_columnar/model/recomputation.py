@@ -99,7 +99,7 @@ class _Checked:
         # As the file states it: of one that was reckoned too low the shares are not those that its noise was made for.
         self.guarantee = model.guarantee.understated or model.guarantee
         self.shares: dict[Key, Share] = {(each.query, each.attribute): each for each in self.guarantee.composition}
-        self.bodies = document["attributes"]
+        self.bodies = document["attributes"].entries()
 
     def check(self) -> None:
         self._check_flags()
@@ -133,7 +133,7 @@ class _Checked:
         released = [each.attribute for each in self.model.attributes]
         if released != expected:
             wrong = sorted(set(expected) ^ set(released)) or released
-            raise self.bodies.invalid(
+            raise self.document["attributes"].invalid(
                 f"mechanism {self.guarantee.mechanism} releases every declared attribute in its order, and "
                 f"{excerpt(wrong[0])} is missing or out of place"
             )
@@ -147,10 +147,9 @@ class _Checked:
         expected = {key: (values, smooth) for key, values, smooth in self._queries()}
         for key in expected.keys() - keys.keys():
             raise part.invalid(f"lacks the query {_query_text(key)}, which mechanism {guarantee.mechanism} asks")
-        for place, share in enumerate([*guarantee.composition, *guarantee.reserved]):
-            entry = self._share_part(place)
+        for share, entry in zip([*guarantee.composition, *guarantee.reserved], self._share_parts(), strict=True):
             key = (share.query, share.attribute)
-            if share in guarantee.composition and keys[key] > 1:
+            if keys[key] > 1:
                 raise entry.invalid(f"repeats the query {_query_text(key)}")
             values, smooth = expected.get(key) or self._further(share, entry)
             if share.values != values:
@@ -162,13 +161,12 @@ class _Checked:
                 raise entry["noise"].invalid(f"{excerpt(share.noise)} is not the noise of this query")
             self._check_row_cost(share, entry, smooth)
 
-    def _share_part(self, place: int) -> Part:
-        """The entry of a share, of the composition table or of those that are left."""
-        spent = len(self.guarantee.composition)
-        if place < spent:
-            return self.document["guarantee"]["composition"].items()[place]
-        reserved = self.document["guarantee"]["reserved"]
-        return reserved.items()[place - spent] if isinstance(reserved.value, list) else reserved
+    def _share_parts(self) -> list[Part]:
+        """Return the entries of the composition table, then those of the shares that are left."""
+        part = self.document["guarantee"]
+        reserved = part.entry("reserved")
+        left = [] if reserved.value is None else reserved.items() if isinstance(reserved.value, list) else [reserved]
+        return [*part["composition"].items(), *left]
 
     def _queries(self) -> Iterator[tuple[Key, int, bool]]:
         """Yield each query of the mechanism, how many numbers it releases, and whether its noise is a named family."""

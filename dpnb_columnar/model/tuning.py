@@ -175,6 +175,7 @@ def rate(loss: PrivacyCost) -> float:
     return math.sqrt(2 * loss.rho) if isinstance(loss, Concentrated) else float(loss.epsilon)
 
 
+@lru_cache(maxsize=2**16)
 def trimmed_normal_variance(part: float) -> float:
     """Compute the variance of a standard normal distribution cut at its t- and (1-t)-quantiles.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -91,29 +92,35 @@ def says_the_same(document: Document, place: Place, value: Any, new: Any) -> boo
     if OVERSTATED.fullmatch(" ".join(map(str, place))):
         return "rho" in document["guarantee"] and Fraction(new) > Fraction(value)
     mechanism = document["guarantee"]["mechanism"]
-    if place[0] == "attribute_weights":  # the file does not hold what they were fitted to, but few digits are known
-        return place[1] == "intercepts" and float(new * 1000).is_integer()
-    if "released" in place:
-        alone = "presence" in place and len(inside(document, place[:-1])) == 1
-        # Counts below zero count as zero, and one number's share of itself is 1.
-        return max(value, 0) == max(new, 0) or (alone and mechanism == "paper")
-    if place[0] != "attributes" or not str(place[2]).startswith("released_"):
+    if place[0] == "attribute_weights":  # the file does not hold what they were fitted to, but their form is known
+        rounds = any("gradient" in share["query"] for share in document["guarantee"]["composition"])
+        of_each = place[1] == "intercepts" or document["attribute_weights"]["method"] == "learned"
+        return of_each and float(new * (256 if rounds else 1000)).is_integer()
+    if place[0] == "classes":
+        return max(value, 0) == max(new, 0)
+    if place[0] != "attributes" or "released" not in str(place[2:]):
         return False
     body = document["attributes"][place[1]]
-    if body["kind"] == "histogram":  # what placed the bins moves no edge by as little as this
+    scale = getattr(from_document(document, "x").domain[str(place[1])], "scale", None)
+    # Noise throughout: the attribute says nothing.
+    nothing = body["kind"] == "normal" and body["deviation"] == [scale.end - scale.origin] * len(body["deviation"])
+    if "released" in place:
+        alone = "presence" in place and len(inside(document, place[:-1])) == 1
+        # Counts below zero count as zero. One number's share of itself is 1; it is the size of the sample, beside that.
+        return max(value, 0) == max(new, 0) or (alone and (mechanism == "paper" or nothing))
+    if abs(new - value) < 1e-8 * abs(value) or nothing:
         return True
-    if abs(new - value) < 1e-8 * abs(value):
-        return True
-    scale = from_document(document, "x").domain[str(place[1])].scale  # type: ignore[union-attr]
     if place[2] == "released_mean" and is_beyond(value, scale) and is_beyond(new, scale):
         return (value > scale.end) is (new > scale.end)
-    widest = [scale.end - scale.origin] * len(body["deviation"])
-    if body["deviation"] == widest:  # noise throughout: the attribute says nothing
-        return True
+    if body["kind"] == "histogram":  # what placed the bins moves no edge by very little, and is not used if it is noise
+        unit = scale.step if place[2] == "released_mean" else scale.step**2
+        widest = 2.5 * math.sqrt(max(body["released_variance"], 0)) >= scale.end - scale.origin
+        noise = body["released_variance"] <= 0 or (widest and (new > 0 or place[2] == "released_mean"))
+        return noise or abs(new - value) <= unit or abs(new - value) <= 1e-3 * abs(value)
     if mechanism == "paper":  # each class by itself: below rounding, or above the widest
         least, most = scale.step**2 / 12, (scale.end - scale.origin) ** 2
         return min(max(value, least), most) == min(max(new, least), most)
-    return body["deviation"][int(place[3])] == widest[0] and mechanism == "paper"
+    return False
 
 
 def is_beyond(mean: float, scale: Any) -> bool:
@@ -141,17 +148,17 @@ def check_edits(document: Document, places: list[tuple[Place, Any]], which: slic
 
 
 def kinds_of(places: list[tuple[Place, Any]]) -> list[tuple[Place, Any]]:
-    """The first, a middle and the last number of each field."""
+    """A middle number of each field."""
     fields: dict[Place, list[tuple[Place, Any]]] = {}
     for place, value in places:
         fields.setdefault(tuple(step for step in place if isinstance(step, str)), []).append((place, value))
-    return [each for numbers in fields.values() for each in {len(numbers) // 2: numbers[len(numbers) // 2]}.values()]
+    return [numbers[len(numbers) // 2] for numbers in fields.values()]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_no_number_of_a_field_may_be_changed(name: str, document: Callable[[str], Any]) -> None:
     places = kinds_of(list(parameter_numbers(document(name))))
-    assert check_edits(document(name), places, slice(2, 3)) >= len(places) / 2
+    assert check_edits(document(name), places, slice(2, 3)) >= 3
 
 
 @pytest.mark.slow
@@ -161,6 +168,7 @@ def test_no_number_may_be_changed(name: str, document: Callable[[str], Any]) -> 
     assert check_edits(document(name), list(parameter_numbers(document(name))))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(["smooth", "global", "histogram", "calibrated"]), st.data())
 def test_no_parameter_may_be_a_little_off(document: Callable[[str], Any], name: str, data: st.DataObject) -> None:
@@ -223,7 +231,7 @@ SHARE = ("guarantee", "composition")
         ("smooth", (*SHARE, 0, "values"), 3, r"composition.0.values: says 3, and the model holds 2"),
         ("smooth", (*SHARE, 3, "attribute"), "wage", "lacks the query"),
         ("smooth", (*SHARE, 0, "noise"), "polyplace", "composition.0.noise: 'polyplace' is not the noise"),
-        ("calibrated", ("attribute_weights",), DELETED, "attribute_weights: is missing, and the composition has"),
+        ("learned", ("attribute_weights",), DELETED, "attribute_weights: is missing, and the composition has"),
         ("calibrated", ("attribute_weights", "method"), "tempered", "'tempered' does not suit the composition"),
         ("tempered", ("attribute_weights", "method"), "calibrated", "'calibrated' does not suit the composition"),
         ("tempered", ("attribute_weights", "weights", "age"), 0.5, r"weights.age: says 0.5, and 1.0 is the weight"),
@@ -232,7 +240,7 @@ SHARE = ("guarantee", "composition")
         ("adaptive-histogram", ("attributes", "age", "released_mean"), DELETED, "holds no released_mean"),
         ("histogram", ("attributes", "age", "released_mean"), 3.0, "mechanism histogram releases none"),
         ("smooth", ("attributes", "age"), DELETED, "'age' is missing or out of place"),
-        ("smooth", ("attributes", "rent", "presence"), DELETED, "presence: is missing by mechanism smooth"),
+        ("smooth", ("attributes", "rent", "presence"), DELETED, "'values present' of attribute 'rent' is no query"),
     ],
 )  # fmt: skip
 def test_what_contradicts_the_guarantee_is_refused(
