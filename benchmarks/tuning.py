@@ -26,13 +26,12 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import (
     attribute_weights,
     histogram,
-    postprocessing,
     score_calibration,
     smooth_noise,
-    tuning,
 )
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
+from dpnb_columnar.model import bins, postprocessing, tuning
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.study.coded_rows import code_rows
 from dpnb_columnar.study.cross_validation import Fold, models, split
@@ -99,7 +98,7 @@ CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
     BOUND: (["smooth", "global-variance"], each(attribute_weights, "LARGEST_LOG_RATIO", 1.5, 2.0, 6.0, math.inf)),
     "trim": (["smooth"], each(tuning, "AFFORDABLE_TRIM", 0.003, 0.01, 0.05)),
     "largest-trim": (["smooth"], each(tuning, "LARGEST_TRIM", 0.05, 0.25)),
-    "beta": (["smooth"], each(smooth_noise, "POLYPLACE_ALPHA", *(Fraction(n, 2) for n in (3, 4, 7, 10, 16)))),
+    "beta": (["smooth"], each(tuning, "POLYPLACE_ALPHA", *(Fraction(n, 2) for n in (3, 4, 7, 10, 16)))),
     "pooled-rows": (["smooth", "global-variance"], each(tuning, "POOLED_ROWS", 0, 3, 10, 100)),
     "fallback": (["smooth", "global-variance"], [Trial("wide", [(postprocessing, "normal", wide_fallback)])]),
     "prior-count": (
@@ -117,13 +116,13 @@ CHOICES: dict[str, tuple[Sequence[str], Sequence[Trial]]] = {
             for number in (8, 16, 32, 64)
         ],
     ),
-    "amounts": (["histogram"], [Trial("equal bins everywhere", [(histogram, "AMOUNTS", 2**40)])]),
+    "amounts": (["histogram"], [Trial("equal bins everywhere", [(bins, "AMOUNTS", 2**40)])]),
     "placing": (
         ["adaptive-histogram"],
         [
             *each(histogram, "PLACING", Fraction(1, 8), Fraction(1, 2)),
-            *each(histogram, "REACH", 1.5, 3.5),
-            *each(histogram, "GROWTH", 2),
+            *each(bins, "REACH", 1.5, 3.5),
+            *each(bins, "GROWTH", 2),
         ],
     ),
     "shares": (
@@ -170,6 +169,7 @@ def scores(
     division = None if trial.shares is None else parse_division(trial.shares)
     budget = Budget(parse_epsilon(epsilon), division=division)
     smooth_noise._calibrated.cache_clear()
+    tuning.smoothness.cache_clear()
     with ExitStack() as changes:
         for module, name, value in trial.changed:
             changes.enter_context(patch.object(module, name, value))
