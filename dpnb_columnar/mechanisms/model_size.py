@@ -138,7 +138,8 @@ def _skeletons(plan: ReleasePlan) -> Iterator[tuple[AttributeParameters, int]]:
             continue
         presence = Presence((), ()) if attribute.missing in (Missing.SKIP, Missing.CATEGORY) else None
         if plan.mechanism.binned:
-            yield Histogram(name, (), (), (), presence), cells
+            placed = LONGEST_FLOAT if plan.mechanism.smooth else None  # by a released mean and variance
+            yield Histogram(name, (), (), (), presence, placed, placed), cells
         else:
             yield Normal(name, (), None, (), (), released_deviation=(), presence=presence, bound=LONGEST_FLOAT), cells
 
