@@ -110,13 +110,14 @@ def says_the_same(document: Document, place: Place, value: Any, new: Any) -> boo
         return max(value, 0) == max(new, 0) or (alone and (mechanism == "paper" or nothing))
     if abs(new - value) < 1e-8 * abs(value) or nothing:
         return True
-    if place[2] == "released_mean" and is_beyond(value, scale) and is_beyond(new, scale):
-        return (value > scale.end) is (new > scale.end)
     if body["kind"] == "histogram":  # what placed the bins moves no edge by very little, and is not used if it is noise
         unit = scale.step if place[2] == "released_mean" else scale.step**2
         widest = 2.5 * math.sqrt(max(body["released_variance"], 0)) >= scale.end - scale.origin
-        noise = body["released_variance"] <= 0 or (widest and (new > 0 or place[2] == "released_mean"))
+        beyond = place[2] == "released_mean" and (max(value, new) <= scale.origin or min(value, new) >= scale.end)
+        noise = beyond or body["released_variance"] <= 0 or (widest and (new > 0 or place[2] == "released_mean"))
         return noise or abs(new - value) <= unit or abs(new - value) <= 1e-3 * abs(value)
+    if place[2] == "released_mean" and is_beyond(value, scale) and is_beyond(new, scale):
+        return (value > scale.end) is (new > scale.end)
     if mechanism == "paper":  # each class by itself: below rounding, or above the widest
         least, most = scale.step**2 / 12, (scale.end - scale.origin) ** 2
         return min(max(value, least), most) == min(max(new, least), most)
