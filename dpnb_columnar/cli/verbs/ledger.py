@@ -201,9 +201,9 @@ def verify(
             f"{file}: entry {verified.secret} names an address that seems to hold a password: whoever reads the "
             "ledger, or an export of it, can read it; change that password (docs/batch.md, 'A password in a ledger')"
         )
-    _warn_of_corrections(file, accounts)
     if line is not None:
         print_line(line)
+    _warn_of_corrections(file, accounts)
     if head is None:
         print_line("note the head elsewhere, and give it to the next verify as --head")
     print_line(f"head {verified.head}")
