@@ -82,7 +82,7 @@ def test_plan_says_what_attributes_will_weigh(wide: Path, people_file: Path, run
     assert "each of 8 attributes weighs 0.595, since correlated ones say the same twice (8^(-1/4)): free\n" in told
     few = run("plan", people_file, *TEMPERED, "--no-advice").out
     assert "each of 3 attributes weighs 1, as in ordinary naive Bayes, since they are fewer than 8: free\n" in few
-    assert "weigh" not in run("plan", wide, "--no-advice", "--attribute-weights", "none").out
+    assert "weighs" not in run("plan", wide, "--no-advice", "--attribute-weights", "none").out
     for options, method in ((TEMPERED, "tempered"), (("--attribute-weights", "none"), "none"), ((), "calibrated")):
         document = json.loads(run("plan", wide, *options, "--no-advice", "--json").out)
         assert document["attribute_weights"] == method
