@@ -1,4 +1,4 @@
-"""Speed and memory of every verb that reads many rows, beside programs that do comparable work: docs/performance.md.
+"""Speed and memory of every verb that reads many rows, beside programs that do comparable work: docs/journal/speed.md.
 
 Usage: python -m benchmarks [--quick] [--only train,release] [--data FOLDER] [--output performance.parquet]
 

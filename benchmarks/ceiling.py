@@ -4,7 +4,7 @@ Usage: python -m benchmarks.ceiling DATA.parquet [--folds 10] [--epsilon 1] [--r
 
 For two classes, complete rows and ``histogram``. Each line is a fold: accuracy of naive Bayes from (nearly) exact
 tables, of a logistic regression of the class on those tables' log-ratios, which learns a free weight per attribute from
-every row, and of releases with attribute weights ``auto`` (docs/results.md, "With the defaults").
+every row, and of releases with attribute weights ``auto`` (docs/journal/accuracy.md, "With the defaults").
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Accuracy, log loss and time beside other libraries, on the same folds: docs/results.md, "Beside other libraries".
+"""Accuracy, log loss and time beside other libraries, on the same folds: docs/journal/peers.md.
 
 Usage: python -m benchmarks.peers DATA.parquet... [--python PYTHON]... [--epsilon 0.1,0.3,1] [--only NAME,...]
 [--rows N] [--cache peers.jsonl] [--docs docs]
@@ -7,7 +7,7 @@ A library runs in the first interpreter that has it: this one, then each ``--pyt
 NumPy 1.26, so that all libraries take two environments beside this one: ``pip install -r`` one of
 ``benchmarks/contenders/peers-classifiers.txt`` and ``peers-dpmm.txt`` into each. What was measured is kept in
 ``--cache``: the same command goes on where it was stopped, and ``--again NAME,...`` measures some anew. ``--docs`` puts
-the tables between their markers in results.md.
+the tables between their markers in journal/peers.md.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def main() -> None:
     made = tables(measured)
     print(made)
     if options.docs:
-        put_into(options.docs / "results.md", made)
+        put_into(options.docs / "journal" / "peers.md", made)
 
 
 def read_data(path: Path, most: int | None = None) -> Rows:

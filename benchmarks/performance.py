@@ -1,9 +1,9 @@
-"""Tables and figures of docs/performance.md, from the runs that ``python -m benchmarks`` has measured.
+"""Tables and figures of docs/performance.md and docs/journal/speed.md, from the runs of ``python -m benchmarks``.
 
 Usage: python -m benchmarks.performance performance.parquet [--docs docs]
 
-Without ``--docs`` the tables are printed. With it they are put between the markers of performance.md, and figures into
-the folder beside it; where a series was not measured, the document stays as it is.
+Without ``--docs`` the tables are printed. With it they are put between the markers of both pages, and figures into the
+folder beside journal/speed.md; where a series was not measured, the pages stay as they are.
 """
 
 from __future__ import annotations
@@ -16,8 +16,20 @@ from pathlib import Path
 import polars as pl
 
 from benchmarks.measurements import Measurements, millions, read_measurements, targets
+from benchmarks.series import COUNTS_DUCKDB, IPUMSPY, PARTIAL_FIT, PREDICT_PROBA, UNWEIGHTED
+from benchmarks.wide_series import INGEST, PREDICT, TRAIN
 
-DOCUMENT, FOLDER = "performance.md", "performance"
+SUMMARY, DOCUMENT = "performance.md", "journal/speed.md"
+"""The page with the summary, and the one with every other table."""
+FOLDER = "speed"
+"""Folder of the figures, beside ``DOCUMENT``."""
+
+SUMMARIZED: Mapping[str, Sequence[str]] = {
+    "train": (TRAIN, UNWEIGHTED, PARTIAL_FIT, COUNTS_DUCKDB),
+    "predict": (PREDICT, PREDICT_PROBA),
+    "ingest": (INGEST, IPUMSPY),
+}
+"""Contenders of the summary by their series."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +104,7 @@ TABLES = {
     "categories": Table("categories", ("rows", "attributes", "grid")),
     "declared": Table("declared", ("attributes",)),
 }
-"""Tables of contenders by the name of their place in the document; beside them are ``machine`` and ``targets``."""
+"""Tables of contenders by the name of their place in the document; others are ``machine``, ``targets``, ``summary``."""
 
 FIGURES: Mapping[str, Figure] = {
     "rows": Figure("train", "rows", "rows", logarithmic=True),
@@ -108,7 +120,7 @@ def main() -> None:
     """Print the tables, or put them into the document."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", type=Path)
-    parser.add_argument("--docs", type=Path, help="folder of performance.md")
+    parser.add_argument("--docs", type=Path, help="folder of the pages")
     options = parser.parse_args()
     measurements = read_measurements(options.runs)
     tables = tables_of(measurements)
@@ -116,12 +128,16 @@ def main() -> None:
         for name, lines in tables.items():
             print("\n".join(["", name, "", *lines]))
         return
+    if "summary" in tables:
+        page = options.docs / SUMMARY
+        page.write_text(replaced(page.read_text(), {"summary": tables.pop("summary")}))
     document = options.docs / DOCUMENT
     document.write_text(replaced(document.read_text(), tables))
-    (options.docs / FOLDER).mkdir(exist_ok=True)
+    figures = document.parent / FOLDER
+    figures.mkdir(exist_ok=True)
     for name, figure in FIGURES.items():
         if has_series(measurements, figure.series):
-            draw(figure, measurements, options.docs / FOLDER / f"{name}.svg")
+            draw(figure, measurements, figures / f"{name}.svg")
 
 
 def tables_of(measurements: Measurements) -> dict[str, list[str]]:
@@ -129,7 +145,10 @@ def tables_of(measurements: Measurements) -> dict[str, list[str]]:
     contenders = {
         name: table.lines(measurements) for name, table in TABLES.items() if has_series(measurements, table.series)
     }
-    return {"machine": machine_table(measurements), "targets": target_table(measurements), **contenders}
+    made = {"machine": machine_table(measurements), "targets": target_table(measurements), **contenders}
+    if all(has_series(measurements, series) for series in SUMMARIZED):
+        made["summary"] = summary_table(measurements)
+    return made
 
 
 def has_series(measurements: Measurements, series: str) -> bool:
@@ -140,6 +159,18 @@ def has_series(measurements: Measurements, series: str) -> bool:
 def machine_table(measurements: Measurements) -> list[str]:
     """Tabulate the machine and the versions."""
     return markdown(("measured on", ""), [[name, value] for name, value in measurements.machine.items()])
+
+
+def summary_table(measurements: Measurements) -> list[str]:
+    """Tabulate seconds and peak memory of the main commands and their peers, by the numbers of rows of ``train``."""
+    sizes = sorted(set(measurements.runs.filter(pl.col("series") == "train")["rows"]))
+    rows = []
+    for series, contenders in SUMMARIZED.items():
+        for contender in contenders:
+            runs = [measurements.of(series, contender, rows=size) for size in sizes]
+            cells = [f"{significant(run['seconds'])} s, {run['peak_mib']:.0f} MiB" if run else "" for run in runs]
+            rows.append([contender, *cells])
+    return markdown(["", *(f"{millions(size)} rows" for size in sizes)], rows)
 
 
 def target_table(measurements: Measurements) -> list[str]:

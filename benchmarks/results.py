@@ -1,4 +1,4 @@
-"""The tables of docs/results.md, from the results of ``dpnb-columnar reproduce``.
+"""The tables of docs/journal/accuracy.md, from the results of ``dpnb-columnar reproduce``.
 
 Usage: python -m benchmarks.results results.parquet
 

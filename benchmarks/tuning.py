@@ -1,4 +1,4 @@
-"""Cross-validated accuracy with one public choice changed at a time (docs/tuning.md).
+"""Cross-validated accuracy with one public choice changed at a time (docs/journal/choices.md).
 
 Usage: python -m benchmarks.tuning CHOICE DATA.parquet... [--epsilon 0.05,0.1,0.3,1,3] [--seeds 2] [--bounds 1]
 

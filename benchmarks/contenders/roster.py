@@ -1,4 +1,4 @@
-"""Who is compared in docs/results.md, "Beside other libraries", and what each guarantee leaves open."""
+"""Who is compared in docs/journal/peers.md, and what each guarantee leaves open."""
 
 from __future__ import annotations
 

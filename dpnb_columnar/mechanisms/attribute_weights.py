@@ -19,10 +19,11 @@ unequal; of more than two classes it helps some at the cost of others.
 ``calibrated`` and ``learned`` spend a part of the budget on further passes, in which the rows themselves are asked:
 about one weight of all attributes and an intercept per class (``mechanisms.score_calibration`` for two classes,
 ``mechanisms.weight_rounds`` for more), or about a weight of each (``mechanisms.weight_rounds``). ``learned`` is for
-two classes alone: it starts from their calibration, and without one a bad start is not held back (docs/tuning.md).
+two classes alone: it starts from their calibration, and without one a bad start is not held back
+(docs/journal/weights.md).
 
 ``auto``, the default, chooses one of these from public facts alone: mechanism, classes, number of attributes, epsilon
-times the declared number of rows, and how the rows can be read. docs/tuning.md has the measurements.
+times the declared number of rows, and how the rows can be read. docs/journal/weights.md has the measurements.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ LEAST_CALIBRATED_FEW = 10_000
 LEAST_LEARNED = 1_000
 """The same for ``auto`` to learn weights, for each attribute, since so many numbers share the noise. Of histograms
 alone: the steps trust the released model's covariances, and where normal distributions are far from the rows, as of
-spiky amounts, they led models below the largest class (docs/results.md)."""
+spiky amounts, they led models below the largest class (docs/journal/accuracy.md)."""
 
 LEAST_CALIBRATED_CLASSES = 750
 """The same for ``auto`` to calibrate more than two classes, times the square of their number: the tables of rare

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from benchmarks import inputs, processes
 from benchmarks.contenders import search
 from benchmarks.measurements import OTHERS, OWN, Measurements, read_measurements, targets
-from benchmarks.performance import DOCUMENT, FOLDER, TABLES, replaced, tables_of
+from benchmarks.performance import DOCUMENT, FOLDER, SUMMARIZED, SUMMARY, TABLES, replaced, summary_table, tables_of
 from benchmarks.runs import Contender, Point, Run, Runs, write_parquet
 from benchmarks.series import CALL, IMPORTS, SHOW
 from dpnb_columnar.counting.engines.local import aggregate
@@ -78,7 +78,9 @@ def test_a_small_session_from_its_rows_to_the_document(installed: None, tmp_path
     assert "\nrelease\n" in printed
     assert "\ningest\n" not in printed  # not measured
 
-    document, figure = tmp_path / DOCUMENT, tmp_path / FOLDER / "rows.svg"
+    document = tmp_path / DOCUMENT
+    figure = document.parent / FOLDER / "rows.svg"
+    document.parent.mkdir()
     document.write_text((DOCS / DOCUMENT).read_text())
     fill = ("-m", "benchmarks.performance", "performance.parquet", "--docs", ".")
     python(*fill, folder=tmp_path)
@@ -251,11 +253,27 @@ def test_the_document_has_a_place_for_every_table_and_keeps_the_rest(tmp_path: P
     with pytest.raises(SystemExit, match="no place for the table elsewhere"):
         replaced(text, {"elsewhere": []})
     assert set(tables_of(measurements(tmp_path))) == {"machine", "targets"}
+    assert re.findall(r"<!-- table (\w+) -->", (DOCS / SUMMARY).read_text()) == ["summary"]
+
+
+def test_the_summary_has_the_medians_and_peaks_of_every_size(tmp_path: Path) -> None:
+    points = [
+        (Point(series, (), 1, rows=size), turns(contender, size / 100, peak=size))
+        for series, contenders in SUMMARIZED.items()
+        for size in ((400, 800) if series == "train" else (800,))
+        for contender in contenders
+    ]
+    made = measurements(tmp_path, *points)
+    lines = summary_table(made)
+    assert tables_of(made)["summary"] == lines
+    assert len(lines) == 2 + sum(map(len, SUMMARIZED.values()))
+    assert lines[2] == "| dpnb-columnar train | 4.00 s, 401 MiB | 8.00 s, 801 MiB |"
+    assert lines[-1] == "| ipumspy, in chunks |  | 8.00 s, 801 MiB |"
 
 
 def test_the_documents_figures_are_there() -> None:
-    for name in re.findall(r"\]\((performance/\w+\.svg)\)", (DOCS / DOCUMENT).read_text()):
-        assert (DOCS / name).is_file()
+    named = re.findall(rf"\]\({FOLDER}/(\w+\.svg)\)", (DOCS / DOCUMENT).read_text())
+    assert {path.name for path in ((DOCS / DOCUMENT).parent / FOLDER).iterdir()} == set(named)
 
 
 columns = st.integers(1, 40).flatmap(

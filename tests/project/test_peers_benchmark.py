@@ -152,8 +152,8 @@ def test_the_tables_of_made_up_measurements() -> None:
 
 
 def test_the_document_has_a_place_for_the_tables_and_keeps_the_rest(tmp_path: Path) -> None:
-    document = tmp_path / "results.md"
-    text = (DOCS / "results.md").read_text()
+    document = tmp_path / "peers.md"
+    text = (DOCS / "journal" / "peers.md").read_text()
     document.write_text(text)
     put_into(document, tables(MADE))
     filled = document.read_text()
