@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -58,6 +59,15 @@ def test_the_changelog_links_to_no_file() -> None:
     """The site includes it as a page in ``docs``, where a link from the top folder leads nowhere."""
     text = (ROOT / "CHANGELOG.md").read_text()
     assert re.findall(r"\]\((?!https://)[^)]*\)", text) == []
+
+
+def test_the_first_page_of_the_site_is_the_readme_with_links_to_pages() -> None:
+    hook = runpy.run_path(str(ROOT / "docs" / "readme.py"))
+    for page, shown in hook["SHOWN"].items():
+        assert (ROOT / "docs" / page).read_text() == f'--8<-- "{shown}"\n'
+    sentence = "[a](docs/x.md#y) [b](docs/n.ipynb) [c](CONTRIBUTING.md) [d](README.md#z) [e](https://x.org/docs/a.md)"
+    linked = "[a](x.md#y) [b](n.md) [c](contributing.md) [d](index.md#z) [e](https://x.org/docs/a.md)"
+    assert hook["linked"](sentence) == linked
 
 
 def test_proofs_name_living_functions_and_each_section_its_attack() -> None:
@@ -142,7 +152,7 @@ def transcript(document: Path) -> Iterator[tuple[list[str], list[str]]]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("document", [ROOT / "README.md", ROOT / "docs" / "index.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize("document", [ROOT / "README.md"], ids=lambda path: path.name)
 def test_transcripts_are_what_the_commands_print(document: Path, run: Run) -> None:
     commands = list(transcript(document))
     assert len(commands) > 3
