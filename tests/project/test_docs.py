@@ -176,7 +176,6 @@ def test_commands_of_the_page_run(name: str, run: Run) -> None:
 RUN = {
     "README.md": "test_transcripts_are_what_the_commands_print",
     "CONTRIBUTING.md": "test_ci_begins_with_the_readmes_test_command",
-    "docs/index.md": "test_transcripts_are_what_the_commands_print",
     "docs/domain.md": "test_commands_of_the_page_run",
     "docs/choosing.md": "test_commands_of_the_page_run",
     "docs/batch.md": "test_examples.py",
@@ -186,7 +185,14 @@ RUN = {
 }
 """Pages with commands or Python that a test runs, as they stand."""
 
-PARSED = ("docs/extracts.md", "docs/results.md", "docs/performance.md")
+PARSED = (
+    "docs/extracts.md",
+    "docs/results.md",
+    "docs/performance.md",
+    "docs/journal/accuracy.md",
+    "docs/journal/peers.md",
+    "docs/journal/speed.md",
+)
 """Pages whose commands need a publisher's extract, downloads, hours, or other environments: options are parsed."""
 
 BENCHMARK_FLAG = re.compile(r" (--[a-z-]+)")
@@ -210,7 +216,7 @@ def test_every_page_with_commands_is_run_or_parsed() -> None:
 @pytest.mark.parametrize("page", PARSED)
 def test_the_options_of_commands_that_are_not_run_are_known(page: str) -> None:
     commands = commands_of(ROOT / page)
-    assert len(commands) > 2
+    assert len(commands) > 1
     for command in commands:
         words = shlex.split(command)
         if words[0] == "dpnb-columnar":
