@@ -152,7 +152,7 @@ def transcript(document: Path) -> Iterator[tuple[list[str], list[str]]]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("document", [ROOT / "README.md"], ids=lambda path: path.name)
+@pytest.mark.parametrize("document", [ROOT / "README.md", ROOT / "docs" / "choosing.md"], ids=lambda path: path.name)
 def test_transcripts_are_what_the_commands_print(document: Path, run: Run) -> None:
     commands = list(transcript(document))
     assert len(commands) > 3
