@@ -380,12 +380,29 @@ class _Checked:
             raise part["asked"].invalid("is stated between two rounds, and only there")
         self._check_form(part, method, weights.weights, weights.intercepts, rounds)
         for place, (asked, intercepts) in enumerate(weights.asked):
-            self._check_form(part["asked"].items()[place], method, asked, intercepts, rounds)
+            # The first round asks at the calibration's intercepts, which no step has limited yet.
+            self._check_form(part["asked"].items()[place], method, asked, intercepts, rounds, stepped=place > 0)
 
     def _check_form(
-        self, part: Part, method: str, weights: Sequence[float], intercepts: Sequence[float], rounds: bool
+        self,
+        part: Part,
+        method: str,
+        weights: Sequence[float],
+        intercepts: Sequence[float],
+        rounds: bool,
+        *,
+        stepped: bool = True,
     ) -> None:
-        """Check what is known of weights without what they were fitted to: those of rows are few-digit numbers."""
+        """Check what is known of weights without what they were fitted to: those of rows are few-digit numbers.
+
+        Args:
+            part: The weights' part of the document.
+            method: How they were chosen.
+            weights: One per attribute.
+            intercepts: One per class.
+            rounds: Whether rounds chose them.
+            stepped: Whether a step of a round has limited the intercepts.
+        """
         names = [each.attribute for each in self.model.attributes]
         first = tempered_weight(len(names)) if method == TEMPERED else (weights[0] if weights else 0.0)
         if method in (TEMPERED, CALIBRATED):
@@ -402,8 +419,10 @@ class _Checked:
             if not (_is_whole(weight * units) and least <= weight <= most):
                 raise part["weights"][name].invalid(f"says {weight!r}, and such weights are {digits}")
         for intercept in intercepts:
-            if not _is_whole(intercept * units) or (rounds and abs(intercept) > ROUND_LOG_ODDS):
+            if not _is_whole(intercept * units):
                 raise part["intercepts"].invalid(f"says {intercept!r}, and such intercepts are {digits}")
+            if rounds and stepped and abs(intercept) > ROUND_LOG_ODDS:
+                raise part["intercepts"].invalid(f"says {intercept!r}, and rounds keep within {ROUND_LOG_ODDS:g} of 0")
 
 
 def _query_text(key: Key) -> str:

@@ -18,13 +18,16 @@ from hypothesis import strategies as st
 from support.edited_documents import (
     CASES,
     Place,
+    declaration,
     edited,
     edits,
     parameter_numbers,
     released_case,
+    rows,
 )
 from support.golden_model import DELETED, changed
 
+import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Concentrated, Pure
 from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.errors import DataError
@@ -249,6 +252,22 @@ def test_what_contradicts_the_guarantee_is_refused(
 ) -> None:
     with pytest.raises(DataError, match=words):
         from_document(changed(place, value, document(name)), "x")
+
+
+def test_the_first_round_may_ask_at_an_intercept_that_only_later_steps_would_limit() -> None:
+    """A calibration's intercept is far from 0 where a class is rare; a release of its round must be read again."""
+    table, domain = rows(2), declaration(2)
+    options = {"epsilon": 1, "mechanism": "histogram", "attribute_weights": "learned"}
+    model = dpnb.release(dpnb.aggregate(table, domain=domain), **options)
+    for _ in range(2):  # the calibration, and the first round
+        model = dpnb.calibrate(model, dpnb.count_given(table, model))
+    asked = ("attribute_weights", "asked", 0, "intercepts", 1)
+    document = to_document(model)
+    assert to_document(from_document(edited(document, asked, -1687 / 256), "x"))["attribute_weights"]["asked"]
+    with pytest.raises(DataError, match=r"says -6.59, and such intercepts are multiples of 1/256"):
+        from_document(edited(document, asked, -6.59), "x")
+    with pytest.raises(DataError, match=r"says -6.58984375, and rounds keep within 5 of 0"):
+        from_document(edited(document, ("attribute_weights", "intercepts", 1), -1687 / 256), "x")
 
 
 @pytest.mark.parametrize("version", [1, 2])
