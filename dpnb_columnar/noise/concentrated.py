@@ -27,7 +27,8 @@ The logarithm of E exp(mu s) is convex in (a, b) and Z is symmetrical, so b = be
 
     E exp(mu s) = E exp(mu beta A) cosh(mu B),    A = 1 + u psi(u), B = |psi(u)|,    mu of either sign,
 
-an integral over |Z| of two known functions.
+an integral over |Z| of two known functions. A search in floating point (``Scores``) finds a scale for which the
+condition is all but exact; ``certificate`` proves that it holds. What is released rests on the proof alone.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ import numpy as np
 from flint import arb
 
 from dpnb_columnar.budget.costs import Concentrated
+from dpnb_columnar.noise.certificate import Score, certified
 from dpnb_columnar.noise.family import Floats, Scaled, Standard, rational, upper
 
 SMALLEST_ORDER = 1e-3
@@ -79,11 +81,7 @@ class Scores:
         return float(weights @ (beta * self.dilation) ** 2 + weights @ (speed * self.shift) ** 2)
 
     def farthest_order(self, beta: float, speed: float) -> float:
-        """Compute a number beyond which no |mu| needs a look, if kappa is 1 and beta < sigma.
-
-        With B at most ``bound``, log E exp(mu s) <= log 2 + mu^2 beta^2/(2 sigma^2) + |mu| bound where mu (1 + X psi)
-        is negative, and <= |mu| (beta + bound) where it is positive; solved for mu^2/2.
-        """
+        """Compute a number beyond which no |mu| needs a look, if kappa is 1 and beta < sigma (``certificate``)."""
         bound, gap = speed * float(np.max(self.shift)), 1 - (beta / self.sigma) ** 2
         return max((bound + math.sqrt(bound**2 + 2 * gap * math.log(2))) / gap, 2 * (beta + bound))
 
@@ -114,8 +112,9 @@ class Scores:
         return 2 * mean / mu**2
 
 
-# The quadrature is good to 1e-12, the search over mu to 1e-6; the scale is raised by more than that.
-MARGIN = 1 + Fraction(1, 2**14)
+# By how much the scale that the search finds is raised before it is certified, and up to which excess it is raised
+# again, twice as much each time, until it is.
+FIRST_EXCESS, LARGEST_EXCESS = Fraction(1, 2**14), Fraction(1)
 # Ratios beta/kappa that are calibrated: below the first, noise is that of the first; at the last its standard deviation
 # is 5 to 13 times 1/kappa.
 SMALLEST_RATIO, LARGEST_RATIO = Fraction(1, 1024), Fraction(1)
@@ -135,10 +134,13 @@ class Shape(Standard, Protocol):
     def scores(self, reach: float, nodes: int) -> Scores:
         """Compute a quadrature of so many nodes that holds the mass for all |Y| <= ``reach``."""
 
+    def score(self) -> Score:
+        """Return density and score in ball arithmetic."""
+
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """The sigma of least variance and the scale for kappa = 1."""
+    """A sigma, and a scale for kappa = 1 that is certified for it."""
 
     sigma: Fraction
     scale: Fraction
@@ -204,15 +206,22 @@ def _ratio_squared(rho: Fraction, beta: Fraction) -> Fraction:
 
 @lru_cache(maxsize=256)
 def calibrate(shape: Callable[[Fraction], Shape], ratio_squared: Fraction) -> Calibrated:
-    """Choose sigma for the least variance, then the smallest scale for it; any sigma > beta is private at its scale.
+    """Choose sigma for the least variance, and a scale for it: searched in floating point, then certified.
+
+    The search decides how much noise there is, the certificate alone that it is private. Any sigma > beta is private at
+    some scale.
 
     Args:
         shape: The standard shape as a function of sigma.
         ratio_squared: (beta/kappa)^2.
+
+    Raises:
+        ArithmeticError: if no scale up to twice the one that was searched is certified.
     """
     from scipy import optimize
 
-    beta = math.sqrt(max(ratio_squared, SMALLEST_RATIO**2))
+    ratio_squared = max(ratio_squared, SMALLEST_RATIO**2)
+    beta = math.sqrt(ratio_squared)
 
     def log_deviation(log_sigma: float) -> float:
         candidate = shape(Fraction(math.exp(log_sigma)))
@@ -222,7 +231,13 @@ def calibrate(shape: Callable[[Fraction], Shape], ratio_squared: Fraction) -> Ca
     bounds = math.log(1.03 * beta), math.log(2 * max(beta, 0.6))
     found = optimize.minimize_scalar(log_deviation, bounds=bounds, method="bounded", options={"xatol": 0.02})
     best = shape(Fraction(math.exp(found.x)))
-    return Calibrated(best.sigma, MARGIN / Fraction(_speed(best, beta, nodes=800, orders=120, tolerance=1e-7)))
+    speed, excess = Fraction(_speed(best, beta, nodes=800, orders=120, tolerance=1e-7)), FIRST_EXCESS
+    while excess <= LARGEST_EXCESS:
+        scale = (1 + excess) / speed
+        if certified(best.score(), ratio_squared, scale):
+            return Calibrated(best.sigma, scale)
+        excess *= 2
+    raise ArithmeticError(f"no scale of {shape.__name__} was certified for (beta/kappa)^2 = {ratio_squared}")
 
 
 def _speed(shape: Shape, beta: float, nodes: int, orders: int, tolerance: float) -> float:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
-from flint import arb
+from flint import acb, arb, arb_mat, fmpq
 
+from dpnb_columnar.noise.certificate import Score, Term, disc, normal_density, normal_survival
 from dpnb_columnar.noise.concentrated import ConcentratedNoise, Scores
 from dpnb_columnar.noise.family import Floats, rational
 
@@ -97,6 +99,9 @@ class StandardLaplaceLogNormal:
         shift = np.exp(1.5 * variance + self._log_survival(x * math.exp(2 * variance)) - level)
         return Scores.normalised(log_x + level, 1 - x * shift, shift, float(self.sigma))
 
+    def score(self) -> Score:
+        return LaplaceLogNormalScore(rational(self.sigma))
+
     def _log_survival(self, x: Floats) -> Floats:
         """Compute log R by the trapezoidal rule over y, centred on the integrand's peak.
 
@@ -118,9 +123,99 @@ class StandardLaplaceLogNormal:
         return log_survival.reshape(np.shape(x))
 
 
+# Minus the logarithms of the errors of sums over Y in ball arithmetic, to choose from.
+SUM_EXPONENTS = (110, 220, 440, 880, 1760)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLogNormalScore:
+    """The score of ``StandardLaplaceLogNormal`` by the coordinate x, X = |Z| exp(sigma^2) = exp(x).
+
+    Let r = exp(-sigma Y) and R_k = E r^k exp(-X r). The density of x is exp(-sigma^2/2) X R_0, A = 1 - X R_1/R_0, B =
+    exp(sigma^2) R_1/R_0. A falls, since x is a sum of two variables whose densities are log-concave, hence one itself,
+    and A is its logarithm's derivative. B falls from exp(3 sigma^2/2), since R_0 is a mixture of exponentials.
+
+    For a real X > 0, R_k is the trapezoidal rule over Y with steps h: for analytic f it is off by at most 2 M/(exp(2 pi
+    a/h) - 1), M bounding the integral of |f(y + ib)| over y for |b| < a (Trefethen and Weideman 2014, theorem 5.1).
+    Here M = exp(a^2/2 + k^2 sigma^2/2) for a <= pi/(2 sigma), where Re exp(-i sigma b) >= 0.
+
+    For X = c + d, c real, let E_c be the mean with weights in proportion to exp(-c r), and g = r - E_c r. Then
+    R_0/R_0(c) exp(d E_c r) = 1 + u, R_1/R_0 = E_c r + v/(1 + u), u = E_c (exp(-d g) - 1 + d g) and v = E_c g (exp(-d g)
+    - 1); so |u| <= |d|^2 S/2 and |v| <= |d| S, S = E_c g^2 exp(|g Re d|), which is at most the sum of its values for
+    either sign of g Re d.
+    """
+
+    sigma: fmpq
+
+    @property
+    def start(self) -> arb:
+        return arb(-12)
+
+    def at(self, x: acb) -> tuple[acb, acb, acb]:
+        variance, argument = arb(self.sigma) ** 2, x.exp()
+        if x.imag.is_zero():
+            level, slope, _ = self._moments(argument.real)
+            rate = acb(slope / level)
+            value = acb(level)
+        else:
+            centre = arb(argument.real.mid())
+            change = argument - centre
+            level, slope, _ = self._moments(centre)
+            mean, size, spread = slope / level, change.abs_upper(), arb(0)
+            for sign in (-1, 1):
+                moved = sign * arb(change.real.abs_upper())
+                at = self._moments(centre + moved)
+                spread += (moved * mean).exp() * (at[2] - 2 * mean * at[1] + mean * mean * at[0]) / level
+            ratio = 1 + disc(size * size * spread / 2)
+            value = level * (-change * mean).exp() * ratio
+            rate = mean + disc(size * spread) / ratio
+        return (-variance / 2).exp() * argument * value, 1 - argument * rate, variance.exp() * rate
+
+    def before(self) -> Term:
+        _, dilation, shift = self.at(acb(self.start))
+        mass = (self.start - arb(self.sigma) ** 2 / 2).exp()
+        return mass, dilation.real.union(arb(1)), shift.real.union(self.largest_shift())
+
+    def beyond(self, x: arb) -> tuple[arb, arb]:
+        return self._moments(x.exp())[0], self.at(acb(x))[2].real
+
+    def largest_shift(self) -> arb:
+        return (3 * arb(self.sigma) ** 2 / 2).exp()
+
+    def _moments(self, argument: arb) -> list[arb]:
+        """Enclose R_0, R_1 and R_2 at a real X; not finite unless X > 0."""
+        moments = [arb.nan()] * 3
+        for exponent in SUM_EXPONENTS if argument > 0 else ():
+            rates, weights, errors = _sums(self.sigma, exponent)
+            values = weights * arb_mat(len(rates), 1, [(-argument * rate).exp() for rate in rates])
+            moments = [values[power, 0] + error for power, error in enumerate(errors)]
+            if all(moment.rel_accuracy_bits() > 40 for moment in moments):
+                break
+        return moments
+
+
+@lru_cache(maxsize=64)
+def _sums(sigma: fmpq, exponent: int) -> tuple[list[arb], arb_mat, list[arb]]:
+    """Return values of r, weights of R_0, R_1 and R_2 at them, and balls about 0 that hold the errors."""
+    strip = min(math.sqrt(2 * exponent), 1.57 / float(arb(sigma)))
+    step = arb(2 * math.pi * strip / (exponent + strip**2 / 2))
+    last = math.ceil((math.sqrt(2 * exponent) + 1 + 2 * float(arb(sigma))) / float(step))
+    normal = [step * index for index in range(-last, last + 1)]
+    rates = [(-sigma * y).exp() for y in normal]
+    weights = [
+        step * normal_density(y) * rate**power for power in range(3) for y, rate in zip(normal, rates, strict=True)
+    ]
+    missed = 2 * (arb(strip) ** 2 / 2).exp() / ((2 * arb.pi() * strip / step).exp() - 1)
+    errors = []
+    for power in range(3):
+        tails = 2 * normal_survival(last * step - power * sigma)
+        errors.append((power**2 * arb(sigma) ** 2 / 2).exp() * (missed + tails))
+    return rates, arb_mat(3, len(rates), weights), [arb(0, error.upper()) for error in errors]
+
+
 @dataclass(frozen=True, slots=True)
 class LaplaceLogNormal(ConcentratedNoise):
-    """Z = c X exp(sigma Y), calibrated by the condition of ``score``.
+    """Z = c X exp(sigma Y), calibrated by the condition of ``concentrated``.
 
     A dilation by exp(b) is a shift of Y by b/sigma, so E exp(m (1 + Z psi)) <= exp(m^2/(2 sigma^2)). Bun and
     Steinke's own bound, kappa = beta/sigma + exp(3 sigma^2/2)/c, adds the losses of dilation and shift; it needs more
@@ -193,14 +288,84 @@ class StandardUniformLogNormal:
         log_weights = log_x + special.log_ndtr(-w)  # x dw times the density
         return Scores.normalised(log_weights, 1 - np.exp(log_rate), np.exp(log_rate - log_x), sigma)
 
+    def score(self) -> Score:
+        return UniformLogNormalScore(rational(self.sigma))
+
     def _exponent(self, magnitude: Floats) -> Floats:
         exponent: Floats = np.log(np.maximum(magnitude, 1e-300)) / float(self.sigma)
         return exponent
 
 
 @dataclass(frozen=True, slots=True)
+class UniformLogNormalScore:
+    """The score of ``StandardUniformLogNormal`` by the coordinate w.
+
+    Let l = phi/Q = 1/m, the hazard. The density of w is sigma exp(sigma w - sigma^2/2) Q(w), A = 1 - l/sigma, which
+    falls, and B = l exp(sigma^2 - sigma w)/sigma. Since l - w falls (0 < l' < 1; Sampford 1953) and (log B)' = l - w -
+    sigma, B rises up to where l - w = sigma, and falls beyond. |X| <= 1, so |Z| is beyond w with at most Q(w - sigma).
+    """
+
+    sigma: fmpq
+
+    @property
+    def start(self) -> arb:
+        return arb(-8)
+
+    def at(self, x: acb) -> tuple[acb, acb, acb]:
+        hazard, survival = self._hazard(x)
+        rate = hazard / self.sigma
+        level = (self.sigma * x - arb(self.sigma) ** 2 / 2).exp()
+        return self.sigma * level * survival, 1 - rate, rate * (self.sigma * (self.sigma - x)).exp()
+
+    def before(self) -> Term:
+        _, dilation, shift = self.at(acb(self.start))
+        mass = (self.sigma * self.start - arb(self.sigma) ** 2 / 2).exp()
+        rising = self._excess(self.start) > 0
+        return mass, dilation.real.union(arb(1)), shift.real.union(arb(0)) if rising else self.largest_shift()
+
+    def beyond(self, x: arb) -> tuple[arb, arb]:
+        falling = self._excess(x) < 0
+        return normal_survival(x - self.sigma), self.at(acb(x))[2].real if falling else self.largest_shift()
+
+    def largest_shift(self) -> arb:
+        """Bound B by the largest l, and the least w, of a short interval that holds the place where l - w = sigma."""
+        low, high = arb(-8), 8 + 2 / arb(self.sigma)
+        if not (self._excess(low) > 0 and self._excess(high) < 0):
+            return arb.pos_inf()
+        for _ in range(20):
+            middle = arb(((low + high) / 2).mid())
+            excess = self._excess(middle)
+            low, high = (middle if excess > 0 else low), (middle if excess < 0 else high)
+        return self._hazard(acb(high))[0].real * (self.sigma * (self.sigma - low)).exp() / self.sigma
+
+    def _excess(self, w: arb) -> arb:
+        return self._hazard(acb(w))[0].real - w - self.sigma
+
+    def _hazard(self, w: acb) -> tuple[acb, acb]:
+        """Enclose l and Q, over a ball w by expansions about the middle c of its real parts.
+
+        Left of 0, |Q(w) - Q(c)| <= |w - c| max |phi|. Elsewhere m(w) is the integral of exp(-w t - t^2/2) over t > 0,
+        so the second derivative, (1 + w^2) m(w) - w, is nowhere larger than at the least real part.
+        """
+        if w.imag.is_zero():
+            survival = normal_survival(w)
+            return normal_density(w) / survival, survival
+        centre, least = arb(w.real.mid()), w.real.lower()
+        change = w - centre
+        size = change.abs_upper()
+        if centre < -1.5:
+            steepest = normal_density(w.real) * (w.imag * w.imag / 2).exp()
+            survival = normal_survival(centre) + disc(size * steepest.abs_upper())
+            return normal_density(w) / survival, survival
+        value, largest = (normal_survival(at) / normal_density(at) for at in (centre, least))
+        curvature = (1 + least * least) * largest - least
+        mills = value + (centre * value - 1) * change + disc(size * size / 2 * curvature)
+        return 1 / mills, normal_density(w) * mills
+
+
+@dataclass(frozen=True, slots=True)
 class UniformLogNormal(ConcentratedNoise):
-    """Z = c X exp(sigma Y), calibrated by the condition of ``score``.
+    """Z = c X exp(sigma Y), calibrated by the condition of ``concentrated``.
 
     A dilation by exp(b) is a shift of Y by b/sigma, so E exp(m (1 + Z psi)) <= exp(m^2/(2 sigma^2)). Bun and
     Steinke's own bound, kappa = beta/sigma + sqrt(2/pi) exp(3 sigma^2/2)/(sigma c), adds the losses of dilation and
@@ -261,6 +426,9 @@ class StandardArsinhNormal:
         shift = (y + sigma * np.tanh(sigma * y)) / np.cosh(sigma * y)
         return Scores.normalised(log_weights, 1 - np.sinh(sigma * y) / sigma * shift, shift, sigma)
 
+    def score(self) -> Score:
+        return ArsinhNormalScore(rational(self.sigma))
+
     def _normal(self, z: Floats) -> Floats:
         sigma = float(self.sigma)
         normal: Floats = np.arcsinh(sigma * z) / sigma
@@ -268,8 +436,39 @@ class StandardArsinhNormal:
 
 
 @dataclass(frozen=True, slots=True)
+class ArsinhNormalScore:
+    """The score of ``StandardArsinhNormal`` by the coordinate y = |Y|.
+
+    A = 1 - y tanh(sigma y)/sigma - tanh^2(sigma y), which falls, and B = (y + sigma tanh(sigma y))/cosh(sigma y). B is
+    at most 2/(3 sigma) + sigma/2: sinh u / cosh^2 u <= 1/2, and cosh u >= 3u/2, which is below the tangent of cosh
+    where sinh u = 3/2.
+    """
+
+    sigma: fmpq
+
+    @property
+    def start(self) -> arb:
+        return arb(0)
+
+    def at(self, x: acb) -> tuple[acb, acb, acb]:
+        angle = self.sigma * x
+        tangent = angle.tanh()
+        shift = (x + self.sigma * tangent) / angle.cosh()
+        return 2 * normal_density(x), 1 - x * tangent / self.sigma - tangent * tangent, shift
+
+    def before(self) -> Term:
+        return arb(0), arb(1), arb(0)
+
+    def beyond(self, x: arb) -> tuple[arb, arb]:
+        return 2 * normal_survival(x), self.largest_shift()
+
+    def largest_shift(self) -> arb:
+        return 2 / (3 * arb(self.sigma)) + arb(self.sigma) / 2
+
+
+@dataclass(frozen=True, slots=True)
 class ArsinhNormal(ConcentratedNoise):
-    """Z = c sinh(sigma Y)/sigma, calibrated by the condition of ``score``.
+    """Z = c sinh(sigma Y)/sigma, calibrated by the condition of ``concentrated``.
 
     As 1 + x h'(x)/h(x) >= -|y|/sigma, E exp(-m (1 + Z psi)) <= 2 exp(m^2/(2 sigma^2)) for m >= 0. With beta =
     kappa/10 the standard deviation is 6 % above that of Gaussian noise for a constant sensitivity, 1/kappa.
