@@ -19,17 +19,18 @@ from dpnb_columnar.mechanisms.further_releases import query_given
 from dpnb_columnar.mechanisms.model_release import first_round, release, release_given, release_round, release_weights
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.mechanisms.score_release import ScorePlan, release_scores
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.released_scores import ReleasedScores
 from dpnb_columnar.noise import ExactSampler, ReportedSampler, SystemBits
 from dpnb_columnar.runtime.row_progress import begin_work
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.countable import CheckedRows, Rows
-    from dpnb_columnar.counting.further_passes import FurtherStatistics
+    from dpnb_columnar.counting.gradients import FurtherStatistics
     from dpnb_columnar.counting.scores import ScoreCounts
     from dpnb_columnar.ledger.payment import Payment
     from dpnb_columnar.mechanisms.release_plan import ReleasePlan
-    from dpnb_columnar.model.model import Model
-    from dpnb_columnar.model.released_scores import ReleasedScores
+    from dpnb_columnar.model.parameters import NaiveBayes
     from dpnb_columnar.noise import Sampler
 
 PlanT = TypeVar("PlanT")
@@ -132,7 +133,7 @@ class ScoringTask:
     ) -> ReleasedScores:
         """Draw the counts."""
         with output.stage("releasing"):
-            return release_scores(self.plan, counted, draw)
+            return ReleasedScores.of(release_scores(self.plan, counted, draw))
 
 
 def train(
@@ -224,9 +225,9 @@ def _release(
     """
     if not isinstance(counted, Statistics):
         with output.stage("releasing weights"):
-            return release_given(plan, counted, draw)
+            return Model.of(release_given(plan, counted, draw))
     with output.stage("releasing"):
-        model = release(counted, plan, _reported(plan, draw))
+        model: NaiveBayes = release(counted, plan, _reported(plan, draw))
     if plan.calibration is not None:
         with output.stage("counting scores"):
             counts = rows.count_scores(scores_given(model))
@@ -234,7 +235,7 @@ def _release(
         with output.stage("releasing weights"):
             model = release_weights(model, counts, plan, draw)
     if not plan.rounds:
-        return model
+        return Model.of(model)
     weights = first_round(model, plan)
     for share in plan.rounds:
         with output.stage(f"summing up {share.query}"):
@@ -242,7 +243,7 @@ def _release(
         _check_same_rows(sums.rows, counted)
         with output.stage(f"releasing {share.query}"):
             weights = release_round(weights, sums, share, draw)
-    return replace(model, attribute_weights=weights.weights)
+    return Model.of(replace(model, attribute_weights=weights.weights))
 
 
 def _reported(plan: ReleasePlan, draw: Sampler | None) -> Sampler | None:

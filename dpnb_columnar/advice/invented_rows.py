@@ -18,7 +18,7 @@ from dpnb_columnar.advice.population import LIKENESS, Population
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, Statistics, assemble
 from dpnb_columnar.model.likelihood import class_terms
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import NaiveBayes
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -123,7 +123,7 @@ def sample(population: Population, family: int) -> Sample:
     return Sample(population, family, classes, places)
 
 
-def accuracy(model: Model, ratios: Mapping[str, Floats], rows: Sample) -> float:
+def accuracy(model: NaiveBayes, ratios: Mapping[str, Floats], rows: Sample) -> float:
     """Compute the part of the rows that a model classifies as they are: the first class of the largest score."""
     first, *others = class_terms(model)
     log_odds = np.repeat((np.array(others) - first)[:, None], rows.size, axis=1)

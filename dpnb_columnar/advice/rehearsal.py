@@ -23,7 +23,7 @@ from dpnb_columnar.mechanisms.model_release import release, release_weights
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.likelihood import cell_terms, normal_terms
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 from dpnb_columnar.runtime.row_progress import done
@@ -179,7 +179,7 @@ class _Release:
             first, of every value of the population.
     """
 
-    model: Model
+    model: NaiveBayes
     ratios: Mapping[str, Floats]
 
 

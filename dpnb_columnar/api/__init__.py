@@ -32,7 +32,8 @@ from dpnb_columnar.api.preparation import split as split
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.counting import further_passes
 from dpnb_columnar.counting.countable import Counted
-from dpnb_columnar.counting.further_passes import CountedGiven, FurtherStatistics
+from dpnb_columnar.counting.further_passes import CountedGiven
+from dpnb_columnar.counting.gradients import FurtherStatistics
 from dpnb_columnar.counting.inputs import Engine
 from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
@@ -42,7 +43,7 @@ from dpnb_columnar.domain.units_and_weights import Number
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.further_releases import plan_given, query_given, without_further_passes
-from dpnb_columnar.mechanisms.public_sample import weights_chosen
+from dpnb_columnar.public_sample import weights_chosen
 from dpnb_columnar.mechanisms.release_plan import plan as plan_release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.wording import speaking_python

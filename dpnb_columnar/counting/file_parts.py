@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
+from dpnb_columnar.counting.statistics import digest_blocks
 from dpnb_columnar.errors import DataError
 
 BEGINNING = 2**20
@@ -92,11 +92,3 @@ def footer_part(size: int, footer: bytes) -> str:
         footer: Its footer and its trailer, as ``rows.parquet_footer`` reads them.
     """
     return digest_blocks("parquet", [size.to_bytes(8, "little"), footer])
-
-
-def digest_blocks(kind: str, blocks: Iterable[bytes]) -> str:
-    """Return the digest of a sequence of blocks of bytes, which differs for every other division into blocks."""
-    digest = hashlib.sha256()
-    for block in blocks:
-        digest.update(len(block).to_bytes(8, "little") + block)
-    return f"{kind}:{digest.hexdigest()}"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.counting.gradient_files import save_gradient_sums
-from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
+from dpnb_columnar.counting.gradients import FurtherQuery, FurtherStatistics, GradientQuery, GradientSums
 from dpnb_columnar.counting.score_files import save_score_counts
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
 from dpnb_columnar.rows.database_address import Dialect
@@ -17,13 +17,6 @@ if TYPE_CHECKING:
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.dialects.rules import Kinds
     from dpnb_columnar.domain import Domain
-
-FurtherQuery = Scores | GradientQuery
-"""What a released model gives to be counted in a further pass over the rows. Public."""
-
-FurtherStatistics = ScoreCounts | GradientSums
-"""What was counted. Confidential."""
-
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CountedGiven:

@@ -24,9 +24,8 @@ from functools import cache
 import numpy as np
 
 from dpnb_columnar.code_limits import LARGEST_SIZE
-from dpnb_columnar.counting.file_parts import digest_blocks
-from dpnb_columnar.counting.scores import UNITS, Integers, ScoreTable
-from dpnb_columnar.counting.statistics import check_whole_units
+from dpnb_columnar.counting.scores import UNITS, Integers, ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.counting.statistics import check_whole_units, digest_blocks
 from dpnb_columnar.domain import Domain, digest
 
 CERTAIN = 2**16
@@ -159,6 +158,13 @@ class GradientSums:
         weights, log_odds = self.weights.tolist(), self.log_odds.tolist()
         within = all(-bound <= each <= bound for each, bound in zip(weights, bounds, strict=True))
         return within and all(-most <= each <= most for each in log_odds)
+
+
+FurtherQuery = Scores | GradientQuery
+"""What a released model gives to be counted in a further pass over the rows. Public."""
+
+FurtherStatistics = ScoreCounts | GradientSums
+"""What was counted. Confidential."""
 
 
 def sum_columns(query: GradientQuery) -> tuple[list[str], list[str], list[str]]:

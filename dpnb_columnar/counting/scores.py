@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.code_limits import UNITS as UNITS
-from dpnb_columnar.counting.file_parts import digest_blocks
-from dpnb_columnar.counting.statistics import check_whole_units
+from dpnb_columnar.counting.statistics import check_whole_units, digest_blocks
 from dpnb_columnar.domain import Domain, digest
 
 Integers = NDArray[np.int64]

@@ -9,6 +9,7 @@ from, called parts. A digest discloses nothing beyond the statistics beside it; 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
@@ -18,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.code_limits import LARGEST_SIZE
-from dpnb_columnar.counting.file_parts import digest_blocks
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, digest
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE as WEIGHT_CODE
 from dpnb_columnar.errors import excerpt
@@ -296,3 +296,11 @@ def _named(name: str | None) -> str:
 def _equal(first: Statistics, second: Statistics) -> bool:
     pairs, fields = zip(first.cells(), second.cells(), strict=True), ("classes", "codes", "counts")
     return all(np.array_equal(getattr(one, field), getattr(two, field)) for one, two in pairs for field in fields)
+
+
+def digest_blocks(kind: str, blocks: Iterable[bytes]) -> str:
+    """Return the digest of a sequence of blocks of bytes, which differs for every other division into blocks."""
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(len(block).to_bytes(8, "little") + block)
+    return f"{kind}:{digest.hexdigest()}"

@@ -8,21 +8,17 @@ own, given the model of the last one, until none is left (docs/privacy.md, Lemma
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Budget, Concentrated, Pure, Share, total
 from dpnb_columnar.budget.composition import GRADIENT
+from dpnb_columnar.counting.gradients import FurtherQuery
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, mechanism_named
 from dpnb_columnar.mechanisms.round_starts import resume_rounds
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, scores_given
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import NaiveBayes
-
-if TYPE_CHECKING:
-    from dpnb_columnar.counting.further_passes import FurtherQuery
 
 
 def without_further_passes(plan: ReleasePlan) -> ReleasePlan:
@@ -37,7 +33,7 @@ def without_further_passes(plan: ReleasePlan) -> ReleasePlan:
     return replace(plan, budget=budget, shares=shares, reserved=reserved)
 
 
-def plan_given(model: Model) -> ReleasePlan:
+def plan_given(model: NaiveBayes) -> ReleasePlan:
     """Plan the next release of a model whose tables were released: of its weights, for the next share that was left.
 
     Raises:

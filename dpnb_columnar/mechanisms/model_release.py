@@ -1,4 +1,4 @@
-"""``release(Statistics, ReleasePlan) -> Model``: the trust boundary, the only code that sees both of its sides.
+"""``release(Statistics, ReleasePlan) -> NaiveBayes``: the trust boundary, the only code that sees both of its sides.
 
 Where the plan has further passes, ``release_weights`` and ``release_round`` add what their counts and sums say: at
 once, or, by ``release_given``, each in a release of its own, given a model that left a share for it.
@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Concentrated, Share, total
-from dpnb_columnar.counting.gradients import GradientSums
+from dpnb_columnar.counting.gradients import FurtherStatistics, GradientSums
 from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
@@ -28,19 +27,15 @@ from dpnb_columnar.mechanisms.round_starts import start_rounds
 from dpnb_columnar.mechanisms.score_calibration import calibrated_weights
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
 from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters import AttributeParameters, Histogram
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes
 from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
 from dpnb_columnar.version import __version__
-
-if TYPE_CHECKING:
-    from dpnb_columnar.counting.further_passes import FurtherStatistics
 
 LIBRARIES = ("numpy", "python-flint")
 """Packages that compute or draw released values; their versions are noted in the model beside the program's own."""
 
 
-def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = None) -> Model:
+def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = None) -> NaiveBayes:
     """Release a model.
 
     Args:
@@ -73,10 +68,10 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     weights = attribute_weights(method, len(attributes), len(statistics.domain.classes))
     if plan.public is not None:
         weights = plan.public.attribute_weights
-    return Model(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights, weighted)
+    return NaiveBayes(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights, weighted)
 
 
-def release_weights(model: Model, counts: ScoreCounts, plan: ReleasePlan, draw: Sampler | None = None) -> Model:
+def release_weights(model: NaiveBayes, counts: ScoreCounts, plan: ReleasePlan, draw: Sampler | None = None) -> NaiveBayes:
     """Release the weights of a model that was planned with a second pass.
 
     Args:
@@ -94,7 +89,7 @@ def release_weights(model: Model, counts: ScoreCounts, plan: ReleasePlan, draw: 
     return replace(model, attribute_weights=calibrated_weights(model, counts, plan.calibration, draw))
 
 
-def release_given(plan: ReleasePlan, statistics: FurtherStatistics, draw: Sampler | None = None) -> Model:
+def release_given(plan: ReleasePlan, statistics: FurtherStatistics, draw: Sampler | None = None) -> NaiveBayes:
     """Release the weights that a plan of ``plan_given`` asks for: of a calibration, or of one round.
 
     Args:
@@ -134,7 +129,7 @@ def _continued(guarantee: Guarantee, share: Share, reserved: tuple[Share, ...], 
     return replace(guarantee, epsilon=spent.epsilon, composition=composition, seeded=seeded, reserved=reserved)
 
 
-def first_round(model: Model, plan: ReleasePlan) -> WeightRounds:
+def first_round(model: NaiveBayes, plan: ReleasePlan) -> WeightRounds:
     """Start the rounds that a plan has, from what was released before. Public.
 
     Raises:

@@ -26,7 +26,7 @@ from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.mechanisms.weight_rounds import further_requests
 from dpnb_columnar.model.guarantee import Guarantee
-from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.sensitivity.search import SMALLEST_BETA
 
 MECHANISMS: dict[str, Mechanism] = {
@@ -74,7 +74,7 @@ class ReleasePlan:
     attribute_weights: str | None = None
     public: PublicWeights | None = None
     reserved: tuple[Share, ...] = ()
-    given: Model | None = None
+    given: NaiveBayes | None = None
     automatic: bool = False
     uncalibrated: bool = False
 
@@ -140,7 +140,7 @@ def plan(
         mechanism: Name of the mechanism.
         noise: Name of the noise family for smooth sensitivity; None for the mechanism's default.
         attribute_weights: ``none``, ``tempered`` for histograms of two classes, ``calibrated``, ``learned`` for two
-            classes, or ``auto``; or what a public file says (``mechanisms.public_sample``), which also says which
+            classes, or ``auto``; or what a public file says (``public_sample``), which also says which
             attributes to release, and divides the budget among them.
         rows: Declared number of rows, on which ``auto`` depends; None if there is none. Public.
         can_score: Whether the rows can be read a second time.

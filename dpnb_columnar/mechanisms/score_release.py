@@ -25,10 +25,10 @@ from dpnb_columnar.mechanisms.mechanism import LAPLACE, noisy_counts
 from dpnb_columnar.mechanisms.model_release import software
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.likelihood import class_terms
-from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.model.postprocessing import within_largest
-from dpnb_columnar.model.released_scores import EDGES, ReleasedScores, released_bins
+from dpnb_columnar.model.score_values import EDGES, ScoreValues, released_bins
+from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
 
 SCORES = "score counts"
@@ -53,7 +53,7 @@ class ScorePlan:
         scores: The scores, and their bins.
     """
 
-    model: Model
+    model: NaiveBayes
     budget: Budget
     shares: tuple[Share, ...]
     scores: Scores
@@ -69,7 +69,7 @@ class ScorePlan:
         return total(self.shares)
 
 
-def plan_scores(model: Model, budget: Budget, *, seeded: bool = False) -> ScorePlan:
+def plan_scores(model: NaiveBayes, budget: Budget, *, seeded: bool = False) -> ScorePlan:
     """Plan the release of a model's scores.
 
     Args:
@@ -100,7 +100,7 @@ def plan_scores(model: Model, budget: Budget, *, seeded: bool = False) -> ScoreP
     return ScorePlan(model, budget, compose([request], budget), model_scores(model))
 
 
-def model_scores(model: Model) -> Scores:
+def model_scores(model: NaiveBayes) -> Scores:
     """Make the scores of rows from a model, weights included, and their bins: public log-odds, or predicted classes.
 
     The log-odds of the second of two classes are those of the class terms plus the score. A row's bin is the number of
@@ -119,7 +119,7 @@ def model_scores(model: Model) -> Scores:
     return Scores(model.domain, tuple(tables), edges)
 
 
-def _class_tables(model: Model) -> Iterator[ScoreTable]:
+def _class_tables(model: NaiveBayes) -> Iterator[ScoreTable]:
     """Round each attribute's weighted log-likelihoods, relative to the largest of all classes, one table per class."""
     for ratios, weight in zip(model_log_ratios(model), model.weights, strict=True):
         scores = _below_largest(weight * ratios.ratios)
@@ -136,7 +136,7 @@ def _below_largest(ratios: Floats) -> list[list[int]]:
     return whole
 
 
-def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler | None = None) -> ReleasedScores:
+def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler | None = None) -> ScoreValues:
     """Release the counts of scores.
 
     Args:
@@ -164,4 +164,4 @@ def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler | None = 
         unit=plan.domain.unit,
     )
     digest = document_digest(plan.model)
-    return ReleasedScores(plan.domain, digest, guarantee, released, dict(software()))
+    return ScoreValues(plan.domain, digest, guarantee, released, dict(software()))

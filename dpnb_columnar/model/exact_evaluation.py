@@ -18,7 +18,7 @@ from dpnb_columnar.model import intervals
 from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.ranking import Ranking, binned, ranking, score_counts
-from dpnb_columnar.model.released_scores import EDGES
+from dpnb_columnar.model.score_values import EDGES
 from dpnb_columnar.model.scoring import PREDICTED, probability_column, score, small_batches
 from dpnb_columnar.model.weighted_figures import WEIGHT, WeightedFigures, weighed_sums, weighted_area, weighted_figures
 from dpnb_columnar.rows.column_kinds import kinds_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,9 @@ from dpnb_columnar.budget import Pure, Share
 from dpnb_columnar.domain import Domain, document_of, read_domain
 from dpnb_columnar.errors import DataError, MissingInputError, excerpt
 from dpnb_columnar.model.document_part import InvalidPartError, Part
-from dpnb_columnar.model.guarantee import Guarantee, statement
+from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model_document import guarantee_document, to_json
+from dpnb_columnar.model.score_values import EDGES, ScoreValues, released_bins
 from dpnb_columnar.runtime.outputs import atomic_output
 
 if TYPE_CHECKING:
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
 FORMAT = "dpnb_columnar scores"
 VERSION = 1
 
-_POSITIVE = (*(quarter / 4 for quarter in range(1, 17)), *(half / 2 for half in range(9, 17)), 9.0, 10.0, 11.0, 12.0)
-EDGES = (*(-edge for edge in reversed(_POSITIVE)), 0.0, *_POSITIVE)
-"""Edges between the bins, in log-odds of the second class: a quarter apart up to 4 (a probability of 0.98), a half to
-8, and 1 up to 12. Wider bins would cost accuracy of the ranking, more of them accuracy of the sums."""
-
 LEAST_EPSILON = Fraction(1, 10**12)
 """Far below what one row of any release may cost."""
 
@@ -38,25 +34,18 @@ LARGEST_FILE = 2**28
 """Bytes; a larger file is not opened."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class ReleasedScores:
-    """Noisy counts of labelled rows by class, and by what a model says of them. Public.
+class ReleasedScores(ScoreValues):
+    """Noisy counts of labelled rows by class, and by what a model says of them, with the figures that follow. Public.
 
-    Attributes:
-        domain: Domain of the rows.
-        model: SHA-256 of the model's document.
-        guarantee: What the release promises about every row, given the model.
-        counts: Per class, the released counts. Of two classes: of every bin of the second one's log-odds between
-            ``EDGES``; those of the first bin are at most the first edge, those of the last above the last. Of more: of
-            the rows that are predicted to be of each class.
-        software: Versions of what drew them.
+    Its attributes are those of ``ScoreValues``.
     """
 
-    domain: Domain
-    model: str
-    guarantee: Guarantee
-    counts: tuple[tuple[int, ...], ...]
-    software: Mapping[str, str]
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, values: ScoreValues) -> ReleasedScores:
+        """Give released values the figures, and a file."""
+        return cls(values.domain, values.model, values.guarantee, values.counts, values.software)
 
     def __repr__(self) -> str:
         figures = self.figures
@@ -91,11 +80,6 @@ class ReleasedScores:
         confidential = not self.guarantee.private
         with atomic_output(Path(path), overwrite=overwrite, confidential=confidential) as partial:
             partial.write_text(to_json(scores_document(self)), encoding="utf-8")
-
-
-def released_bins(domain: Domain) -> int:
-    """Return the number of counts of each class: one per range of log-odds of two classes, or per predicted class."""
-    return len(domain.classes) if len(domain.classes) > 2 else len(EDGES) + 1
 
 
 def _bins(domain: Domain) -> tuple[str, list[Any]]:

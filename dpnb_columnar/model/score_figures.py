@@ -21,7 +21,8 @@ from dpnb_columnar.model.noisy_intervals import (
     mean,
     proportion,
 )
-from dpnb_columnar.model.released_scores import EDGES, ReleasedScores, edge_probability
+from dpnb_columnar.model.released_scores import ReleasedScores, edge_probability
+from dpnb_columnar.model.score_values import EDGES
 
 BOUNDARY = EDGES.index(0) + 1
 """Bins below it are predicted to be of the first class."""

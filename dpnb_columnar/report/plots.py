@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from dpnb_columnar.model.released_scores import EDGES, edge_probability
+from dpnb_columnar.model.released_scores import edge_probability
+from dpnb_columnar.model.score_values import EDGES
 from dpnb_columnar.model.score_figures import BANDS, bands, roc_points
 
 TENTHS = (0.0, 0.25, 0.5, 0.75, 1.0)

@@ -25,7 +25,8 @@ from dpnb_columnar.mechanisms import score_release
 from dpnb_columnar.mechanisms.score_release import ScorePlan, model_scores, plan_scores, release_scores
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import to_json
-from dpnb_columnar.model.released_scores import EDGES, read_scores, scores_document
+from dpnb_columnar.model.released_scores import read_scores, scores_document
+from dpnb_columnar.model.score_values import EDGES
 from dpnb_columnar.noise import ExactSampler, SeededBits
 
 DECLARED = {

@@ -23,7 +23,7 @@ from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.mechanisms.public_sample import weights_chosen
+from dpnb_columnar.public_sample import weights_chosen
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.mechanisms.score_release import plan_scores
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family

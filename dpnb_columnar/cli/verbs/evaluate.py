@@ -201,7 +201,7 @@ def _evaluate(
     from dpnb_columnar.model.exact_evaluation import evaluate, open_evaluated
 
     if public is not None:
-        from dpnb_columnar.mechanisms.public_sample import model_beside
+        from dpnb_columnar.public_sample import model_beside
 
         beside = model_beside(model, public)
     with stage("scoring"):

@@ -179,7 +179,7 @@ def without_noise(statistics: Statistics, released: Domain, mechanism: str) -> M
         released: Their domain without the attributes that are not released.
         mechanism: Name of the mechanism.
     """
-    model = release(statistics.only(released), plan(released, TABLES, mechanism), NoNoise())
+    model = Model.of(release(statistics.only(released), plan(released, TABLES, mechanism), NoNoise()))
     attributes = tuple(bounded(parameters, len(released.classes)) for parameters in model.attributes)
     return replace(model, domain=statistics.domain, attributes=attributes)
 
