@@ -29,11 +29,11 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error
 from dpnb_columnar.estimator.array_columns import array_of, distinct, frame_of, labels_of, table_of
 from dpnb_columnar.estimator.declared import by_groups, declared_domain, labelled_by_y
-from dpnb_columnar.public_sample import weights_chosen
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.public_sample import weights_chosen
 from dpnb_columnar.rows.untyped_values import plain, series_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.training import train

@@ -23,8 +23,7 @@ from dpnb_columnar.mechanisms.model_release import release, release_weights
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.likelihood import cell_terms, normal_terms
-from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
+from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, SeededBits
 from dpnb_columnar.runtime.row_progress import done
 

@@ -43,9 +43,9 @@ from dpnb_columnar.domain.units_and_weights import Number
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.further_releases import plan_given, query_given, without_further_passes
-from dpnb_columnar.public_sample import weights_chosen
 from dpnb_columnar.mechanisms.release_plan import plan as plan_release
 from dpnb_columnar.model.model import Model
+from dpnb_columnar.public_sample import weights_chosen
 from dpnb_columnar.wording import speaking_python
 
 

@@ -16,8 +16,6 @@ from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, LocalInput,
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_declaration, read_domain
 from dpnb_columnar.domain.catalogue import Entry
 from dpnb_columnar.errors import ConfigurationError, UsageError
-from dpnb_columnar.ledger.charges import payment_for, payment_for_scores
-from dpnb_columnar.ledger.payment import Payment
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.score_release import ScorePlan
@@ -25,6 +23,7 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.released_scores import ReleasedScores
 from dpnb_columnar.rows.database_address import parse_database
 from dpnb_columnar.rows.frames import Frame, is_frame
+from dpnb_columnar.training import Payment, payment_for, payment_for_scores
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 Data: TypeAlias = "Paths | Frame"

@@ -15,8 +15,8 @@ from dpnb_columnar.domain import Declaration, UnlabelledDomain
 from dpnb_columnar.domain.labelling import provisional
 from dpnb_columnar.domain.units_and_weights import Number
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.public_sample import weights_chosen
 from dpnb_columnar.mechanisms.release_plan import plan as plan_release
+from dpnb_columnar.public_sample import weights_chosen
 from dpnb_columnar.rows.frames import is_frame, open_frame
 from dpnb_columnar.rows.input_files import resolve_files
 from dpnb_columnar.rows.parquet import open_parquet

@@ -23,11 +23,11 @@ from dpnb_columnar.runtime.outputs import check_output
 from dpnb_columnar.training import Output, PlanT, ReleasedT, Task
 
 if TYPE_CHECKING:
-    from dpnb_columnar.ledger.payment import Payment
     from dpnb_columnar.mechanisms.release_plan import ReleasePlan
     from dpnb_columnar.mechanisms.score_release import ScorePlan
     from dpnb_columnar.model.model import Model
     from dpnb_columnar.model.released_scores import ReleasedScores
+    from dpnb_columnar.training import Payment
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ def payment(
     """
     if not _pays(seed, ledger, account, run) or ledger is None:
         return None
-    from dpnb_columnar.ledger.charges import payment_for
+    from dpnb_columnar.training import payment_for
 
     made = payment_for(plan, ledger, data, account, run)
     add_log_fields(run=made.charge.run)
@@ -194,7 +194,7 @@ def score_payment(
     """
     if not _pays(seed, ledger, account, run) or ledger is None:
         return None
-    from dpnb_columnar.ledger.charges import payment_for_scores
+    from dpnb_columnar.training import payment_for_scores
 
     made = payment_for_scores(plan, ledger, data, account, run)
     add_log_fields(run=made.charge.run)

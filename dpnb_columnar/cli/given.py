@@ -15,8 +15,7 @@ from dpnb_columnar.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.counting.gradients import FurtherQuery, FurtherStatistics
-    from dpnb_columnar.counting.gradients import GradientSums
+    from dpnb_columnar.counting.gradients import FurtherQuery, FurtherStatistics, GradientSums
     from dpnb_columnar.counting.scores import ScoreCounts
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain

@@ -27,7 +27,7 @@ from dpnb_columnar.model.model_files import save_model
 
 if TYPE_CHECKING:
     from dpnb_columnar.budget.amounts import DeclaredRowCount
-    from dpnb_columnar.ledger.payment import Payment
+    from dpnb_columnar.training import Payment
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from dpnb_columnar.model.released_scores import ReleasedScores, figures_document
 from dpnb_columnar.model.score_figures import UNRANKED
 
 if TYPE_CHECKING:
-    from dpnb_columnar.ledger.payment import Payment
     from dpnb_columnar.model.noisy_intervals import Estimate
+    from dpnb_columnar.training import Payment
 
 
 @dataclass(frozen=True, slots=True)

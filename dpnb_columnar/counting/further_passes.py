@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.dialects.rules import Kinds
     from dpnb_columnar.domain import Domain
 
+
 @dataclass(frozen=True, slots=True, repr=False)
 class CountedGiven:
     """Rows that have been counted, or summed up, given a released model. Confidential."""

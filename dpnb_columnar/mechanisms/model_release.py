@@ -71,7 +71,9 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     return NaiveBayes(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights, weighted)
 
 
-def release_weights(model: NaiveBayes, counts: ScoreCounts, plan: ReleasePlan, draw: Sampler | None = None) -> NaiveBayes:
+def release_weights(
+    model: NaiveBayes, counts: ScoreCounts, plan: ReleasePlan, draw: Sampler | None = None
+) -> NaiveBayes:
     """Release the weights of a model that was planned with a second pass.
 
     Args:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from dpnb_columnar.model.released_scores import edge_probability
-from dpnb_columnar.model.score_values import EDGES
 from dpnb_columnar.model.score_figures import BANDS, bands, roc_points
+from dpnb_columnar.model.score_values import EDGES
 
 TENTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Ticks of parts."""

@@ -18,12 +18,10 @@ from dpnb_columnar.budget import Approximate, Budget, Neighbours
 from dpnb_columnar.counting.countable import Counted
 from dpnb_columnar.counting.inputs import LocalFiles
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.ledger.charges import payment_for
-from dpnb_columnar.ledger.payment import ChargedRun, Payment
 from dpnb_columnar.mechanisms import release_plan as planning
 from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.training import Output, train
+from dpnb_columnar.training import ChargedRun, Output, Payment, payment_for, train
 
 LEDGER = Path("people.ledger")
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from support.model_cases import declared
 
 from dpnb_columnar.budget import Budget, Pure
-from dpnb_columnar.public_sample import fitted
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.parameters import PublicSource
+from dpnb_columnar.public_sample import fitted
 
 DOMAIN = declared(
     {

@@ -30,8 +30,8 @@ from dpnb_columnar.model.noisy_intervals import (
 )
 from dpnb_columnar.model.ranking import ranking
 from dpnb_columnar.model.released_scores import ReleasedScores, load_scores
-from dpnb_columnar.model.score_values import EDGES
 from dpnb_columnar.model.score_figures import ScoreFigures, score_figures
+from dpnb_columnar.model.score_values import EDGES
 from dpnb_columnar.noise import ExactSampler, Laplace, SeededBits
 
 BINS = len(EDGES) + 1

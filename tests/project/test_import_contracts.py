@@ -75,6 +75,12 @@ def test_contracts_are_kept() -> None:
         ("sensitivity/columns.py", "import dpnb_columnar.domain"),
         ("noise/sampler.py", "import dpnb_columnar.mechanisms.model_release"),
         ("errors.py", "import dpnb_columnar.domain"),
+        ("domain/declared_domain.py", "import dpnb_columnar.domain.catalogue"),
+        ("model/parameters.py", "import dpnb_columnar.model.model"),
+        ("rows/row_rules.py", "import dpnb_columnar.rows.parquet"),
+        (f"{PRIVATE_SIDE}/statistics.py", f"import dpnb_columnar.{PRIVATE_SIDE}.file_parts"),
+        ("mechanisms/score_release.py", "import dpnb_columnar.model.released_scores"),
+        ("ledger/accounts.py", "import dpnb_columnar.training"),
     ],
 )
 def test_planted_import_breaks_a_contract(module: str, line: str, copy: Path) -> None:

@@ -94,8 +94,8 @@ def command(
     from dpnb_columnar.advice.outlook import outlook
     from dpnb_columnar.advice.outlook_text import outlook_document, outlook_lines
     from dpnb_columnar.counting.find_domain import find_domain_to_plan
-    from dpnb_columnar.public_sample import weights_chosen
     from dpnb_columnar.mechanisms.release_plan import plan
+    from dpnb_columnar.public_sample import weights_chosen
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
 

@@ -114,9 +114,9 @@ def command(
     from dpnb_columnar.cli.model_output import ModelOutput
     from dpnb_columnar.counting.countable import Counted
     from dpnb_columnar.mechanisms.further_releases import without_further_passes
-    from dpnb_columnar.public_sample import public_path, weights_chosen
     from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.model.model_files import check_suffix
+    from dpnb_columnar.public_sample import public_path, weights_chosen
     from dpnb_columnar.training import TrainingTask, train
 
     check_suffix(output)

@@ -73,9 +73,9 @@ def command(
     """
     from dpnb_columnar.cli.file_output import payment, rehearse, sampler
     from dpnb_columnar.cli.model_output import ModelOutput
-    from dpnb_columnar.public_sample import public_path, weights_chosen
     from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.model.model_files import check_suffix
+    from dpnb_columnar.public_sample import public_path, weights_chosen
     from dpnb_columnar.training import TrainingTask, train
 
     with opened_input(engine, data, table, master) as rows:
