@@ -25,7 +25,7 @@ from dpnb_columnar.mechanisms import score_release
 from dpnb_columnar.mechanisms.score_release import ScorePlan, model_scores, plan_scores, release_scores
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import to_json
-from dpnb_columnar.model.released_scores import read_scores, scores_document
+from dpnb_columnar.model.released_scores import ReleasedScores, read_scores, scores_document
 from dpnb_columnar.model.score_values import EDGES
 from dpnb_columnar.noise import ExactSampler, SeededBits
 
@@ -213,7 +213,9 @@ def test_released_counts_are_functions_of_the_draws(small: Model, three: Model, 
     """Under the same answers of the sampler no rows and many rows give the same scores."""
     model, bins = (small, len(EDGES) + 1) if classes == 2 else (three, 3)
     plan = plan_scores(model, Budget(ONE), seeded=True)
-    released = [release_scores(plan, counts_of(people(rows), model), Forced(3)) for rows in (0, 1, 400)]
+    released = [
+        ReleasedScores.of(release_scores(plan, counts_of(people(rows), model), Forced(3))) for rows in (0, 1, 400)
+    ]
     assert released[0] == released[1] == released[2]
     assert released[0].counts == ((3,) * bins,) * classes
 
@@ -223,7 +225,8 @@ def test_released_counts_are_functions_of_the_draws(small: Model, three: Model, 
 def test_no_draw_makes_a_run_fail(small: Model, three: Model, classes: int, answer: int) -> None:
     """The release is charged by then, and a run that is begun again draws anew."""
     model = small if classes == 2 else three
-    scores = release_scores(plan_scores(model, Budget(ONE), seeded=True), counts_of(people(9), model), Forced(answer))
+    planned = plan_scores(model, Budget(ONE), seeded=True)
+    scores = ReleasedScores.of(release_scores(planned, counts_of(people(9), model), Forced(answer)))
     document = json.loads(to_json(scores_document(scores)))
     assert read_scores(document, "test") == scores
     assert 0 <= scores.figures.accuracy.interval[0] <= scores.figures.accuracy.interval[1] <= 1
@@ -284,6 +287,6 @@ def test_scores_of_a_seed_carry_no_guarantee(small: Model) -> None:
     plan = plan_scores(small, Budget(ONE))
     counts = counts_of(people(100), small)
     assert release_scores(plan, counts).guarantee.private
-    seeded = release_scores(plan, counts, ExactSampler(SeededBits(1)))
+    seeded = ReleasedScores.of(release_scores(plan, counts, ExactSampler(SeededBits(1))))
     assert not seeded.guarantee.private
     assert "NO GUARANTEE" in repr(seeded)

@@ -30,7 +30,7 @@ def people_of_units(rows: int, **changes: Any) -> Domain:
 def released(planned: ReleasePlan) -> Model:
     """Release the plan of a domain with a unit, from statistics as an engine that knows units makes them."""
     counted = dpnb.aggregate(people(500), domain=planned.domain.per_row)
-    return release(replace(counted, domain=planned.domain), planned)
+    return Model.of(release(replace(counted, domain=planned.domain), planned))
 
 
 @pytest.mark.parametrize("mechanism", [name for name, each in MECHANISMS.items() if each.private])

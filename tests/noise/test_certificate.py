@@ -29,26 +29,37 @@ RELEASED = Fraction(1, 25)
 
 
 def moment(shape: Shape, beta: float, scale: float, mu: float) -> mpmath.mpf:
-    """Integrate exp(mu s) against the density of X, whose logarithm is differentiated numerically."""
-    sigma = mpmath.mpf(shape.sigma.numerator) / shape.sigma.denominator
+    """Integrate exp(mu s) against the density of X by its definition, over a grid of log x that is even and fine.
 
-    def log_density(x: mpmath.mpf) -> mpmath.mpf:
-        if isinstance(shape, StandardArsinhNormal):
-            return mpmath.log(mpmath.npdf(mpmath.asinh(sigma * x) / sigma)) - mpmath.log1p((sigma * x) ** 2) / 2
-        if isinstance(shape, StandardUniformLogNormal):  # Q(ln x/sigma + sigma)
-            return mpmath.log(mpmath.exp(sigma**2 / 2) * mpmath.ncdf(-mpmath.log(x) / sigma - sigma) / 2)
-        steps = mpmath.linspace(-10, 10, 81)
-        mixed = [mpmath.npdf(y) * mpmath.exp(-x * mpmath.exp(-sigma * y) - sigma * y) for y in steps]
-        return mpmath.log(mpmath.fsum(mixed) / 8)
+    The density is a mean over Y, and -psi its derivative's ratio to it, both term by term; of arsinh-normal noise the
+    logarithm of the density is differentiated numerically.
+    """
+    sigma = mpmath.mpf(shape.sigma.numerator) / shape.sigma.denominator
+    normal = [(y, mpmath.npdf(y) / 8) for y in mpmath.linspace(-11, 11, 177)]
+    mixed = [(mpmath.exp(-sigma * y), weight) for y, weight in normal]
+
+    def density_and_shift(x: mpmath.mpf) -> tuple[mpmath.mpf, mpmath.mpf]:
+        if isinstance(shape, StandardLaplaceLogNormal):
+            terms = [(rate, weight * rate * mpmath.exp(-x * rate) / 2) for rate, weight in mixed]
+            density = mpmath.fsum(term for _, term in terms)
+            return density, mpmath.fsum(rate * term for rate, term in terms) / density
+        if isinstance(shape, StandardUniformLogNormal):
+            start = mpmath.log(x) / sigma  # the least Y that reaches x; the density falls as that Y is passed
+            density = mpmath.exp(sigma**2 / 2) * mpmath.ncdf(-start - sigma) / 2
+            return density, mpmath.npdf(start) * mpmath.exp(-sigma * start) / 2 / (sigma * x) / density
+
+        def log_density(at: mpmath.mpf) -> mpmath.mpf:
+            return mpmath.log(mpmath.npdf(mpmath.asinh(sigma * at) / sigma)) - mpmath.log1p((sigma * at) ** 2) / 2
+
+        return mpmath.exp(log_density(x)), -mpmath.diff(log_density, x, h=x * mpmath.mpf(10) ** -10)
 
     def integrand(log_x: mpmath.mpf) -> mpmath.mpf:
         x = mpmath.exp(log_x)
-        psi = mpmath.diff(log_density, x, h=x * mpmath.mpf(10) ** -10)
-        turned = mpmath.cosh(mu * psi / scale)
-        return 2 * x * mpmath.exp(log_density(x) + mu * beta * (1 + x * psi)) * turned
+        density, shift = density_and_shift(x)
+        return 2 * x * density * mpmath.exp(mu * beta * (1 - x * shift)) * mpmath.cosh(mu * shift / scale)
 
     with mpmath.workdps(25):
-        return mpmath.quad(integrand, [-40, -20, -10, -5, -3, -2, -1, 0, 1, 2, 3, 4], maxdegree=5)
+        return mpmath.fsum(integrand(log_x) for log_x in mpmath.linspace(-36, 5, 657)) / 16
 
 
 def parts(make: Callable[[Fraction], Shape], ratio_squared: Fraction) -> tuple[Shape, Cumulants]:

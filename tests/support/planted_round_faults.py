@@ -81,7 +81,7 @@ def counted_in_two_bins(patch: Patch) -> None:
     def unchecked(plan: Any, rows: Any, statistics: Statistics, draw: Any, output: Any) -> Model:
         model = training.release(statistics, plan, draw)
         counts = rows.count_scores(training.scores_given(model))
-        return training.release_weights(model, counts, plan, draw)
+        return Model.of(training.release_weights(model, counts, plan, draw))
 
     once = polars_further_passes.count_scores
     patch.setattr(polars_further_passes, "count_scores", twice)

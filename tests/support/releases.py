@@ -21,4 +21,4 @@ def plan_and_release(
 ) -> Model:
     """Plan a release in the statistics' own domain, and carry it out."""
     planned = plan(statistics.domain, budget, mechanism, noise, attribute_weights)
-    return release(statistics.only(planned.domain), planned, draw)
+    return Model.of(release(statistics.only(planned.domain), planned, draw))
