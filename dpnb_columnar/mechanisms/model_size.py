@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.domain import Categorical, Missing
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.mechanisms.mechanism import COUNTS
-from dpnb_columnar.model.model_document import to_document, to_json
-from dpnb_columnar.model.model_files import LARGEST_MODEL_FILE, MOST_CONTAINERS, MOST_PARAMETERS
+from dpnb_columnar.model.model_document import (
+    LARGEST_MODEL_FILE,
+    MOST_CONTAINERS,
+    MOST_PARAMETERS,
+    to_document,
+    to_json,
+)
 from dpnb_columnar.model.parameters import (
     LARGEST_COUNT,
     AttributeParameters,

@@ -33,6 +33,15 @@ log-likelihoods and no value labels. Under version 2 the rules by which paramete
 and a file does not say by which its were made; histograms did not hold the mean and variance that placed their bins.
 So parameters are computed again from version 3 on (``model.recomputation``)."""
 
+LARGEST_MODEL_FILE = 2**28
+"""Bytes; a larger file is not opened."""
+
+MOST_CONTAINERS = 2**21
+"""Objects and lists of a document."""
+
+MOST_PARAMETERS = 2**22
+"""Rows of a Parquet model."""
+
 DECLARED_PUBLIC = "declared public by the curator"
 """What a model says of the file that its attribute weights were learned from: nobody but the curator can know."""
 

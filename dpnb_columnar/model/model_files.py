@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 from dpnb_columnar.domain.documents import distinct_keys
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
 from dpnb_columnar.model.document_reader import not_a_model, read_document
-from dpnb_columnar.model.model_document import Leaf, leaves, to_document, to_json
+from dpnb_columnar.model.model_document import (
+    LARGEST_MODEL_FILE,
+    MOST_CONTAINERS,
+    MOST_PARAMETERS,
+    Leaf,
+    leaves,
+    to_document,
+    to_json,
+)
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.parquet_output import parquet_writer
@@ -23,15 +31,6 @@ MODEL_KEY = "dpnb_columnar.model"
 """Key in a Parquet model's key-value metadata; the value is the document without its numbers, which are in the rows."""
 
 SUFFIXES = (".json", ".parquet")
-LARGEST_MODEL_FILE = 2**28
-"""Bytes; a larger file is not opened."""
-
-MOST_CONTAINERS = 2**21
-"""Objects and lists of a document."""
-
-MOST_PARAMETERS = 2**22
-"""Rows of a Parquet model."""
-
 BATCH_ROWS = 2**16
 PARAMETER_COLUMNS = ("attribute", "class", "cell", "parameter", "released", "value")
 
