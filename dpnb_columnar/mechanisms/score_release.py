@@ -26,8 +26,8 @@ from dpnb_columnar.mechanisms.model_release import software
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.model_document import document_digest
-from dpnb_columnar.model.postprocessing import within_largest
 from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.model.postprocessing import within_largest
 from dpnb_columnar.model.score_values import EDGES, ScoreValues, released_bins
 from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
 
