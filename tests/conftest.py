@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shutil
 import sys
@@ -26,82 +25,7 @@ from dpnb_columnar.simulation import simulate_census
 settings.register_profile("repeatable", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("repeatable")
 
-MEMORY = Path("/dev/shm")
-"""File system of Linux that is in memory."""
-
-QUICK_ROOM, WHOLE_ROOM = 2**30, 6 * 2**30
-"""Bytes that have to be free in memory for the files of the quick tests, and of all: more than twice what they take."""
-
-QUICK = "not slow"
-"""How the quick tests are chosen."""
-
-OUTSIDE = {"spark": "spark_installed", "postgres": "postgres_process", "browser": "browser"}
-"""What the test extra does not bring: the group and the marker of the tests that need it, and the fixture that does."""
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Keep files in memory where there is room: hundreds of ledgers and outputs would wait for the disk, one by one."""
-    room = QUICK_ROOM if config.option.markexpr == QUICK else WHOLE_ROOM
-    if MEMORY.is_dir() and os.access(MEMORY, os.W_OK):
-        place = os.statvfs(MEMORY)
-        if place.f_bavail * place.f_frsize > room and not place.f_flag & os.ST_NOEXEC:
-            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
-    # Compiled modules are kept, whatever the environment says: hundreds of processes would compile the package again,
-    # and every worker would rewrite the assertions of all tests, which takes longer than to collect them.
-    sys.dont_write_bytecode = False
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Iterator[object]:
-    """Collect no garbage while tests are collected, and never look at the million objects again that they are."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.enable()
-        gc.collect()
-        gc.freeze()
-
-
-def pytest_unconfigure() -> None:
-    """Let libraries see at the end that nothing of theirs is left."""
-    gc.unfreeze()
-
-
-@pytest.hookimpl(wrapper=True, optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> Iterator[int]:
-    """Start one process more than there are processors for slow tests, which wait for servers, signals and Java."""
-    processors = yield
-    told = "PYTEST_XDIST_AUTO_NUM_WORKERS" in os.environ
-    return processors if told or config.option.markexpr == QUICK else processors + 1
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Hand out modules where the tests run in several processes."""
-    from support.scheduling import ScheduleByModule
-
-    config.option.loadscopereorder = False  # they come in the order in which they are to begin
-    return ScheduleByModule(config, log) if config.getvalue("dist") == "loadgroup" else None
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """Mark tests of groups as slow, and by what they need; let what takes long begin first where processes are many."""
-    for item in items:
-        groups = {marker.args[0] for marker in item.iter_markers("xdist_group")}
-        for needed, fixture in OUTSIDE.items():
-            if needed not in groups and fixture in getattr(item, "fixturenames", ()):
-                item.add_marker(pytest.mark.xdist_group(needed))
-                groups.add(needed)
-        for marker in ["slow", *groups & OUTSIDE.keys()] if groups else []:
-            item.add_marker(marker)
-    yield
-    if hasattr(config, "workerinput"):
-        from support.scheduling import longest_first
-
-        longest_first(items)
+pytest_plugins = ["support.tiers", "support.scheduling"]
 
 
 @pytest.fixture(autouse=True, scope="session")

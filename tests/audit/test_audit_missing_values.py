@@ -54,6 +54,7 @@ def missing_category(domain: Domain) -> Missing | None:
     return domain.categorical[0].missing
 
 
+@pytest.mark.enumeration
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)

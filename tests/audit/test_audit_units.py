@@ -44,6 +44,7 @@ def test_nothing_is_found_in_the_audit_of_units(configuration: Configuration) ->
     assert outcome.claim.epsilon == configuration.budget.epsilon
 
 
+@pytest.mark.enumeration
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("mechanism", [name for name, each in MECHANISMS.items() if each.private])

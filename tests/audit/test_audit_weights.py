@@ -33,6 +33,7 @@ def test_rows_weigh_what_is_declared() -> None:
     assert everybody.weight_sums.tolist() == [1 + CAP + 0, CAP]
 
 
+@pytest.mark.enumeration
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 @pytest.mark.parametrize("rows", [None, 2])

@@ -174,6 +174,7 @@ def sample_of(klass: int, size: int, last: int) -> RunLengthColumn:
 SIZES = [[8, 8, 8, 8], [ROWS, ROWS, ROWS, ROWS], [ROWS + 1, 0, -(10**9), ROWS - 1], [2**53, 2**45, 2**45 + 1, 10**40]]
 
 
+@pytest.mark.enumeration
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", NOISE_FAMILIES)
 @pytest.mark.parametrize("sizes", SIZES, ids=str)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.tiers import Tenth
 
 from dpnb_columnar.budget import Pure
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
@@ -79,16 +80,15 @@ def places_that_differ(first: Values, second: Values) -> int:
 
 @pytest.mark.parametrize("cells", [1, 2, 3])
 @pytest.mark.parametrize("size", range(1, 8))
-def test_public_size_moves_one_place_for_every_pair_of_neighbours(size: int, cells: int) -> None:
+def test_public_size_moves_one_place_for_every_pair_of_neighbours(size: int, cells: int, tenth: Tenth) -> None:
     @cache
     def image(values: Values) -> Values:
         return expanded(public_size(run_length(values), size, cells))
 
-    for length in range(6):
-        for values in columns(length, cells):
-            assert len(image(values)) == size
-            for other in neighbours(values, cells):
-                assert places_that_differ(image(values), image(other)) <= 1, (values, other)
+    for values in tenth(values for length in range(6) for values in columns(length, cells)):
+        assert len(image(values)) == size
+        for other in neighbours(values, cells):
+            assert places_that_differ(image(values), image(other)) <= 1, (values, other)
 
 
 def test_public_size_pads_and_drops_as_declared() -> None:
@@ -138,13 +138,14 @@ SMALL = [(5, 4, 0), (5, 4, 1), (6, 3, 1), (6, 3, 2), (7, 3, 1), (7, 3, 2), (4, 5
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "cells", "trim"), SMALL)
 @pytest.mark.parametrize("beta", [0.05, 0.3, 1.0])
-def test_mean_sensitivity_equals_the_definition(size: int, cells: int, trim: int, beta: float) -> None:
+def test_mean_sensitivity_equals_the_definition(size: int, cells: int, trim: int, beta: float, tenth: Tenth) -> None:
     local = local_sensitivities(size, cells, trim, mean_of_window)
-    for values in local:
+    for values in tenth(local):
         found = mean_smooth_sensitivity(run_length(values), trim, cells, beta)
         assert found == pytest.approx(true_smooth_sensitivity(values, local, beta), rel=1e-9), values
 
 
+@pytest.mark.enumeration
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "cells", "trim"), [case for case in SMALL if case[0] - 2 * case[2] >= 2])
 @pytest.mark.parametrize("beta", [0.05, 0.3, 1.0])

@@ -208,6 +208,7 @@ CLASSES = {
 SIZES = [8, 9, 10**4, ROWS, LARGEST_SIZE]
 
 
+@pytest.mark.enumeration
 @pytest.mark.slow
 @both_moments
 @pytest.mark.parametrize("cells", [1, 2**20, 2**32])

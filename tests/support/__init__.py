@@ -3,7 +3,8 @@
 The folders of tests mirror the rooms of the package. Four go across rooms, and ``project/test_rooms.py`` says what for.
 Fixtures are in ``conftest.py``, of the folder that uses them; helpers of one file stay in it.
 
-A test is marked slow if it takes a second or more, or repeats a quick one for many engines, mechanisms or examples.
+Which tests a run is about is decided by ``tiers.py``, by what they took before: ``durations.py``.
+A test is marked slow if it takes half a second or more, which counts until it is measured.
 Tests of an ``xdist_group`` run in one process, since they share a server or a session of Spark, and are slow as well.
-Tests in several processes are handed out by module, the slow ones first: see ``scheduling.py``.
+Tests in several processes are handed out by module, the longest first: see ``scheduling.py``.
 """

@@ -1,0 +1,168 @@
+"""Plain ``pytest`` runs what answers within half a minute, of every room, and says what it left out."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.durations import (
+    NEW,
+    NEW_AND_SLOW,
+    Recorder,
+    expected_seconds,
+    function_of,
+    read_durations,
+    write_durations,
+)
+from support.scheduling import FEW_FILES, files_named
+from support.tiers import KEPT, a_tenth, last_lines, quick_tests
+
+ROOT = Path(__file__).parents[2]
+
+CHEAP = {f"tests/cli/test_a.py::test_x[{number}]": 0.1 for number in range(100)}
+DEAR = {f"tests/audit/test_b.py::test_y[{number}]": 2.0 for number in range(20)}
+
+
+def test_the_cheapest_tests_run_within_the_budget() -> None:
+    seconds = {**CHEAP, "tests/cli/test_a.py::test_z": 0.2}
+    chosen = quick_tests(seconds, 4.05)
+    assert chosen <= CHEAP.keys()
+    assert len(chosen) == 40
+    assert quick_tests(seconds, 1000.0) == seconds.keys()
+
+
+def test_every_room_keeps_its_cheapest_even_beyond_the_budget() -> None:
+    dearest = {"tests/audit/test_b.py::test_z": 3.0}
+    chosen = quick_tests(CHEAP | DEAR | dearest, 12.05)
+    assert len(chosen & DEAR.keys()) == KEPT
+    assert len(chosen & CHEAP.keys()) == 20  # for what those of the other room leave
+    assert quick_tests(DEAR | dearest, 0.0) <= DEAR.keys()
+
+
+def test_the_choice_does_not_depend_on_the_order_of_tests() -> None:
+    backwards = dict(reversed(CHEAP.items()))
+    assert quick_tests(CHEAP, 4.0) == quick_tests(backwards, 4.0)
+
+
+def test_tests_that_are_not_measured_count_like_their_file() -> None:
+    durations = {"tests/a/test_a.py::test_1": 0.5, "tests/a/test_a.py::test_2": 0.7, "tests/a/test_a.py::test_3": 9.0}
+    tests = [
+        *[("tests/a/test_a.py::test_1[x]@group", True), ("tests/a/test_a.py::test_new", False)],
+        *[("tests/a/test_a.py::test_long", True), ("tests/a/test_new.py::test_new", False)],
+    ]
+    assert list(expected_seconds(tests, durations).values()) == [0.5, 0.7, NEW_AND_SLOW, NEW]
+
+
+@pytest.mark.parametrize(
+    "nodeid", ["a.py::T::test_x", "a.py::T::test_x[b@c]", "a.py::T::test_x@g", "a.py::T::test_x[1]@g"]
+)
+def test_parameters_and_groups_are_no_part_of_a_function(nodeid: str) -> None:
+    assert function_of(nodeid) == "a.py::T::test_x"
+
+
+def reported(recorder: Recorder, test: str, setup: float, call: float, outcome: str = "passed", *markers: str) -> None:
+    """Report a test as pytest does."""
+    keywords = dict.fromkeys(markers, 1)
+    for when, duration, came in [("setup", setup, "passed"), ("call", call, outcome), ("teardown", 0.0, "passed")]:
+        report = pytest.TestReport(test, ("", 0, ""), keywords, came, None, when, duration=duration)  # type: ignore[arg-type]
+        recorder.pytest_runtest_logreport(report)
+
+
+@pytest.mark.parametrize("everything", [True, False])
+def test_a_run_writes_what_it_measured_and_keeps_what_is_nearly_the_same(tmp_path: Path, everything: bool) -> None:
+    path = tmp_path / "durations.tsv"
+    before = {"a.py::gone": 3.0, "a.py::failed": 4.0, "a.py::same": 1.5, "a.py::slower": 0.01}
+    write_durations(before, path)
+    recorder = Recorder(everything, ["spark"], path)
+    reported(recorder, "a.py::same[1]", 4.0, 0.5)  # a fixture of the whole file falls to whichever comes first
+    reported(recorder, "a.py::same[2]@group", 0.0, 1.5)
+    reported(recorder, "a.py::slower", 0.0, 6.0)
+    reported(recorder, "a.py::new", 0.0, 0.25)
+    reported(recorder, "a.py::failed", 0.0, 0.1, "failed")
+    reported(recorder, "a.py::cluster", 0.0, 0.1, "passed", "spark")
+    recorder.pytest_sessionfinish(pytest.ExitCode.INTERRUPTED)
+    assert read_durations(path) == before
+    recorder.pytest_sessionfinish(pytest.ExitCode.TESTS_FAILED)
+    kept = {"a.py::gone": 3.0} if not everything else {}
+    assert (
+        read_durations(path) == {"a.py::failed": 4.0, "a.py::new": 1.2, "a.py::same": 1.5, "a.py::slower": 7.0} | kept
+    )
+    assert path.read_text().splitlines() == sorted(path.read_text().splitlines())
+
+
+def test_tenths_are_reproducible_and_reach_every_case() -> None:
+    cases = list(range(95))
+    assert a_tenth(cases, None, "x") == cases
+    assert a_tenth(iter(cases), 7, "x") == a_tenth(cases, 7, "x") == sorted(a_tenth(cases, 7, "x"))
+    assert len(a_tenth(cases, 7, "x")) == 10
+    assert a_tenth(cases, 7, "x") != a_tenth(cases, 8, "x")
+    assert {case for seed in range(200) for case in a_tenth(cases, seed, "x")} == set(cases)
+    assert a_tenth(["only"], 7, "x") == ["only"]
+
+
+def test_the_last_line_says_how_to_run_what_was_left_out() -> None:
+    assert last_lines(4, None) == ["left out 4 tests that take longer: pytest --all"]
+    assert last_lines(0, None) == []
+    tenths, last = last_lines(4, 17)
+    assert "--exhaustive-seed 17," in tenths
+    assert last.endswith("pytest --all")
+
+
+def test_files_are_named_by_folders_and_ids() -> None:
+    file = "tests/project/test_tiers.py"
+    assert files_named([file, f"{file}::test_x"]) == {Path(file)}
+    assert len(files_named([str(ROOT / "tests" / "cli")])) > FEW_FILES
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A project of three tests, one of which takes too long, with this project's plugin."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\ntestpaths = tests\nmarkers =\n  slow\n  enumeration\n")
+    tests = tmp_path / "tests"
+    (tests / "room").mkdir(parents=True)
+    tests.joinpath("conftest.py").write_text(
+        f"import sys\nsys.path.insert(0, {str(ROOT / 'tests')!r})\n"
+        "from support import tiers\ntiers.QUICK_SECONDS, tiers.KEPT = 1.5, 1\n"
+        "tiers.quick_tests.__defaults__ = (1.5,)\npytest_plugins = ['support.tiers']\n"
+    )
+    (tests / "room" / "test_it.py").write_text(
+        "import pytest\n"
+        "def test_quick(tenth): print('cases', *tenth(range(20)))\n"
+        "@pytest.mark.slow\ndef test_long(): pass\n"
+        "@pytest.mark.slow\ndef test_longer(): pass\n"
+        "@pytest.mark.enumeration\n@pytest.mark.parametrize('n', range(20))\ndef test_case(n): pass\n"
+    )
+    return tmp_path
+
+
+def lines_of(tree: Path, *arguments: str) -> list[str]:
+    """Run pytest in a process of its own; return what it prints."""
+    command = [sys.executable, "-m", "pytest", "-s", "-p", "no:cacheprovider", *arguments]
+    ended = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout.splitlines()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_plain_pytest_all_and_named_tests(tree: Path, processes: str) -> None:
+    plain = lines_of(tree, "-n", processes)
+    assert plain[-1] == "left out 1 tests that take longer: pytest --all"
+    assert "4 passed" in plain[-3]  # two tests, and two of twenty cases
+    all_tests = lines_of(tree, "-n", processes, "--all", "--exhaustive-seed", "5")
+    assert "5 passed" in all_tests[-2]
+    assert "--exhaustive-seed 5," in all_tests[-1]
+    assert "23 passed" in lines_of(tree, "-n", processes, "--all", "--exhaustive")[-1]
+    assert "23 passed" in lines_of(tree, "-n", processes, "tests/room/test_it.py")[-1]
+    assert "2 passed" in lines_of(tree, "-n", processes, "-m", "slow")[-1]
+
+
+@pytest.mark.slow
+def test_a_tenth_is_given_again(tree: Path) -> None:
+    first, second, other = (
+        [line for line in lines_of(tree, "--all", "--exhaustive-seed", seed) if "cases" in line]
+        for seed in ["5", "5", "6"]
+    )
+    assert first == second != other
