@@ -128,13 +128,14 @@ def test_the_readmes_declaration_is_a_domain() -> None:
 
 
 def test_ci_begins_with_the_readmes_test_command() -> None:
-    """Its parts without the virtual environment, which is there already and holds nothing else."""
+    """Its parts without the virtual environment, which is there already and holds nothing else; all tests follow."""
     (command,) = re.findall(r"^python3 -m venv .venv && (.*pytest)$", (ROOT / "README.md").read_text(), re.MULTILINE)
     script = (ROOT / ".ci" / "run").read_text()
     steps = re.findall(r"^ *step (?!\()(.*)$", script.replace("install --quiet", "install"), re.MULTILINE)
     assert steps[:2] == [part.strip().removeprefix(".venv/bin/") for part in command.split("&&")]
+    assert steps[2] == "pytest --all"
     assert not re.search(r"\b(pip|apt-get) install", script.partition("step pip")[0])
-    assert {"pytest -m spark", "pytest -m browser", "mypy", "lint-imports"} <= set(steps)
+    assert {"pytest --all -m spark", "pytest --all -m browser", "mypy", "lint-imports"} <= set(steps)
 
 
 def shape(line: str) -> str:
