@@ -27,7 +27,7 @@ from dpnb_columnar.domain.catalogue import entry_named
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.study import experiments as studies
-from dpnb_columnar.study.cross_validation import accuracies
+from dpnb_columnar.study.coded_rows import accuracies
 
 RIGHT = 0.005
 """Advice is right if its choice is no further behind the winner than this."""

@@ -26,8 +26,7 @@ from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.public_sample import learned, without_noise
-from dpnb_columnar.study.coded_rows import HeldOut
-from dpnb_columnar.study.cross_validation import Fold, models
+from dpnb_columnar.study.coded_rows import Fold, HeldOut, models
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpnb_columnar.audit.privacy_loss import claimed, measured
+from dpnb_columnar.audit.exhaustive import claimed, measured
 from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure, parse_delta, parse_epsilon
 from dpnb_columnar.budget.costs import concentrated_within
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise

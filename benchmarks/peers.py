@@ -30,8 +30,7 @@ from benchmarks.processes import PYTHON, ROOT
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Attribute, Missing, Numeric, Transform, document_of
 from dpnb_columnar.model.bins import AMOUNTS, declared_edges
-from dpnb_columnar.study.coded_rows import code_rows
-from dpnb_columnar.study.cross_validation import fold_numbers
+from dpnb_columnar.study.coded_rows import code_rows, fold_numbers
 from dpnb_columnar.study.data_sets import complete_rows
 
 FOLDS = 10

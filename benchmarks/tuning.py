@@ -33,8 +33,7 @@ from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.model import bins, postprocessing, tuning
 from dpnb_columnar.model.parameters import Normal
-from dpnb_columnar.study.coded_rows import code_rows
-from dpnb_columnar.study.cross_validation import Fold, models, split
+from dpnb_columnar.study.coded_rows import Fold, code_rows, models, split
 from dpnb_columnar.study.data_sets import complete_rows, widened
 
 RELEASED_NORMAL = postprocessing.normal

@@ -1,17 +1,36 @@
 """The outlook of a planned release: what it costs, how wrong it is expected to be, what would be better.
 
-Public facts alone: it is a function of domain, budget and public numbers of rows.
+It is written as lines for people and as a document. Public facts alone: a function of domain, budget and public
+numbers of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 
-from dpnb_columnar.advice.expectation import Expectation, Remedy, expect, rehearsals, releases, remedies, worst
+from dpnb_columnar.advice.expectation import WIDE, Expectation, Remedy, expect, rehearsals, releases, remedies, worst
+from dpnb_columnar.advice.plan_text import (
+    budget_line,
+    composition_lines,
+    hidden_ranges,
+    missing_lines,
+    narrower_ranges,
+    prior_line,
+    public_facts,
+    small_cells_line,
+    unit_facts,
+    unrehearsed_line,
+    weights_line,
+)
 from dpnb_columnar.advice.population import parse_class_sizes
-from dpnb_columnar.advice.recommendation import Advice, advise, releases_to_advise
+from dpnb_columnar.advice.recommendation import Advice, Prospect, advise, releases_to_advise
+from dpnb_columnar.budget import Pure
 from dpnb_columnar.budget.amounts import DeclaredRowCount
+from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.domain.declaration import weight_document
+from dpnb_columnar.domain.description import table_lines, weighs_by
+from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.expected_error import (
     USUAL_SIZES,
@@ -22,6 +41,7 @@ from dpnb_columnar.mechanisms.expected_error import (
     wide_ranges,
 )
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
+from dpnb_columnar.model.guarantee import SCOPE
 from dpnb_columnar.runtime.row_progress import working
 
 
@@ -68,7 +88,6 @@ class Outlook:
         return max(self.assumed.rows // len(self.plan.domain.classes), 1)
 
     def __repr__(self) -> str:
-        from dpnb_columnar.advice.outlook_text import outlook_lines
         from dpnb_columnar.wording import in_python
 
         return "\n".join(map(in_python, outlook_lines(self)))
@@ -200,3 +219,244 @@ def circumstances(expected: Expectation) -> str:
     if looseness > 1:
         parts.append(f"bounds are {looseness} times too wide")
     return ", ".join(parts[:-1]) + " and " * (len(parts) > 1) + parts[-1]
+
+
+FIGURES = ("mean error", "variance error", "ratio error", "accuracy")
+ALSO_NAMED = 2
+"""Number of mechanisms named beside the recommended one."""
+
+UNIT_SIZES = (1, 2, 5)
+"""Numbers of rows of units whose guarantees are shown."""
+
+USUAL_ROWS = (1, 2)
+"""Numbers of rows of a unit that may count, beside the planned one."""
+
+
+def outlook_lines(outlook: Outlook) -> Iterator[str]:
+    """Yield the lines of an outlook for people."""
+    planned = outlook.plan
+    yield f"domain {planned.domain.name}, from {outlook.origin}"
+    if not outlook.label_chosen:
+        yield (
+            "no label is chosen yet: planned for two classes, every column an attribute; to plan for yours, name "
+            'what to predict, such as --label "COLUMN > 1000"'
+        )
+    if outlook.rule is not None and outlook.known is not None:
+        yield f"delta {outlook.rule}, n = {outlook.known.rows} from {outlook.known.origin}"
+    if not planned.mechanism.private:
+        yield "mechanism none: NOT PRIVATE, nothing is protected and nothing is spent"
+        return
+    yield budget_line(planned)
+    if planned.domain.weight is not None:
+        yield prior_line(planned.domain.weight)
+    elif (available := planned.domain.available_weight) is not None:
+        yield f"prior: of rows; with --weight {named([available.column])} of noisy sums of {weighs_by(available)}"
+    if planned.automatic:
+        yield _automatic_line(outlook)
+    yield ""
+    yield from _unit_lines(planned)
+    cells = [[f"{error:.3g}" for error in row] for row in outlook.errors]
+    yield from composition_lines(planned.shares, [f"error at {size} rows" for size in outlook.sizes], cells)
+    yield ""
+    yield "error: what 95% of the noise stays below, in classes of so many rows; that of variances is squared"
+    if planned.domain.weight is not None:
+        yield f"the error of a weighted class count is in units of {named([planned.domain.weight.column])}"
+    if planned.rounds:
+        yield "a weight gradient's error is in units of its bound, which the released tables decide"
+    if planned.mechanism.name in {"histogram", "adaptive-histogram"}:
+        yield "a histogram has as many bins as its released rows are good for: its values are the most there may be"
+    yield from SCOPE
+    yield from missing_lines(planned)
+    if planned.attribute_weights is not None:
+        yield weights_line(planned)
+    if outlook.wide:
+        yield ""
+        epsilon = number_text(planned.budget.epsilon)
+        found_at = f"at {outlook.class_rows} rows in each class and epsilon {epsilon}"
+        yield f"{hidden_ranges(outlook.wide, found_at)}: {edit_command(outlook)}"
+    for one in outlook.small:
+        yield ""
+        yield small_cells_line(one, outlook.class_rows)
+    if outlook.rehearsal is not None:
+        yield ""
+        yield from _rehearsal_lines(outlook.rehearsal, outlook)
+
+
+def _unit_lines(plan: ReleasePlan) -> Iterator[str]:
+    """Yield both guarantees for whole units; nothing where the data are not declared to have units, or noise is impure.
+
+    Args:
+        plan: The release, of a private mechanism.
+    """
+    unit = plan.domain.unit
+    columns = plan.domain.available_unit if unit is None else unit.columns
+    spent, counts = plan.total, plan.shares[0]
+    if not columns or not isinstance(spent, Pure) or not isinstance(counts.cost, Pure):
+        return
+    rows: list[list[str]] = []
+    for most in (None, *sorted({*USUAL_ROWS, *(() if unit is None else [unit.rows])})):
+        row_cost = Pure(counts.cost.epsilon / (plan.budget.neighbours.rows * (most or 1)))
+        error = expected_error(plan.domain, replace(counts, row_cost=row_cost), 1)
+        each = [number_text(spent.epsilon * (size if most is None else 1)) for size in UNIT_SIZES]
+        planned = " (planned)" * (most == (None if unit is None else unit.rows))
+        counted = "all" if most is None else f"at most {most} of each unit"
+        protected = "one row" if most is None else f"one unit, {most} row{'s' * (most > 1)}"
+        rows.append([protected + planned, counted, *each, f"{error:.3g}"])
+    yield f"guarantees for whole units of {named(columns)}, such as households, by what counts (--unit-rows):"
+    yield ""
+    sizes = [f"epsilon of a unit of {size}" for size in UNIT_SIZES]
+    yield from table_lines(["guarantee is for", "rows that count", *sizes, "error of a class count"], rows)
+    yield ""
+
+
+def edit_command(outlook: Outlook) -> str | None:
+    """Write the command that narrows the ranges that are too wide; None where none is."""
+    if not outlook.wide:
+        return None
+    narrower = narrower_ranges(outlook.wide)
+    if outlook.edit is None:
+        return f"declare {narrower}"
+    return f"dpnb-columnar domain edit {outlook.edit} {narrower} --output datasets.toml"
+
+
+def _automatic_line(outlook: Outlook) -> str:
+    """Say which attribute weights auto chose, and from what."""
+    planned, known = outlook.plan, outlook.known
+    rows = "no declared number of rows" if known is None else f"{known.rows} rows declared by {known.origin}"
+    return (
+        f"attribute weights {planned.attribute_weights or 'none'}: chosen by auto for {len(planned.domain.attributes)} "
+        f"attributes, {rows}, and epsilon {number_text(planned.budget.epsilon)}"
+    )
+
+
+def _rehearsal_lines(rehearsal: Rehearsal, outlook: Outlook) -> Iterator[str]:
+    """Yield what to expect, a warning if it is bad, and the recommended mechanism."""
+    yield f"expected on {rehearsal.advice.rows} made-up rows of this domain ({outlook.assumed.origin}):"
+    yield ""
+    if rehearsal.expectations:
+        if outlook.plan.rounds:
+            yield unrehearsed_line(outlook.plan)
+            yield ""
+        yield from table_lines(
+            ["attributes", "bounds", "largest class", "accuracy", "5 % below", ""],
+            [_expected_row(each) for each in rehearsal.expectations],
+        )
+        yield ""
+    if rehearsal.warning:
+        yield (rehearsal.warning)
+        yield ""
+    yield ("rehearsed, each mechanism with its default noise and the attribute weights that suit it best:")
+    yield ""
+    header = ["mechanism", "attribute weights", *(column for figure in FIGURES for column in (figure, "wide"))]
+    best, *others = rehearsal.advice.ranked
+    yield from table_lines(header, [_row(prospect) for prospect in (best, *others)])
+    yield ""
+    beside = ", ".join(f"{other.mechanism} {other.accuracy:.3f}" for other in others[:ALSO_NAMED])
+    yield (
+        f"recommended: {best.mechanism} with attribute weights {best.weights} (accuracy on average {best.accuracy:.3f}"
+        f"{beside and '; ' + beside})"
+    )
+    yield (f"wide: the same with bounds {WIDE} times too wide. Errors: of means in standard deviations of a class, of")
+    yield ("logarithms of variances and of likelihood ratios, compared with a model without noise. They hold for the")
+    yield ("made-up rows; the real ones were not read")
+
+
+def outlook_document(outlook: Outlook) -> dict[str, object]:
+    """Make a document of an outlook; numbers that must be exact are texts."""
+    planned = outlook.plan
+    domain, budget = planned.domain, planned.budget
+    return {
+        "domain": domain.name,
+        "origin": outlook.origin,
+        "label_chosen": outlook.label_chosen,
+        "classes": list(domain.classes) if outlook.label_chosen else len(domain.classes),
+        "epsilon": number_text(budget.epsilon),
+        "delta": number_text(budget.delta),
+        "neighbours": budget.neighbours.value,
+        "unit": unit_facts(domain.unit),
+        "weight": None if domain.weight is None else weight_document(domain.weight),
+        "mechanism": planned.mechanism.name,
+        "attribute_weights": planned.attribute_weights or "none",
+        "public": None if planned.public is None else public_facts(planned.public),
+        "private": planned.mechanism.private,
+        "rows": outlook.assumed.rows,
+        "queries": [
+            {
+                "query": share.query,
+                "attribute": share.attribute,
+                "values": share.values,
+                "cost": {name: number_text(number) for name, number in numbers(share.cost).items()},
+                "noise": share.noise,
+                "errors": {str(size): error for size, error in zip(outlook.sizes, errors, strict=True)},
+            }
+            for share, errors in zip(planned.shares if outlook.errors else (), outlook.errors, strict=True)
+        ],
+        "missing": {one.name: one.missing and one.missing.value for one in domain.attributes},
+        "wide_ranges": [
+            {
+                "attribute": one.attribute.name,
+                "hidden": one.hidden,
+                "suggested": [number_text(bound) for bound in one.suggested],
+            }
+            for one in outlook.wide
+        ],
+        "small_cells": [asdict(one) for one in outlook.small],
+        "edit": edit_command(outlook),
+        **_rehearsal_document(outlook.rehearsal),
+    }
+
+
+def _rehearsal_document(rehearsal: Rehearsal | None) -> dict[str, object]:
+    """Make the part of a plan's JSON that says what the rehearsal found; nothing where it is left out."""
+    if rehearsal is None:
+        document: dict[str, object] = dict.fromkeys(("warning", "recommended", "recommended_attribute_weights"))
+        return {"expected": [], **document, "accuracy_lost": {}}
+    advice = rehearsal.advice
+    return {
+        "expected": [
+            {
+                "like_attributes": each.outcome.family,
+                "bounds_too_wide": each.scenario.looseness,
+                "largest_class": each.outcome.largest_class,
+                "accuracy": each.outcome.accuracy,
+                "accuracy_5_percent_below": each.outcome.low,
+                "releases": len(each.outcome.accuracies),
+                "below_majority": each.worse,
+            }
+            for each in rehearsal.expectations
+        ],
+        "warning": rehearsal.warning,
+        "recommended": advice.recommended,
+        "recommended_attribute_weights": advice.recommended_weights,
+        "accuracy_lost": {one.mechanism: one.lost for one in advice.ranked},
+    }
+
+
+def _dependence(expected: Expectation) -> str:
+    family = expected.outcome.family
+    return "independent" if family == 1 else f"in families of {family}"
+
+
+def _bounds(expected: Expectation) -> str:
+    looseness = expected.scenario.looseness
+    return "tight" if looseness == 1 else f"{looseness} times too wide"
+
+
+def _expected_row(expected: Expectation) -> list[object]:
+    outcome = expected.outcome
+    figures = (outcome.largest_class, outcome.accuracy, outcome.low)
+    verdict = "worse than the largest class" if expected.worse else ""
+    return [_dependence(expected), _bounds(expected), *(f"{figure:.3f}" for figure in figures), verdict]
+
+
+def _row(prospect: Prospect) -> list[object]:
+    """Cells of a prospect: every figure on tight bounds, then on wide ones if there are numeric attributes."""
+    columns = [
+        [
+            *("" if error is None else f"{error:.2g}" for error in (errors.mean, errors.variance, errors.ratio)),
+            f"{outcome.accuracy:.3f}",
+        ]
+        for errors, outcome in zip(prospect.errors, prospect.outcomes, strict=True)
+    ]
+    tight, wide = columns[0], columns[-1]
+    return [prospect.mechanism, prospect.weights, *(cell for pair in zip(tight, wide, strict=True) for cell in pair)]

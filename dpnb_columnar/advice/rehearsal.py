@@ -13,8 +13,15 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.advice.invented_rows import Sample, accuracy, expected_statistics, sample
-from dpnb_columnar.advice.population import Population, family_size, population
+from dpnb_columnar.advice.population import (
+    Population,
+    Sample,
+    accuracy,
+    expected_statistics,
+    family_size,
+    population,
+    sample,
+)
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.attributes import scale_codes

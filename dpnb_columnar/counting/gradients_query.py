@@ -29,8 +29,7 @@ from dpnb_columnar.dialects.nodes import (
 )
 from dpnb_columnar.dialects.rendering import header, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
-from dpnb_columnar.dialects.statistics_query import coded_rows
-from dpnb_columnar.dialects.unit_rows import add_step
+from dpnb_columnar.dialects.statistics_query import add_step, coded_rows
 from dpnb_columnar.domain import digest
 from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.rows.unit_order import CLASS

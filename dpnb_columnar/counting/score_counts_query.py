@@ -31,8 +31,7 @@ from dpnb_columnar.dialects.nodes import (
 )
 from dpnb_columnar.dialects.rendering import header, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
-from dpnb_columnar.dialects.statistics_query import coded_rows, is_there
-from dpnb_columnar.dialects.unit_rows import Steps, add_step, last_step, with_steps
+from dpnb_columnar.dialects.statistics_query import Steps, add_step, coded_rows, is_there, last_step, with_steps
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.rows.cell_codes import number_of_codes
 from dpnb_columnar.rows.database_address import Dialect

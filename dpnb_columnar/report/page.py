@@ -11,8 +11,7 @@ from defusedxml.ElementTree import fromstring
 
 from dpnb_columnar.domain.names import printable
 from dpnb_columnar.errors import OutputError, UsageError
-from dpnb_columnar.report.drawing import drawn_files, panel_svg, sample_svg
-from dpnb_columnar.report.figures import COLOURS, Figure, Panel, slug, style
+from dpnb_columnar.report.figures import COLOURS, Figure, Panel, drawn_files, panel_svg, sample_svg, slug, style
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
 
 # Drawings embedded in a page: matplotlib's SVG with the page's fonts and its colours for light and dark.

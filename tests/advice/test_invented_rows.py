@@ -10,8 +10,18 @@ import polars as pl
 import pytest
 from scipy.stats import laplace, rankdata
 
-from dpnb_columnar.advice.invented_rows import SAMPLE_ROWS, Sample, expected_statistics, sample
-from dpnb_columnar.advice.population import LIKENESS, RARE, family_size, one_large_class, parse_class_sizes, population
+from dpnb_columnar.advice.population import (
+    LIKENESS,
+    RARE,
+    SAMPLE_ROWS,
+    Sample,
+    expected_statistics,
+    family_size,
+    one_large_class,
+    parse_class_sizes,
+    population,
+    sample,
+)
 from dpnb_columnar.advice.rehearsal import RepeatableNoise, stage
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.inputs import FrameInput

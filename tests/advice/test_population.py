@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from support.people import people_domain
 from support.releases import plan_and_release
 
-from dpnb_columnar.advice.invented_rows import expected_statistics, whole
-from dpnb_columnar.advice.population import USUAL, Population, one_large_class, population
+from dpnb_columnar.advice.population import USUAL, Population, expected_statistics, one_large_class, population, whole
 from dpnb_columnar.advice.rehearsal import log_likelihoods
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Domain, Numeric, read_domain

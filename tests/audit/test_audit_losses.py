@@ -11,7 +11,7 @@ import pytest
 from scipy.special import erfc
 from scipy.stats import norm
 
-from dpnb_columnar.audit.privacy_loss import (
+from dpnb_columnar.audit.exhaustive import (
     claimed,
     composed,
     concentrated_epsilon,

@@ -23,7 +23,7 @@ from support.people import people, write_people
 from support.running import Ended, Run
 
 from dpnb_columnar.budget import Approximate, Neighbours
-from dpnb_columnar.cli import progress
+from dpnb_columnar.cli import console
 from dpnb_columnar.extracts.codebooks.codebook import Measure
 from dpnb_columnar.ledger import Ledger
 
@@ -69,7 +69,7 @@ def open_ledger() -> None:
 def test_events_and_their_fields_are_those_of_the_table(
     people_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_EVENTS", -1.0)
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_EVENTS", -1.0)
     open_ledger()
     rents = variable("RENTS", start=5, width=9, measure=Measure.CONTINUOUS)  # too wide for any use
     write_extract(Path("town.dat"), replace(TOWNSPEOPLE, variables=(SEX, rents)), ["    1000000800"])
@@ -133,7 +133,7 @@ def test_a_failure_is_an_event_with_its_exit_code(
         raise RuntimeError("a row says 42")
 
     if code == 70:
-        monkeypatch.setattr("dpnb_columnar.cli.model_output.save_model", broken)
+        monkeypatch.setattr("dpnb_columnar.cli.file_output.save_model", broken)
     *_, failed, _ = events_of(run(*command, *JSON, expected=code), code)
     assert (failed["event"], failed["exit_code"], failed["error"]) == ("failed", code, error)
     assert "42" not in failed["text"]

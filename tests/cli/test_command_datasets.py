@@ -13,7 +13,7 @@ from support.people import DECLARATION
 from support.running import Run
 from support.watching import Watching
 
-from dpnb_columnar.cli import progress
+from dpnb_columnar.cli import console
 from dpnb_columnar.domain.catalogue import entries
 
 ROWS = b"3\t4\t5\t1\r\n6\t7\t8\t2\r\n"
@@ -95,7 +95,7 @@ def test_prepare_tells_the_share_of_the_bytes_read(
 ) -> None:
     """Every byte is read twice, to be verified and to be converted."""
     watching = Watching()
-    monkeypatch.setattr(progress, "_watcher", lambda stage: nullcontext(watching))
+    monkeypatch.setattr(console, "_watcher", lambda stage: nullcontext(watching))
     Path("datasets.toml").write_text(SKIN.replace("skin.txt", name))
     Path(name).write_bytes(gzip.compress(ROWS) if name.endswith(".gz") else ROWS)
     run("datasets", "prepare", "skin", "--from", ".")

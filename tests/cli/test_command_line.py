@@ -170,7 +170,7 @@ def test_interrupted_command_ends_with_130(people_file: Path, run: Run, monkeypa
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpnb_columnar.cli.model_output.save_model", interrupt)
+    monkeypatch.setattr("dpnb_columnar.cli.file_output.save_model", interrupt)
     run("train", people_file, expected=130)
 
 
@@ -222,7 +222,7 @@ NO_ROOM = "dpnb-columnar: standard output cannot be written: No space left on de
 COMMANDS = ("train people.parquet", "train people.parquet --log-format json", "train --help", "--version")
 BREAKING = """
 import os
-import dpnb_columnar.counting.engines.local as counting, dpnb_columnar.cli.model_output as model_output
+import dpnb_columnar.counting.engines.local as counting, dpnb_columnar.cli.file_output as model_output
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.errors import BusyError
 def fill():

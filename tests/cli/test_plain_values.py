@@ -11,8 +11,7 @@ import typer
 from support.running import parser_of
 from typer.core import TyperOption
 
-from dpnb_columnar.cli.plain_values import PlainParameters, PlainValues
-from dpnb_columnar.cli.program import VERBS
+from dpnb_columnar.cli.program import VERBS, PlainParameters, PlainValues
 
 typers_validators = pytest.mark.skipif(
     not hasattr(TyperOption, "get_runtime_param"), reason="this version of Typer has no validators of pydantic"

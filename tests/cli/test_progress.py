@@ -18,7 +18,7 @@ from support.people import PEOPLE, people, people_domain, write_people
 from support.running import Run
 from support.watching import Watching, progress_of
 
-from dpnb_columnar.cli import progress
+from dpnb_columnar.cli import console
 from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.noise import sampler
 from dpnb_columnar.rows.parquet import open_parquet
@@ -45,7 +45,7 @@ def test_a_short_run_logs_no_progress(verb: str, model: Path, run: Run) -> None:
 def test_a_long_run_logs_shares_of_what_is_public(
     verb: str, model: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_EVENTS", -1.0)
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_EVENTS", -1.0)
     files = [write_people(Path(f"people-{part}.parquet"), people(100, seed=part)) for part in range(4)]
     given = (model, *files) if verb == "predict" else files
     told = progress_of(run(verb, *given, "--output", "out.parquet", "--log-format", "json").out)
@@ -144,7 +144,7 @@ def test_values_are_told_as_they_are_drawn(model: Path, run: Run, monkeypatch: p
     run("aggregate", FILE, "--output", "statistics.parquet")
     release = ("release", "statistics.parquet", "--seed", 1, "--output")
     run(*release, "silent.json")
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_EVENTS", -1.0)
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_EVENTS", -1.0)
     monkeypatch.setattr(sampler, "REPORTED", 1)
     told = progress_of(run(*release, "told.json", "--log-format", "json").out)
     assert Path("told.json").read_bytes() == Path("silent.json").read_bytes()

@@ -20,7 +20,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.advice import recommendation
 from dpnb_columnar.audit import attacks
 from dpnb_columnar.audit.outcomes import configurations
-from dpnb_columnar.cli import progress
+from dpnb_columnar.cli import console
 from dpnb_columnar.counting.database_input import DatabaseInput
 from dpnb_columnar.rows import duckdb_query, sqlite_query
 from dpnb_columnar.rows.database_address import parse_database
@@ -48,7 +48,7 @@ def stored(dialect: str, rows: pl.DataFrame) -> Path:
 def test_rows_of_a_table_are_told_as_shares_of_it(
     dialect: str, model_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_EVENTS", -1.0)
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_EVENTS", -1.0)
     for engine in (sqlite_query, duckdb_query):
         monkeypatch.setattr(engine, "BATCH_ROWS", 2048)
     path = stored(dialect, people(4096))
@@ -63,7 +63,7 @@ def test_every_pass_over_a_table_is_reported(
     verb: str, dialect: str, model_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watching = Watching()
-    monkeypatch.setattr(progress, "_watcher", lambda stage: nullcontext(watching))
+    monkeypatch.setattr(console, "_watcher", lambda stage: nullcontext(watching))
     path = stored(dialect, people(ROWS).with_columns(sex=pl.lit("x")))
     Path("datasets.toml").write_text(DECLARATION)
     given = (verb, *[model_file] * (verb == "evaluate"), path, "--table", "person")
@@ -77,7 +77,7 @@ def test_every_pass_over_a_table_is_reported(
 
 def test_a_table_of_units_is_told_as_its_rows_are(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     watching = Watching()
-    monkeypatch.setattr(progress, "_watcher", lambda stage: nullcontext(watching))
+    monkeypatch.setattr(console, "_watcher", lambda stage: nullcontext(watching))
     path = stored("sqlite", people(ROWS).with_row_index("u"))
     Path("datasets.toml").write_text(DECLARATION)
     run("aggregate", path, "--table", "person", "--dataset", "people", "--unit", "u", "--output", "s.parquet")
@@ -86,7 +86,7 @@ def test_a_table_of_units_is_told_as_its_rows_are(folder: Path, run: Run, monkey
 
 
 def test_files_with_checkpoints_are_told_one_by_one(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_EVENTS", -1.0)
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_EVENTS", -1.0)
     for part in range(4):
         write_people(Path(f"people-{part}.parquet"), people(100, seed=part))
     given = ("aggregate", "people-*.parquet", "--output", "all.parquet", "--overwrite", "--log-format", "json")
@@ -138,5 +138,5 @@ def test_an_audit_reports_configurations(monkeypatch: pytest.MonkeyPatch) -> Non
     [(None, ""), (0.025, "1.5 rows/min"), (1.25, "1.2 rows/s"), (1_234_567.0, "1,234,567 rows/s")],
 )
 def test_a_rate_has_the_digits_that_people_read(speed: float | None, text: str) -> None:
-    assert progress._rate(speed, "rows") == text
-    assert progress._rate(speed, "") == ""
+    assert console._rate(speed, "rows") == text
+    assert console._rate(speed, "") == ""

@@ -15,7 +15,7 @@ from support.running import Run
 from support.servers import PostgresServer
 from support.watching import Watching, progress_of
 
-from dpnb_columnar.cli import progress
+from dpnb_columnar.cli import console
 from dpnb_columnar.counting.database_input import DatabaseInput
 from dpnb_columnar.counting.engines import database
 from dpnb_columnar.domain import Domain
@@ -60,7 +60,7 @@ def counted(postgres: PostgresServer, watching: Watching, name: str = '"Ranged"'
 def test_a_watched_release_is_that_of_one_query_with_shares(
     weights: str, declaration: str, postgres: PostgresServer, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_EVENTS", -1.0)
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_EVENTS", -1.0)
     Path("datasets.toml").write_text(declaration)
     chosen = ("--dataset", "people", "--attribute-weights", weights, "--seed", 3)
     source = ("train", postgres.uri, "--table", '"Ranged"', *chosen)
@@ -212,7 +212,7 @@ def test_who_was_granted_columns_and_no_table_counts_by_one_query(postgres: Post
 def test_rows_of_a_unit_are_never_taken_apart(
     postgres: PostgresServer, table: Any, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(progress, "SECONDS_BETWEEN_EVENTS", -1.0)
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_EVENTS", -1.0)
     write_people(Path("people.parquet"), rows())
     Path("datasets.toml").write_text(DECLARATION)
     chosen = ("--dataset", "people", "--unit", "household", "--unit-rows", 2, "--seed", 3, "--log-format", "json")

@@ -15,8 +15,14 @@ from dpnb_columnar.counting.gradients import GradientQuery, WeightGroup
 from dpnb_columnar.counting.gradients_query import gradients_query
 from dpnb_columnar.counting.score_counts_query import score_counts_query
 from dpnb_columnar.counting.scores import Scores, ScoreTable
-from dpnb_columnar.dialects.rendering import parse_table, select_columns
-from dpnb_columnar.dialects.spelled_numbers import NUMBER_TYPES, OTHER_CHARACTERS, SHORT, SPARK_PATTERN
+from dpnb_columnar.dialects.rendering import (
+    NUMBER_TYPES,
+    OTHER_CHARACTERS,
+    SHORT,
+    SPARK_PATTERN,
+    parse_table,
+    select_columns,
+)
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.numbers import SPELLED_NUMBER

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.codebook_cases import codebook, codebooks, variable
 from support.extracts import HOUSEHOLD_ROWS, HOUSEHOLDS, HOUSES, PEOPLE, ROWS, TOWNSPEOPLE, rows_of
 
-from dpnb_columnar.extracts import lines
+from dpnb_columnar.extracts import fixed_width
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
 from dpnb_columnar.extracts.decode import MalformedFieldError, column_type, decimal_numbers, read_digits, whole_numbers
 from dpnb_columnar.extracts.fixed_width import read_fixed_width
@@ -87,7 +87,7 @@ def extracts(draw: st.DrawFn) -> tuple[Codebook, list[str]]:
     """A codebook and lines that it describes, households before persons."""
     book = draw(codebooks())
     kinds = ["H", *draw(st.lists(st.sampled_from("HPP"), max_size=12))] if book.record_types else [""] * 12
-    lines = []
+    fixed_width = []
     for kind in kinds:
         line = ""
         for declared in book.variables:
@@ -95,8 +95,8 @@ def extracts(draw: st.DrawFn) -> tuple[Codebook, list[str]]:
                 assert declared.start is not None
                 text = kind if declared.name == book.record_type_variable else draw(fields(declared))
                 line = line.ljust(declared.start, "*") + text
-        lines.append(line)
-    return book, lines
+        fixed_width.append(line)
+    return book, fixed_width
 
 
 @pytest.mark.slow
@@ -106,7 +106,7 @@ def test_any_extract_in_blocks_of_any_size(extract: tuple[Codebook, list[str]], 
     book, written = extract
     names = list(book.columns)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "BLOCK_BYTES", size)
+        patch.setattr(fixed_width, "BLOCK_BYTES", size)
         assert read(end.join(written).encode(book.encoding), book) == rows_of(book, written, names)
 
 

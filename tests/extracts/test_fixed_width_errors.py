@@ -11,7 +11,7 @@ from support.codebook_cases import codebook, variable
 from support.extracts import HOUSEHOLDS, HOUSES, PEOPLE, TOWNSPEOPLE
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.extracts import lines
+from dpnb_columnar.extracts import fixed_width
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form
 from dpnb_columnar.extracts.fixed_width import read_fixed_width
 
@@ -87,12 +87,12 @@ def test_a_character_cut_in_two() -> None:
 
 
 def test_a_file_without_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "LONGEST_LINE", 10)
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 4)
+    monkeypatch.setattr(fixed_width, "LONGEST_LINE", 10)
+    monkeypatch.setattr(fixed_width, "BLOCK_BYTES", 4)
     assert refusal(["0" * 40], TOWNSPEOPLE).startswith("town.dat, line 1: has no end within 10 bytes")
 
 
 def test_line_numbers_go_on_from_block_to_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "BLOCK_BYTES", 25)
+    monkeypatch.setattr(fixed_width, "BLOCK_BYTES", 25)
     assert "line 9: SEX" in refusal([*PEOPLE, *PEOPLE, "2020x 34001250Ulm  "], TOWNSPEOPLE)
     assert "line 15: AGE" in refusal([*HOUSES, *HOUSES, "P001x341"], HOUSEHOLDS)

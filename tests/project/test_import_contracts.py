@@ -69,7 +69,7 @@ def test_contracts_are_kept() -> None:
         ("cli/verbs/train.py", "from dpnb_columnar.cli.verbs import suggest_domain"),
         ("dialects/nodes.py", "import dpnb_columnar.noise"),
         ("extracts/codebooks/ddi.py", "import dpnb_columnar.mechanisms.mechanism"),
-        ("extracts/lines.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
+        ("extracts/fixed_width.py", f"import dpnb_columnar.{PRIVATE_SIDE}.statistics"),
         ("ledger/accounts.py", "import dpnb_columnar.model.model"),
         ("rows/database_query.py", "import dpnb_columnar.model.model"),
         ("sensitivity/columns.py", "import dpnb_columnar.domain"),

@@ -12,9 +12,8 @@ from support.report_pages import AWKWARD, Page, hide_library, report
 
 from dpnb_columnar.errors import DataError, MissingInputError, OutputError, UsageError
 from dpnb_columnar.report.figures import slug
-from dpnb_columnar.study.reproduction_page import write_report
+from dpnb_columnar.study.reproduction_page import Gap, gaps, write_report
 from dpnb_columnar.study.results import read_results
-from dpnb_columnar.study.summary import Gap, gaps
 
 FIGURES = ["b", "adult", "log-loss-none", "mean-error", "variance-error", "bounds-adult", "allocation-adult", "runtime"]
 

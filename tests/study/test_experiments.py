@@ -15,7 +15,7 @@ from support import mini_plan
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.release_plan import plan as composition
-from dpnb_columnar.simulation import synthetic
+from dpnb_columnar.study import data_sets
 from dpnb_columnar.study import experiments as plans
 from dpnb_columnar.study.data_sets import widened
 from dpnb_columnar.study.experiments import FULL, QUICK, Method, Plan, Unit, split_seed
@@ -131,16 +131,16 @@ def test_a_restricted_plan_has_what_was_named(folder: Path) -> None:
 
 @pytest.mark.parametrize("numeric", [True, False])
 def test_synthetic_attributes_tell_the_class_or_do_not(numeric: bool) -> None:
-    rows = synthetic.synthetic_rows(20_000, 5, numeric=numeric)
+    rows = data_sets.synthetic_rows(20_000, 5, numeric=numeric)
     yes = rows.get_column("label") == "yes"
     assert abs(yes.mean() - 0.5) < 0.02
-    for name in synthetic.NUMBERS:
+    for name in data_sets.NUMBERS:
         distance = rows.filter(yes)[name].mean() - rows.filter(~yes)[name].mean()  # type: ignore[operator]
         assert abs(distance - (5 if numeric else 0)) < 0.6
-    for name in synthetic.CATEGORIES:
+    for name in data_sets.CATEGORIES:
         share = [rows.filter(part).select((pl.col(name) == "a").mean()).item() for part in (yes, ~yes)]
         assert abs(share[1] - share[0] - (0 if numeric else 0.18)) < 0.03
-    domain = synthetic.synthetic_domain("synthetic")
+    domain = data_sets.synthetic_domain("synthetic")
     for attribute in domain.numeric:
         values = rows[attribute.name].to_numpy()
         assert isinstance(attribute, Numeric)

@@ -15,8 +15,7 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain, Missing, Numeric, read_domain
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.rows.parquet import open_parquet
-from dpnb_columnar.study.coded_rows import code_rows
-from dpnb_columnar.study.cross_validation import split
+from dpnb_columnar.study.coded_rows import code_rows, split
 from dpnb_columnar.study.data_sets import widened
 
 FOLDS = 3

@@ -17,8 +17,7 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal
 from dpnb_columnar.study.accuracy import exact_moments, moment_errors
-from dpnb_columnar.study.coded_rows import code_rows
-from dpnb_columnar.study.cross_validation import Folds, split
+from dpnb_columnar.study.coded_rows import Folds, code_rows, split
 
 
 @pytest.fixture

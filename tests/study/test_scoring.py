@@ -26,9 +26,8 @@ from dpnb_columnar.mechanisms.round_starts import start_rounds
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.study.coded_rows import HeldOut, code_rows
-from dpnb_columnar.study.cross_validation import Folds, split
-from dpnb_columnar.study.cross_validation import models as trained
+from dpnb_columnar.study.coded_rows import Folds, HeldOut, code_rows, split
+from dpnb_columnar.study.coded_rows import models as trained
 from dpnb_columnar.study.data_sets import complete_rows
 
 

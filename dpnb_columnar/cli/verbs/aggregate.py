@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.cli import batch, budget_options, options
+from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning
+from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning, stage
 from dpnb_columnar.cli.given import domain_of, query_of, refuse_fixed
-from dpnb_columnar.cli.progress import stage
 from dpnb_columnar.counting.countable import CheckpointFolder
 from dpnb_columnar.counting.inputs import Engine, Input, opened_input
 from dpnb_columnar.errors import UsageError
@@ -66,7 +65,7 @@ def command(
         ),
     ] = False,
     config: Config = None,
-    log_format: batch.Log = LogFormat.TEXT,
+    log_format: configuration.Log = LogFormat.TEXT,
 ) -> None:
     """CONFIDENTIAL: count every cell of the domain into a file.
 
@@ -109,7 +108,7 @@ def command(
         check_target(target, overwrite, [*rows.files, *(file for file in (catalogue, config) if file is not None)])
         with output_lock(target):
             checked = rows.check(resolved.domain)
-            budget_options.print_domain(resolved)
+            options.print_domain(resolved)
             with stage("counting"):
                 statistics = checked.count()
             save_statistics(statistics, target, overwrite=overwrite)
@@ -130,7 +129,7 @@ def _count_given(rows: Input, given: Path, target: Path, overwrite: bool, config
     query = query_of(given)
     with output_lock(target):
         checked = rows.check(query.domain)
-        budget_options.print_domain(domain_of(query, given))
+        options.print_domain(domain_of(query, given))
         with stage("counting"):
             counted = count_given(checked, query)
         save_further(counted, target, overwrite=overwrite)

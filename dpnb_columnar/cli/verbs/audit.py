@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_table
-from dpnb_columnar.cli.progress import stage
+from dpnb_columnar.cli.console import print_line, print_table, stage
 from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:

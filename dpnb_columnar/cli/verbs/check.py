@@ -9,8 +9,7 @@ import typer
 
 from dpnb_columnar.budget import parse_epsilon
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_lines, print_warning
-from dpnb_columnar.cli.progress import stage
+from dpnb_columnar.cli.console import CONFIDENTIAL, print_line, print_lines, print_warning, stage
 from dpnb_columnar.errors import DataError
 
 

@@ -8,9 +8,8 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_table
-from dpnb_columnar.cli.plain_values import PlainCommand, PlainGroup
-from dpnb_columnar.cli.progress import stage
+from dpnb_columnar.cli.console import print_line, print_table, stage
+from dpnb_columnar.cli.program import PlainCommand, PlainGroup
 from dpnb_columnar.runtime.output_checks import check_parquet
 
 app = typer.Typer(

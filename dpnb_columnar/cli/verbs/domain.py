@@ -2,22 +2,175 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_lines, print_warning
-from dpnb_columnar.cli.domain_source import find_source, other_keys
-from dpnb_columnar.cli.edit_options import comma_separated, read_edits
-from dpnb_columnar.cli.plain_values import PlainCommand, PlainGroup
-from dpnb_columnar.cli.progress import stage
+from dpnb_columnar.cli.console import print_line, print_lines, print_warning, stage
+from dpnb_columnar.cli.program import PlainCommand, PlainGroup
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:
+    from dpnb_columnar.counting.find_domain import ResolvedDeclaration
     from dpnb_columnar.domain import Declaration
+    from dpnb_columnar.domain.catalogue import Entry
+    from dpnb_columnar.domain.editing import Edits
+
+
+Typed = Sequence[str] | None
+"""What was typed for an option that may be repeated."""
+
+
+def read_edits(
+    *,
+    bounds: Typed,
+    step: Typed,
+    transform: Typed,
+    values: Typed,
+    missing_values: Typed,
+    missing: Typed,
+    merge: Typed,
+    rest: str | None,
+    value_labels: Typed,
+) -> Edits:
+    """Read the edits of attributes, and the files that they name; each argument is the option of its name.
+
+    Raises:
+        UsageError: if one is not of the form ``COLUMN=VALUE``, or names a column twice.
+        dpnb_columnar.errors.Error: if a file cannot be read.
+    """
+    from dpnb_columnar.domain.editing import Edits
+    from dpnb_columnar.domain.groups import read_merge_map
+    from dpnb_columnar.domain.value_labels import read_label_file
+
+    return Edits(
+        value_labels={
+            column: read_label_file(Path(text)) for column, text in _assignments("value-labels", value_labels)
+        },
+        values={column: comma_separated(text) for column, text in _assignments("values", values)},
+        bounds={column: _bounds(column, text) for column, text in _assignments("bounds", bounds)},
+        step=dict(_assignments("step", step)),
+        transform=dict(_assignments("transform", transform)),
+        missing_values={
+            column: comma_separated(text) for column, text in _assignments("missing-values", missing_values)
+        },
+        missing=dict(_assignments("missing", missing)),
+        merge={column: read_merge_map(Path(text)) for column, text in _assignments("merge", merge)},
+        rest=rest,
+    )
+
+
+def _assignments(option: str, texts: Typed) -> Iterator[tuple[str, str]]:
+    """Yield column and value of each occurrence of an option of the form ``COLUMN=VALUE``.
+
+    Raises:
+        UsageError: if an occurrence is not of that form, or if a column is given twice.
+    """
+    seen: set[str] = set()
+    for text in texts or ():
+        column, equals, value = text.partition("=")
+        if not column or not equals:
+            raise UsageError(f"--{option} {text}: expected COLUMN=..., such as --{option} AGE=...")
+        if column in seen:
+            raise UsageError(f"--{option} {text}: {column} is given twice; leave one out")
+        seen.add(column)
+        yield column, value
+
+
+def comma_separated(text: str) -> list[str]:
+    """Split a text at its commas, and strip its parts; an empty text has none."""
+    return [part.strip() for part in text.split(",")] if text.strip() else []
+
+
+def _bounds(column: str, text: str) -> tuple[str, str]:
+    """Split ``LOWER:UPPER``.
+
+    Raises:
+        UsageError: if the text is not of that form.
+    """
+    lower, colon, upper = text.partition(":")
+    if not colon:
+        raise UsageError(f"--bounds {column}={text}: expected COLUMN=LOWER:UPPER, such as --bounds AGE=0:90")
+    return lower, upper
+
+
+CODEBOOKS = (".xml", ".xml.gz")
+"""How the names of files end that are codebooks, and never rows."""
+
+
+def find_source(
+    source: Path | None, codebook: str | None, dataset: str | None, catalogue: Path | None, name: str | None = None
+) -> ResolvedDeclaration:
+    """Find the domain of a file, of a codebook or of an entry; say what a codebook leaves out of it.
+
+    Args:
+        source: Parquet file, of which the footer is read; None if there is none.
+        codebook: Codebook that declares the domain, whatever the file carries.
+        dataset: Value of --dataset.
+        catalogue: Value of --catalogue.
+        name: Value of --name: name of the data set in place of the codebook's.
+
+    Raises:
+        UsageError: if nothing declares a domain, or two things do.
+        dpnb_columnar.errors.Error: if a file cannot be read, or is not what it has to be.
+    """
+    from dpnb_columnar.counting.find_domain import ResolvedDeclaration, find_declaration
+
+    if source is not None and source.name.lower().endswith(CODEBOOKS):
+        raise UsageError(
+            f"{source}: is a codebook by its name; give it as --codebook {source}, and SOURCE for rows alone"
+        )
+    if source is not None:
+        from dpnb_columnar.rows.table_formats import refuse_table_files
+
+        refuse_table_files([source])
+    if codebook is None:
+        if source is None and dataset is None:
+            raise UsageError(
+                "name a Parquet file, an entry of datasets.toml with --dataset, or a codebook with --codebook"
+            )
+        return find_declaration([] if source is None else [source], dataset, catalogue=catalogue)
+    from dpnb_columnar.extracts.codebook_domain import declared_by, left_out_lines
+
+    if dataset is not None or catalogue is not None:
+        raise UsageError("--codebook declares the domain; give neither --dataset nor --catalogue beside it")
+    found = declared_by(codebook, source, name)
+    for line in left_out_lines(found.left_out):
+        print_warning(line)
+    for note in found.notes:
+        print_warning(f"note: {note}")
+    return ResolvedDeclaration(found.domain, f"the codebook {codebook}")
+
+
+def other_keys(name: str, source: Path | None, *entries: Entry | None) -> dict[str, object]:
+    """Return the keys of an entry beside its domain.
+
+    Args:
+        name: Name of the entry to write.
+        source: File that the entry is to claim.
+        entries: Entries whose keys are kept, a later one's before an earlier one's; patterns of files, of this name.
+    """
+    from fnmatch import fnmatchcase
+    from glob import escape
+
+    from dpnb_columnar.domain.catalogue import ENTRY_KEYS
+
+    table: dict[str, object] = {}
+    patterns: list[str] = []
+    for entry in entries:
+        if entry is not None:
+            table |= {key: entry.table[key] for key in ENTRY_KEYS if key in entry.table}
+            patterns = [*entry.files] if entry.name == name else patterns
+    if source is None:
+        return table
+    if not any(fnmatchcase(source.name, pattern) for pattern in patterns):
+        patterns.append(escape(source.name))
+    return {**table, "files": patterns}
+
 
 app = typer.Typer(
     cls=PlainGroup,

@@ -1,8 +1,14 @@
-"""``dpnb-columnar evaluate``: how well a model does on labelled rows, for the curator, or with noise for everybody."""
+"""``dpnb-columnar evaluate``: how well a model does on labelled rows, for the curator, or with noise for everybody.
+
+Exact figures are CONFIDENTIAL. A warning says where a ledger knows that the rows were counted for the model. A ledger
+holds the names of the files of each run, or those of a database and its table. Digests of files, which are
+confidential, are in an account that was opened with ``--bind``, and nowhere else.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,17 +16,127 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon
-from dpnb_columnar.cli import batch, options
-from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_warning
-from dpnb_columnar.cli.progress import stage
-from dpnb_columnar.cli.training_rows import warn_of_training_rows
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.cli import configuration, options
+from dpnb_columnar.cli.console import CONFIDENTIAL, LogFormat, print_line, print_table, print_warning, stage
+from dpnb_columnar.domain import Domain, Weight
+from dpnb_columnar.domain.names import named
+from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
+from dpnb_columnar.errors import UsageError, excerpt
+from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
+from dpnb_columnar.model.intervals import interval_text
+from dpnb_columnar.model.weighted_figures import weighted_rows
 from dpnb_columnar.runtime.output_checks import check_target, default_name
 
 if TYPE_CHECKING:
+    from dpnb_columnar.counting.database_input import DatabaseInput
     from dpnb_columnar.counting.inputs import LocalInput
-    from dpnb_columnar.model.evaluation import Evaluation
+    from dpnb_columnar.ledger.accounts import Ledger
+    from dpnb_columnar.ledger.records import Charge
+    from dpnb_columnar.model.evaluation import ClassFigures
+    from dpnb_columnar.model.intervals import Interval
     from dpnb_columnar.model.model import Model
+
+
+def warn_of_training_rows(ledger: Path, model: Model, rows: LocalInput, *, public: bool = False) -> None:
+    """Say if the rows are files, or a table, that were counted for the model.
+
+    Args:
+        ledger: The ledger that paid for the model.
+        model: The model.
+        rows: The rows.
+        public: Whether names alone are compared, since what is printed is public.
+    """
+    from dpnb_columnar.counting.file_parts import file_parts
+    from dpnb_columnar.counting.inputs import LocalFiles
+    from dpnb_columnar.model.model_document import document_digest
+
+    digest = document_digest(model)
+    if isinstance(rows, LocalFiles):
+        parts = [None if public else next(iter(file_parts([file])), None) for file in rows.files]
+        warning = _warning(ledger, digest, dict(zip(rows.names, parts, strict=True)), names_alone=public)
+    else:
+        warning = _warning_of_table(ledger, digest, rows, names_alone=public)
+    if warning is not None:
+        print_warning(warning, "training rows")
+
+
+def _warning(path: Path, model: str, files: Mapping[str, str | None], *, names_alone: bool = False) -> str | None:
+    """Say that files were counted for a model, or that the ledger cannot know.
+
+    Args:
+        path: The ledger's file.
+        model: SHA-256 of the model's document.
+        files: By the name that a run would have recorded, the digest of each file, which is compared with those of a
+            bound account; None where it is not known, or a file has no rows.
+        names_alone: Whether nothing is said but that a run counted files of these names.
+
+    Returns:
+        One line; None where a run released the model, and is not known to have counted one of the files.
+
+    Raises:
+        dpnb_columnar.errors.Error: if the ledger cannot be read.
+    """
+    from dpnb_columnar.ledger.accounts import Ledger
+
+    with Ledger(path) as ledger:
+        charges = _charges(ledger, model)
+        for charge in charges:
+            if same := files.keys() & set(charge.inputs.get("data", ())):
+                return (
+                    f"{_names(same)}: run {charge.run} counted these rows to train this model, and training rows score "
+                    "too well; evaluate rows that it has not seen, such as dpnb-columnar split holds out"
+                )
+            bound = ledger.account(charge.dataset).parts or frozenset()
+            if copies := {name for name, digest in files.items() if digest in bound}:
+                return (
+                    f"{_names(copies)}: the account of {charge.dataset}, which paid for this model, is bound to these "
+                    "rows; if they trained it they score too well, so evaluate rows that it has not seen"
+                )
+    return None if charges or names_alone else _unknown(path)
+
+
+def _warning_of_table(path: Path, model: str, table: DatabaseInput, *, names_alone: bool) -> str | None:
+    """Say that a table was counted for a model, as ``_warning`` does of files; by its name, since it has no digest.
+
+    A schema that one of both names leaves out is taken for the same.
+    """
+    from dpnb_columnar.ledger.accounts import Ledger
+
+    with Ledger(path) as ledger:
+        charges = _charges(ledger, model)
+    database, name = table.names
+    for charge in charges:
+        counted = set(charge.inputs.get("data", ()))
+        if database in counted and any(_is_same_table(each, name) for each in counted - {database}):
+            return (
+                f"{table.name}: run {charge.run} counted this table to train this model, and training rows score too "
+                "well; evaluate rows that it has not seen, such as those of another table"
+            )
+    return None if charges or names_alone else _unknown(path)
+
+
+def _is_same_table(one: str, other: str) -> bool:
+    """Test whether two names, perhaps with their schemas, are of one table."""
+    parts = [name.removeprefix("table ").replace('"', "").lower().split(".")[::-1] for name in (one, other)]
+    return all(mine == theirs for mine, theirs in zip(*parts, strict=False))
+
+
+def _charges(ledger: Ledger, model: str) -> list[Charge]:
+    """List the charges of the runs that released a model."""
+    from dpnb_columnar.ledger.codec import charge_of
+
+    return [charge_of(spend) for spend, released in ledger.releases() if released == model]
+
+
+def _unknown(path: Path) -> str:
+    return f"{path}: no run in it released this model, so it cannot tell whether these rows trained it"
+
+
+def _names(paths: set[str]) -> str:
+    """List files by their names, without their folders."""
+    return named(sorted(Path(path).name for path in paths))
+
 
 RELEASING = {
     **{"neighbours": "--neighbours", "output": "--output", "seed": "--seed"},
@@ -88,10 +204,10 @@ def command(
             show_default=False,
         ),
     ] = None,
-    account: batch.Account = None,
-    run_id: batch.RunId = None,
-    dry_run: batch.DryRun = False,
-    log_format: batch.Log = LogFormat.TEXT,
+    account: configuration.Account = None,
+    run_id: configuration.RunId = None,
+    dry_run: configuration.DryRun = False,
+    log_format: configuration.Log = LogFormat.TEXT,
 ) -> None:
     """Measure a model on labelled rows: CONFIDENTIAL except with --epsilon.
 
@@ -142,8 +258,7 @@ def command(
             warn_of_training_rows(ledger, loaded, rows)
         _evaluate(loaded, rows, public, page, as_json=as_json, every=every)
         return
-    from dpnb_columnar.cli.file_output import rehearse, sampler, score_payment
-    from dpnb_columnar.cli.score_output import ScoreOutput, print_json, print_scores
+    from dpnb_columnar.cli.file_output import ScoreOutput, print_json, print_scores, rehearse, sampler, score_payment
     from dpnb_columnar.mechanisms.score_release import plan_scores
     from dpnb_columnar.training import ScoringTask, carry_out
 
@@ -156,7 +271,7 @@ def command(
         warn_of_training_rows(ledger, loaded, rows, public=True)
     if dry_run:
         settled = {"--output": (target, "the data's name"), "--account": (loaded.domain.name, "the model")}
-        batch.print_settings(context, settled)
+        configuration.print_settings(context, settled)
         rehearse(task, planned.shares, rows, paid, scores_output)
         return
     scores = carry_out(task, rows, paid, sampler(seed), scores_output)
@@ -197,7 +312,6 @@ def _evaluate(
     model: Model, rows: LocalInput, public: Path | None, page: Page | None, *, as_json: bool, every: bool
 ) -> None:
     """Print exact figures, and write their page."""
-    from dpnb_columnar.cli.evaluation_tables import print_compared, print_evaluation
     from dpnb_columnar.model.exact_evaluation import evaluate, open_evaluated
 
     if public is not None:
@@ -229,3 +343,148 @@ def _evaluate(
 def _document(evaluation: Evaluation) -> dict[str, Any]:
     """Return the figures as JSON values, without the counts that a page draws."""
     return {name: value for name, value in asdict(evaluation).items() if name != "scores"}
+
+
+HALF_OF_LAST_DIGIT = 0.00005
+"""Errors below this are not seen in what is printed."""
+
+NAMES = {"auc": "AUC", "brier_score": "Brier score"}
+"""Figures whose names have capitals."""
+
+
+def print_evaluation(evaluation: Evaluation, domain: Domain, *, every: bool) -> None:
+    """Print the figures, the confusion, the classes and the calibration.
+
+    Args:
+        evaluation: The figures.
+        domain: Domain of the model.
+        every: Whether every class is printed, however many there are.
+    """
+    _print_figures(evaluation, domain.class_labels)
+    if domain.weight is not None:
+        _print_weighted(evaluation, domain.weight)
+    print_line()
+    shown = shown_classes([each.rows for each in evaluation.classes], every=every)
+    others = len(evaluation.classes) - len(shown)
+    rest = [f"{others} others"] if others else []
+    long, short = class_texts(domain), class_texts(domain, SHORT)
+    names = [*(long[code] for code in shown), *rest]
+    print_table(
+        ["true \\ predicted", *(short[code] for code in shown), *rest],
+        [[name, *row] for name, row in zip(names, folded(evaluation.confusion, shown), strict=True)],
+    )
+    weighted = evaluation.weighted
+    if weighted is not None:
+        print_line()
+        print_table(
+            ["true \\ predicted, weighted", *(short[code] for code in shown), *rest],
+            [
+                [name, *(f"{weight:.0f}" for weight in row)]
+                for name, row in zip(names, folded(weighted.confusion, shown), strict=True)
+            ],
+        )
+    print_line()
+    _print_classes([(long[code], evaluation.classes[code]) for code in shown], ranked=len(evaluation.classes) > 2)
+    if weighted is not None:
+        print_line()
+        print_table(
+            ["class, weighted", "share", "mean probability", "recall"],
+            [
+                [
+                    long[code],
+                    *map(_number, (weighted.shares[code], weighted.mean_probabilities[code], weighted.recalls[code])),
+                ]
+                for code in shown
+            ],
+        )
+    if others:
+        print_line(f"  and {others} classes of fewer rows; all of them with --all")
+    print_line()
+    by_weight = [] if weighted is None else ["weighted mean", "accuracy"]
+    print_table(
+        ["probability", "rows", "mean probability", "accuracy", "", *by_weight],
+        [
+            [
+                f"{tenth.lower:.1f} to {tenth.upper:.1f}",
+                tenth.rows,
+                f"{tenth.mean_probability:.4f}",
+                f"{tenth.accuracy:.4f}",
+                interval_text(tenth.interval),
+                *(() if weighted is None else map(_number, weighted.calibration[place] or (None, None))),
+            ]
+            for place, tenth in enumerate(evaluation.calibration)
+        ],
+    )
+
+
+def _print_figures(evaluation: Evaluation, labels: Mapping[str, str]) -> None:
+    """Print the figures over all rows, one a line, with their intervals."""
+    print_line(f"rows               {evaluation.rows}")
+    for name, rows in evaluation.lacking.items():
+        print_line(f"                   {rows} of them without {excerpt(name)}")
+    largest = excerpt(worded(evaluation.majority_class, labels))
+    _print_figure("accuracy", evaluation.accuracy, evaluation.intervals["accuracy"])
+    print_line(f"largest class      {evaluation.majority:.4f}  (always predicting {largest})")
+    gain = evaluation.intervals["gain"]
+    _print_figure("difference", evaluation.gain, gain)
+    if evaluation.below_majority:
+        chance = "; the difference may be chance" if gain is not None and gain[1] >= 0 else ""
+        print_line(f"                   worse than always predicting {largest}{chance}")
+    _print_figure("balanced accuracy", evaluation.balanced_accuracy, evaluation.intervals["balanced_accuracy"])
+    _print_figure("AUC", evaluation.auc, evaluation.intervals["auc"])
+    if evaluation.auc_error is not None and evaluation.auc_error >= HALF_OF_LAST_DIGIT:
+        print_line(f"                   give or take {evaluation.auc_error:.4f}: rows are ranked in bins")
+    _print_figure("log loss", evaluation.log_loss, evaluation.intervals["log_loss"])
+    _print_figure("Brier score", evaluation.brier_score, evaluation.intervals["brier_score"])
+    _print_figure("calibration error", evaluation.calibration_error, None)
+    print_line(f"Brackets hold {evaluation.level:.0%} confidence intervals.")
+
+
+def _print_weighted(evaluation: Evaluation, weight: Weight) -> None:
+    """Print the figures by rows and by weight, or that there are none by weight."""
+    weighted = evaluation.weighted
+    column = excerpt(weight.column)
+    if weighted is None:
+        print_line(f"not weighted: the rows have no numbers above 0 in a column {column}")
+        return
+    print_line(f"weight             {weighted.weight:.0f}  ({column}, at most {number_text(weight.cap)} a row)")
+    print_line()
+    rows = [[name, *map(_number, values)] for name, *values in weighted_rows(evaluation, weighted)]
+    print_table(["figure", "by rows", "by weight"], rows)
+
+
+def print_compared(released: Evaluation, alone: Evaluation) -> None:
+    """Print the figures of the released model beside those of the public model alone."""
+    rows = []
+    for name in ("accuracy", "balanced_accuracy", "auc", "log_loss", "brier_score", "calibration_error"):
+        cells = (
+            f"{_number(getattr(each, name))} {interval_text(each.intervals.get(name))}".rstrip()
+            for each in (released, alone)
+        )
+        rows.append([NAMES.get(name, name.replace("_", " ")), *cells])
+    print_table(["figure", "released model", "public model alone"], rows)
+    if alone.accuracy >= released.accuracy:
+        print_line("the public model alone, which costs no budget, is at least as accurate on these rows")
+
+
+def _print_figure(name: str, value: float | None, interval: Interval | None) -> None:
+    print_line(f"{name:<18} {_number(value)}  {interval_text(interval)}".rstrip())
+
+
+def _print_classes(classes: Sequence[tuple[str, ClassFigures]], *, ranked: bool) -> None:
+    """Print the figures of each class against the rest; of two classes, the ranking and the Brier score are above."""
+    header = ["class", "rows", "predicted", "mean probability", "recall", "", "precision"]
+    if ranked:
+        header += ["AUC", "", "Brier score"]
+    rows = []
+    for name, each in classes:
+        cells: list[object] = [name, each.rows, each.predicted, f"{each.mean_probability:.4f}"]
+        cells += [_number(each.recall), interval_text(each.recall_interval), _number(each.precision)]
+        if ranked:
+            cells += [_number(each.auc), interval_text(each.auc_interval), _number(each.brier_score)]
+        rows.append(cells)
+    print_table(header, rows)
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4f}"

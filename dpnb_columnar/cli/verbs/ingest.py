@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.cli import batch, options
+from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import LogFormat, print_line, print_lines
-from dpnb_columnar.cli.progress import progress
+from dpnb_columnar.cli.console import LogFormat, print_line, print_lines, progress
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target
@@ -82,7 +81,7 @@ def command(
     ] = None,
     overwrite: options.Overwrite = False,
     config: Config = None,
-    log_format: batch.Log = LogFormat.TEXT,
+    log_format: configuration.Log = LogFormat.TEXT,
 ) -> None:
     """Turn census extracts into a Parquet file with its domain.
 

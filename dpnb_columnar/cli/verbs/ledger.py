@@ -11,7 +11,7 @@ import typer
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table, print_warning
-from dpnb_columnar.cli.plain_values import PlainCommand, PlainGroup
+from dpnb_columnar.cli.program import PlainCommand, PlainGroup
 from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.budget import Neighbours, is_rule
-from dpnb_columnar.cli import budget_options, options
-from dpnb_columnar.cli.console import print_line, print_lines
-from dpnb_columnar.cli.progress import stage
+from dpnb_columnar.cli import options
+from dpnb_columnar.cli.console import print_line, print_lines, stage
 
 LARGEST_CLASS = 10**12
 
@@ -91,8 +90,7 @@ def command(
       dpnb-columnar plan census.parquet --epsilon 0.1 --rows 50000
       dpnb-columnar plan census.parquet --declared-rows 250000 --class-shares 94:6
     """
-    from dpnb_columnar.advice.outlook import outlook
-    from dpnb_columnar.advice.outlook_text import outlook_document, outlook_lines
+    from dpnb_columnar.advice.outlook import outlook, outlook_document, outlook_lines
     from dpnb_columnar.counting.find_domain import find_domain_to_plan
     from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.public_sample import weights_chosen
@@ -102,9 +100,9 @@ def command(
     files = resolve_files(data)
     resolved = find_domain_to_plan(files, dataset, label, catalogue).by_unit(unit, unit_rows)
     resolved = resolved.by_weight(weight, weight_cap, weight_step)
-    known = budget_options.declared_row_count(resolved, declared_rows)
-    spent, division = resolved.effective_epsilon(epsilon), budget_options.shares_typed(shares, weights)
-    budget = budget_options.parse_budget(spent, delta, neighbours, division, known)
+    known = options.declared_row_count(resolved, declared_rows)
+    spent, division = resolved.effective_epsilon(epsilon), options.shares_typed(shares, weights)
+    budget = options.parse_budget(spent, delta, neighbours, division, known)
     open_parquet(files, resolved.domain)
     chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label)
     planned = plan(resolved.domain, budget, mechanism, noise, chosen, None if known is None else known.rows)

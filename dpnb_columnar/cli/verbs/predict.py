@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.cli import batch, options
+from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
-from dpnb_columnar.cli.console import LogFormat, print_line
-from dpnb_columnar.cli.progress import stage
+from dpnb_columnar.cli.console import LogFormat, print_line, stage
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet, check_target
 
@@ -31,7 +30,7 @@ def command(
     query: options.Query = None,
     overwrite: options.Overwrite = False,
     config: Config = None,
-    log_format: batch.Log = LogFormat.TEXT,
+    log_format: configuration.Log = LogFormat.TEXT,
 ) -> None:
     """Write every row's class, and the probability of each.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.cli import batch, budget_options, options
+from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.cli.given import added_given, added_statistics, domain_of, plan_of, query_of, refuse_fixed
@@ -77,12 +77,12 @@ def command(
     whole_units: options.WholeUnits = False,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
-    ledger: batch.LedgerFile = None,
-    account: batch.Account = None,
-    run_id: batch.RunId = None,
+    ledger: configuration.LedgerFile = None,
+    account: configuration.Account = None,
+    run_id: configuration.RunId = None,
     config: Config = None,
-    dry_run: batch.DryRun = False,
-    log_format: batch.Log = LogFormat.TEXT,
+    dry_run: configuration.DryRun = False,
+    log_format: configuration.Log = LogFormat.TEXT,
 ) -> None:
     """Release a model from statistics, the other half of train.
 
@@ -110,8 +110,7 @@ def command(
       dpnb-columnar release second.parquet --given census.model.json \\
           --output calibrated.model.json
     """
-    from dpnb_columnar.cli.file_output import payment, rehearse, sampler
-    from dpnb_columnar.cli.model_output import ModelOutput
+    from dpnb_columnar.cli.file_output import ModelOutput, payment, rehearse, sampler
     from dpnb_columnar.counting.countable import Counted
     from dpnb_columnar.mechanisms.further_releases import without_further_passes
     from dpnb_columnar.mechanisms.release_plan import plan
@@ -133,12 +132,12 @@ def command(
         named = _named(dataset, catalogue, domain, label, counted_by)
         resolved, rows = _rows(database, files, named, catalogue, whole_units=whole_units)
         parts = rows.statistics.parts if isinstance(rows, Counted) else ()
-        declared = budget_options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
+        declared = options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
         spent, division = (
             resolved.effective_epsilon(epsilon),
-            budget_options.shares_typed(shares, weights),
+            options.shares_typed(shares, weights),
         )
-        budget = budget_options.parse_budget(spent, delta, neighbours, division, declared)
+        budget = options.parse_budget(spent, delta, neighbours, division, declared)
         chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label, parts)
         known = None if declared is None else declared.rows
         planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, can_score=rows.can_score)
@@ -150,14 +149,14 @@ def command(
     inputs = [*files, *(file for file in beside if file is not None)]
     model_output = ModelOutput(output, overwrite, inputs, resolved, delta, declared)
     if dry_run:
-        settled = budget_options.entry_defaults(resolved, declared)
+        settled = options.entry_defaults(resolved, declared)
         if given is not None:
             origin, terms = resolved.origin, planned.budget
             settled["--epsilon"] = (number_text(terms.epsilon), origin)
             settled["--neighbours"] = (terms.neighbours, origin)
             settled["--mechanism"] = (planned.mechanism.name, origin)
             settled["--attribute-weights"] = (planned.attribute_weights, origin)
-        batch.print_settings(context, settled)
+        configuration.print_settings(context, settled)
         rehearse(TrainingTask(planned), planned.shares, rows, paid, model_output)
     else:
         train(planned, rows, paid, sampler(seed), model_output)

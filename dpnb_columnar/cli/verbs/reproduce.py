@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dpnb_columnar.cli.console import print_line, print_table, print_warning
-from dpnb_columnar.cli.progress import stage
+from dpnb_columnar.cli.console import print_line, print_table, print_warning, stage
 from dpnb_columnar.runtime.output_checks import check_parquet
 
 if TYPE_CHECKING:
@@ -79,8 +78,7 @@ def command(
     from dpnb_columnar.runtime.outputs import check_output
     from dpnb_columnar.study import experiments as plans
     from dpnb_columnar.study.reproduction import locate, resume, run_cells, run_timings
-    from dpnb_columnar.study.reproduction_page import write_report
-    from dpnb_columnar.study.summary import printed_table
+    from dpnb_columnar.study.reproduction_page import printed_table, write_report
 
     check_parquet(output)
     check_output(output, overwrite=True)

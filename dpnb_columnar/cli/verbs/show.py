@@ -151,7 +151,7 @@ def _show_scores(file: Path, html: Path | None, ledger: Path | None, overwrite: 
     Raises:
         UsageError: if a ledger is named for the page.
     """
-    from dpnb_columnar.cli.score_output import print_json, print_scores
+    from dpnb_columnar.cli.file_output import print_json, print_scores
     from dpnb_columnar.model.released_scores import load_scores
 
     if ledger is not None and html is not None:

@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line
-from dpnb_columnar.cli.progress import progress
+from dpnb_columnar.cli.console import print_line, progress
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_parquet
 from dpnb_columnar.runtime.outputs import check_output

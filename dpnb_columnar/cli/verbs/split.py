@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line
-from dpnb_columnar.cli.progress import stage
+from dpnb_columnar.cli.console import print_line, stage
 
 
 def command(

@@ -12,7 +12,7 @@ import typer
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.cli.given import query_of
-from dpnb_columnar.cli.plain_values import PlainCommand, PlainGroup
+from dpnb_columnar.cli.program import PlainCommand, PlainGroup
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.runtime.output_checks import check_target

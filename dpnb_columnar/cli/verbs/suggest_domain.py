@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.cli import options
-from dpnb_columnar.cli.console import print_line, print_warning
-from dpnb_columnar.cli.progress import stage
+from dpnb_columnar.cli.console import print_line, print_warning, stage
 from dpnb_columnar.errors import DataError, OutputError, UsageError
 from dpnb_columnar.runtime.output_checks import check_target
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.cli import batch, budget_options, options
+from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.counting.inputs import Engine, opened_input
@@ -43,12 +43,12 @@ def command(
     engine: options.EngineName = Engine.LOCAL,
     master: options.Master = None,
     table: options.SparkOrDatabaseTable = None,
-    ledger: batch.LedgerFile = None,
-    account: batch.Account = None,
-    run_id: batch.RunId = None,
+    ledger: configuration.LedgerFile = None,
+    account: configuration.Account = None,
+    run_id: configuration.RunId = None,
     config: Config = None,
-    dry_run: batch.DryRun = False,
-    log_format: batch.Log = LogFormat.TEXT,
+    dry_run: configuration.DryRun = False,
+    log_format: configuration.Log = LogFormat.TEXT,
 ) -> None:
     """Train a classifier, and write it with its guarantee.
 
@@ -71,8 +71,7 @@ def command(
       dpnb-columnar train postgresql://curator@db/census --table person --dataset census
       dpnb-columnar train --engine spark --master yarn hdfs://census/2018
     """
-    from dpnb_columnar.cli.file_output import payment, rehearse, sampler
-    from dpnb_columnar.cli.model_output import ModelOutput
+    from dpnb_columnar.cli.file_output import ModelOutput, payment, rehearse, sampler
     from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.public_sample import public_path, weights_chosen
@@ -81,12 +80,12 @@ def command(
     with opened_input(engine, data, table, master) as rows:
         resolved = rows.find_domain(dataset, label, catalogue).by_unit(unit, unit_rows)
         resolved = resolved.by_weight(weight, weight_cap, weight_step)
-        declared = budget_options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
+        declared = options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
         spent, division = (
             resolved.effective_epsilon(epsilon),
-            budget_options.shares_typed(shares, weights),
+            options.shares_typed(shares, weights),
         )
-        budget = budget_options.parse_budget(spent, delta, neighbours, division, declared)
+        budget = options.parse_budget(spent, delta, neighbours, division, declared)
         target = output or default_name(data or (), resolved.domain.name, ".model.json")
         check_suffix(target)
         known = None if declared is None else declared.rows
@@ -97,8 +96,8 @@ def command(
         inputs = [*rows.files, *(file for file in beside if file is not None)]
         model_output = ModelOutput(target, overwrite, inputs, resolved, delta, declared)
         if dry_run:
-            settled = budget_options.entry_defaults(resolved, declared) | {"--output": (target, "the data's name")}
-            batch.print_settings(context, settled)
+            settled = options.entry_defaults(resolved, declared) | {"--output": (target, "the data's name")}
+            configuration.print_settings(context, settled)
             rehearse(TrainingTask(planned), planned.shares, rows, paid, model_output)
         else:
             train(planned, rows, paid, sampler(seed), model_output)

@@ -14,7 +14,7 @@ from support.running import Run
 from support.watching import Watching
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.cli import progress
+from dpnb_columnar.cli import console
 from dpnb_columnar.counting.engines import spark_session
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.errors import MissingInputError, UsageError
@@ -73,7 +73,7 @@ def test_shares_are_of_tasks_that_read_the_rows(
     """The share that is told last depends on when Spark is asked; the tasks are those of the first stage."""
     monkeypatch.setattr(row_progress, "SECONDS_BETWEEN_REPORTS", 0.001)
     watching = Watching()
-    monkeypatch.setattr(progress, "_watcher", lambda stage: nullcontext(watching))
+    monkeypatch.setattr(console, "_watcher", lambda stage: nullcontext(watching))
     run("aggregate", people_file, "--output", "s.parquet", *SPARK)
     assert watching.totals == [pq.read_metadata(people_file).num_rows]
     assert 0 <= sum(watching.done) <= watching.total
