@@ -22,6 +22,7 @@ from support.people import PEOPLE as DOCUMENT
 from support.people import people, people_domain
 
 from dpnb_columnar.counting import checkpoints
+from dpnb_columnar.counting import file_parts as file_parts_module
 from dpnb_columnar.counting.checkpoints import aggregate_by_file
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import file_parts
@@ -245,6 +246,23 @@ def test_a_file_that_changed_is_counted_anew(source: ParquetSource, tmp_path: Pa
     found = aggregate_by_file(source, PEOPLE, tmp_path / "kept")
     assert counted == ["part-0.parquet"]
     assert_same(found, local.aggregate(source, PEOPLE))
+
+
+def test_a_value_changed_behind_the_beginning_is_counted_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted: list[str]
+) -> None:
+    """Neither length, footer nor beginning tell of it: the time when the file was last written does."""
+    monkeypatch.setattr(file_parts_module, "BEGINNING", 16)
+    file = tmp_path / "rows.parquet"
+    incomes = [["low", "low", "high"], ["low", "high", "high"]]
+    for written, income in enumerate(incomes):
+        people(3).with_columns(income=pl.Series(income)).write_parquet(file, compression="uncompressed")
+        os.utime(file, ns=(0, 10**18 + written))
+        source = open_parquet([file], PEOPLE)
+        found = aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+        assert found.class_counts.tolist() == [income.count("low"), income.count("high")]
+    assert counted == ["rows.parquet", "rows.parquet"]
+    assert len(kept(tmp_path / "kept")) == 2
 
 
 def test_files_of_equal_footers_and_times_have_their_own_checkpoints(tmp_path: Path) -> None:

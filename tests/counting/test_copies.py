@@ -92,6 +92,16 @@ def test_files_of_equal_footers_are_no_copies(tmp_path: Path) -> None:
     assert dpnb.aggregate(files).class_counts.sum() == 6
 
 
+def test_files_of_equal_footers_and_other_lengths_have_other_digests(tmp_path: Path) -> None:
+    """Room between the last page and the footer is no part of a footer; a copy has none more."""
+    file, longer = tmp_path / "first.parquet", tmp_path / "longer.parquet"
+    written = write_people(file, people(3)).read_bytes()
+    footer = int.from_bytes(written[-8:-4], "little") + 8
+    longer.write_bytes(written[:-footer] + bytes(7) + written[-footer:])
+    assert pl.read_parquet(longer).equals(pl.read_parquet(file))
+    assert len(file_parts([file, longer])) == 2
+
+
 def test_files_without_rows_are_no_copies(tmp_path: Path) -> None:
     files = [write_people(tmp_path / f"{name}.parquet", people(0)) for name in "abc"]
     assert dpnb.aggregate(files).class_counts.sum() == 0

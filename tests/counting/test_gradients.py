@@ -127,6 +127,20 @@ def test_sums_of_different_queries_are_not_added() -> None:
         summed + differentiate_frame(people(5), two)
 
 
+def test_sums_of_one_part_are_not_added_twice() -> None:
+    """Whatever else they have summed up, and whatever is declared of their units."""
+    query = any_query(people_domain(), 1, together=True)
+    summed = differentiate_frame(people(5), query)
+    first, second, both = (replace(summed, parts=frozenset(parts)) for parts in ("a", "b", "ab"))
+    assert (first + second).parts == {"a", "b"}
+    assert (first + second).rows.tolist() == (2 * summed.rows).tolist()
+    for one, two in ((first, first), (first, both), (both, second), (first + second, second)):
+        with pytest.raises(ValueError, match="the same rows are in both and would count twice"):
+            one + two
+    with pytest.raises(ValueError, match="the same rows"):
+        replace(first, whole_units=True) + replace(first, whole_units=True)
+
+
 def test_failures_are_reported_without_the_engines_text(tmp_path: Path) -> None:
     query = any_query(people_domain(), 1, together=False)
     file = write_people(tmp_path / "people.parquet")

@@ -15,7 +15,7 @@ from support.weights import RULES, WEIGHTS
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.checkpoints import aggregate_by_file
-from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, assemble
 from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
@@ -68,6 +68,15 @@ def test_rows_of_a_unit_that_differ_in_weight_alone_are_chosen_by_it() -> None:
     counted = [local.aggregate_frame(rows[order], domain) for order in ([*range(6)], [5, 2, 0, 4, 1, 3])]
     assert counted[0] == counted[1]
     assert counts_of(counted[0]) == expected_counts(rows.to_dicts(), domain)
+
+
+def test_weights_of_units_out_of_order_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a unit comes after a larger one, all rows come once more, and what was added up before is forgotten."""
+    monkeypatch.setattr(polars_units, "PART_ROWS", 8)
+    rows = some_people(90)
+    domain = weighted(unit={"column": "u", "rows": 1})
+    disordered = pl.concat([rows, rows[:1]])
+    assert counts_of(local.aggregate_frame(disordered, domain)) == expected_counts(disordered.to_dicts(), domain)
 
 
 def test_files_that_duckdb_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

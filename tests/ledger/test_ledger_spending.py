@@ -111,6 +111,24 @@ def test_a_refused_release_is_told_what_it_needs(tmp_path: Path) -> None:
         assert len(list(ledger.entries())) == 10
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [
+        Pure(Fraction(0)),
+        Concentrated(Fraction(0)),
+        Approximate(Fraction(0), Fraction(1, 10**7)),
+        Approximate(Fraction(1, 10), Fraction(0)),
+    ],
+)
+def test_nothing_is_released_for_a_charge_of_nothing(loss: PrivacyCost, tmp_path: Path) -> None:
+    with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
+        for ask in (ledger.refuse_if_unaffordable, ledger.spend):
+            with pytest.raises(ValueError, match="a charge must be above 0"):
+                ask(charge("a", loss))
+        assert ledger.run("a") is None
+        assert len(list(ledger.entries())) == 1
+
+
 @pytest.mark.parametrize("loss", [Pure(Fraction(2)), Pure(Fraction(1, 3)), CONCENTRATED, APPROXIMATE])
 def test_the_check_before_any_row_is_opened_agrees_and_spends_nothing(loss: PrivacyCost, tmp_path: Path) -> None:
     with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
