@@ -105,6 +105,7 @@ def test_files_of_equal_footers_and_other_lengths_have_other_digests(tmp_path: P
 def test_files_without_rows_are_no_copies(tmp_path: Path) -> None:
     files = [write_people(tmp_path / f"{name}.parquet", people(0)) for name in "abc"]
     assert dpnb.aggregate(files).class_counts.sum() == 0
+    assert file_parts(files) == dpnb.aggregate(files).parts == frozenset()
 
 
 def test_a_copy_written_otherwise_is_not_detected(people_file: Path) -> None:

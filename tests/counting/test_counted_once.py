@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -11,10 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.people import DECLARATION, people, people_domain, write_people
+from support.people import DECLARATION, PEOPLE, people, people_domain, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
+from dpnb_columnar.counting.engines.polars_further_passes import score_frame
+from dpnb_columnar.counting.file_parts import digest_blocks
+from dpnb_columnar.counting.scores import Scores, ScoreTable
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.counting.statistics_files import STATISTICS_KEY, load_statistics, save_statistics
 from dpnb_columnar.domain import digest
@@ -36,6 +40,10 @@ def counted(people_file: Path, run: Run) -> Path:
     Path("datasets.toml").write_text(DECLARATION)
     run("aggregate", people_file)
     return STATISTICS
+
+
+PARTS = ((slice(0, 10), "a"), (slice(10, 21), "b"), (slice(21, 33), "c"))
+"""Rows, and the digest of the file that they stand in."""
 
 
 def shard(rows: slice) -> Statistics:
@@ -156,6 +164,49 @@ def test_a_sum_and_one_count_of_all_of_it_are_refused(tmp_path: Path) -> None:
             kept + other
         with pytest.raises(ValueError, match="count twice"):
             other + kept
+
+
+def test_a_file_is_counted_once_whatever_its_counts() -> None:
+    """A part is known by its digest in a sum of sums as well, and is forgotten when its rows are taken away."""
+    first, second, third = (replace(shard(rows), parts=frozenset(part)) for rows, part in PARTS)
+    other = replace(shard(slice(40, 60)), parts=second.parts)
+    for known in (second, first + second, second + first, (first + second) + third):
+        assert known.parts >= second.parts
+        for one, two in ((known, other), (other, known)):
+            with pytest.raises(ValueError, match="count twice"):
+                one + two
+    without = (first + second) - second
+    assert without.parts == first.parts
+    assert (without + other).parts == first.parts | other.parts
+
+
+@pytest.mark.parametrize("declared", [(True, False), (False, True), (False, False)])
+def test_units_of_both_sides_have_to_be_declared_whole(declared: tuple[bool, bool]) -> None:
+    domain = people_domain({**PEOPLE, "unit": {"columns": ["u"], "rows": 1}})
+    rows = people(20).with_columns(u=pl.int_range(pl.len()))
+    first, second = (dpnb.aggregate(part, domain=domain) for part in (rows[:10], rows[10:]))
+    scores = Scores(domain, (ScoreTable("age", (0,), (1,)),), (0,))
+    counted = [score_frame(part, scores) for part in (rows[:10], rows[10:])]
+    for one, two in ((first, second), counted):
+        with pytest.raises(ValueError, match="rows are counted by unit"):
+            replace(one, whole_units=declared[0]) + replace(two, whole_units=declared[1])
+        both = replace(one, whole_units=True) + replace(two, whole_units=True)
+        assert both.whole_units
+
+
+def test_scores_of_one_file_are_not_added_twice() -> None:
+    scores = Scores(people_domain(), (ScoreTable("age", (0,), (1,)),), (0,))
+    first, second, both = (replace(score_frame(people(9), scores), parts=frozenset(part)) for part in ("a", "b", "ab"))
+    assert (first + second).parts == {"a", "b"}
+    for one, two in ((first, first), (both, second), (first + second, second)):
+        with pytest.raises(ValueError, match="count twice"):
+            one + two
+
+
+def test_a_digest_tells_how_blocks_are_divided() -> None:
+    divisions = [[b"ab", b"c"], [b"a", b"bc"], [b"abc"], [b"abc", b""], [b"", b"abc"]]
+    assert len({digest_blocks("kind", blocks) for blocks in divisions}) == len(divisions)
+    assert digest_blocks("kind", [b"abc"]) != digest_blocks("other", [b"abc"])
 
 
 def test_no_rows_are_added_any_number_of_times() -> None:

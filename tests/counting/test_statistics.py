@@ -82,9 +82,8 @@ def cells(attribute: str | None, *triples: tuple[int, int, int]) -> Cells:
     return Cells(attribute, table[:, 0], table[:, 1], table[:, 2])
 
 
-SMALL = declared(
-    {"label": LABEL, "attributes": {"age": {"lower": 0, "upper": 9, "step": 1}, "sex": {"values": ["m", "f"]}}}
-)
+AGE = {"lower": 0, "upper": 9, "step": 1}
+SMALL = declared({"label": LABEL, "attributes": {"age": AGE, "sex": {"values": ["m", "f"]}}})
 
 
 def test_assembly() -> None:
@@ -128,6 +127,21 @@ def test_faulty_cells_are_refused(faulty: list[Cells], problem: str) -> None:
     with pytest.raises(ValueError, match=problem) as caught:
         assemble(SMALL, faulty)
     assert "471" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("age", "sex"), [("row", "skip"), ("skip", "row"), ("skip", "category")])
+def test_attributes_that_every_row_has_are_counted_for_every_row(age: str, sex: str) -> None:
+    attributes = {"age": {**AGE, "missing": age}, "sex": {"values": ["m", "f"], "missing": sex}}
+    domain = declared({"label": LABEL, "attributes": attributes})
+    whole = {name: cells(name, (0, 1, 4711)) for name in (None, "age", "sex")} | {None: cells(None, (0, 0, 4711))}
+    assert assemble(domain, whole.values()).lacking() == {"age": 0, "sex": 0}
+    for name in ("age", "sex"):
+        fewer = (whole | {name: cells(name, (0, 1, 4710))}).values()
+        if attributes[name]["missing"] == "skip":
+            assert assemble(domain, fewer).lacking()[name] == 1
+        else:
+            with pytest.raises(ValueError, match=f"'{name}' do not add up"):
+                assemble(domain, fewer)
 
 
 def test_more_cannot_be_taken_away_than_there_is(parts: tuple[Statistics, Statistics, Statistics]) -> None:
