@@ -265,6 +265,18 @@ def test_a_value_changed_behind_the_beginning_is_counted_anew(
     assert len(kept(tmp_path / "kept")) == 2
 
 
+def test_a_file_in_a_folder_of_another_value_is_counted_anew(tmp_path: Path) -> None:
+    """Its bytes and its time are the same; the value of a column is another one."""
+    folder = tmp_path / "sex=f"
+    folder.mkdir()
+    people(5).drop("sex").write_parquet(folder / "rows.parquet")
+    for value in PEOPLE["sex"].values:
+        folder = folder.rename(tmp_path / f"sex={value}")
+        source = open_parquet([folder / "rows.parquet"], PEOPLE)
+        assert_same(aggregate_by_file(source, PEOPLE, tmp_path / "kept"), local.aggregate(source, PEOPLE))
+    assert len(kept(tmp_path / "kept")) == 2
+
+
 def test_files_of_equal_footers_and_times_have_their_own_checkpoints(tmp_path: Path) -> None:
     """As small files may have that were unpacked from an archive."""
     frame = people(3)

@@ -2,7 +2,8 @@
 
 Usage: python tests/mutants [--room noise] [--id sigma-halved] [--jobs 2] [--slow] [--output report.md]
 
-A mutant is killed by the first quick test of its room, or of the room's neighbours, that fails. One that survives must
+A mutant is killed by the first quick test that fails: of its room, or of the room's neighbours if it calls what the
+mutant changes. One that survives must
 say why in ``faults/ROOM.toml``, and one that says so must survive; else the exit code is 1. The project itself is never
 changed.
 """
@@ -91,7 +92,7 @@ def run(mutants: Sequence[Mutant], folder: Path, jobs: int, *, slow: bool) -> li
         print(f"{result.outcome:21}{result.seconds:5.0f} s  {mutant.name}  {result.test}{note}", flush=True)
         return result
 
-    folders = sorted({folder for mutant in mutants for folders in folders_of(mutant) for folder in folders})
+    folders = sorted({folder for mutant in mutants for folder in folders_of(mutant)})
     with ThreadPoolExecutor(jobs) as pool:
         try:
             usually = dict(zip(folders, pool.map(usual, folders), strict=True))

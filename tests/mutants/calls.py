@@ -1,7 +1,7 @@
-"""Plugin of pytest that notes which functions of the package each test calls, or runs some tests first.
+"""Plugin of pytest that notes which functions of the package each test calls, and runs some tests first, or alone.
 
 Most of the time of a mutant goes into tests that have nothing to do with it. Those that call the function which it
-changes run first, so that it dies at once; all others follow, so that the order decides nothing but the time.
+changes run first, so that it dies at once. What other processes call is not noted, nor what a cache spares a test.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
-NOTED, FIRST = "MUTANTS_NOTED", "MUTANTS_FIRST"
-"""Variables of the environment: a file to write notes to; a file that lists the tests to run first."""
+NOTED, FIRST, ALONE = "MUTANTS_NOTED", "MUTANTS_FIRST", "MUTANTS_ALONE"
+"""Variables of the environment: a file to write notes to; one that lists the tests to run first; one of those to run
+alone."""
 
 PACKAGE = str(Path.cwd() / "dpnb_columnar") + os.sep
 
@@ -52,11 +53,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the listed tests first, in their order."""
-    if FIRST in os.environ:
-        listed = json.loads(Path(os.environ[FIRST]).read_text(encoding="utf-8"))
-        places = {test: place for place, test in enumerate(listed)}
+    """Put the listed tests first, in their order, or leave out all others."""
+    listed = next((Path(os.environ[name]) for name in (FIRST, ALONE) if name in os.environ), None)
+    if listed is not None:
+        places = {test: place for place, test in enumerate(json.loads(listed.read_text(encoding="utf-8")))}
         items.sort(key=lambda item: places.get(item.nodeid, len(places)))
+        if ALONE in os.environ:
+            items[:] = [item for item in items if item.nodeid in places]
 
 
 def pytest_sessionfinish() -> None:

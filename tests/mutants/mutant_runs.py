@@ -164,14 +164,13 @@ class Tree:
         return Usual(time.monotonic() - begun, {test: frozenset(notes[test]["functions"]) for test in tests})
 
 
-def folders_of(mutant: Mutant) -> list[list[str]]:
-    """List the folders of tests to try one after the other: of the room, then of all neighbours."""
-    every = ([mutant.room], list(mutant.neighbours))
-    return [[f"tests/{folder}" for folder in folders] for folders in every if folders]
+def folders_of(mutant: Mutant) -> list[str]:
+    """List the folders of tests that may notice a mutant: of its room, and of the room's neighbours."""
+    return [f"tests/{room}" for room in (mutant.room, *mutant.neighbours)]
 
 
 def run_mutant(tree: Tree, mutant: Mutant, usual: dict[str, Usual], *, slow: bool) -> Result:
-    """Run the quick tests of a mutant's room, then those of its neighbours, then the slow ones of the room if wished.
+    """Run the quick tests of a mutant's room, those of its neighbours that call what it changes, and the slow ones.
 
     Args:
         tree: A copy of the project.
@@ -179,16 +178,24 @@ def run_mutant(tree: Tree, mutant: Mutant, usual: dict[str, Usual], *, slow: boo
         usual: The quick tests of each folder without a mutant.
         slow: Whether to try the slow tests.
     """
-    begun, first = time.monotonic(), tree.root / "first.json"
-    changed = changed_functions(mutant, tree)
+    begun, listed = time.monotonic(), tree.root / "listed.json"
+    changed, (room, *neighbours) = changed_functions(mutant, tree), folders_of(mutant)
+
+    def noticed(folder: str, how: str) -> str | None:
+        tests = [test for test, called in usual[folder].functions.items() if called & changed]
+        if not tests and how == calls.ALONE:
+            return None
+        listed.write_text(json.dumps(tests), encoding="utf-8")
+        most = max(LEAST_SECONDS, TIMES_AS_LONG * usual[folder].seconds)
+        return tree.test([folder], QUICK, most, **{how: str(listed)})
+
     with tree.applied(mutant):
-        for folders in folders_of(mutant):
-            most = max(LEAST_SECONDS, TIMES_AS_LONG * sum(usual[folder].seconds for folder in folders))
-            tests = [test for folder in folders for test, called in usual[folder].functions.items() if called & changed]
-            first.write_text(json.dumps(tests), encoding="utf-8")
-            if test := tree.test(folders, QUICK, most, **{calls.FIRST: str(first)}):
-                return Result(mutant, Outcome.KILLED, test, time.monotonic() - begun)
-        if slow and (test := tree.test([f"tests/{mutant.room}"], SLOW, 3600)):
+        test = noticed(room, calls.FIRST)
+        for folder in neighbours:
+            test = test or noticed(folder, calls.ALONE)
+        if test is not None:
+            return Result(mutant, Outcome.KILLED, test, time.monotonic() - begun)
+        if slow and (test := tree.test([room], SLOW, 3600)):
             return Result(mutant, Outcome.SLOW, test, time.monotonic() - begun)
     return Result(mutant, Outcome.SURVIVED, "", time.monotonic() - begun)
 
