@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +13,9 @@ from support.people import people, people_domain, write_people
 from support.running import Run
 
 from dpnb_columnar.counting import checkpoints
-from dpnb_columnar.counting.checkpoints import aggregate_by_file, score_by_file
+from dpnb_columnar.counting.checkpoints import aggregate_by_file, differentiate_by_file, score_by_file
 from dpnb_columnar.counting.engines.polars_further_passes import score_files
+from dpnb_columnar.counting.gradients import GradientQuery, GradientSums, WeightGroup
 from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 
@@ -55,6 +57,25 @@ def test_what_was_counted_is_not_counted_again(source: ParquetSource, folder: Pa
     assert {stat.S_IMODE(file.stat().st_mode) for file in kept.iterdir()} == {0o600}
     score_by_file(source, replace(SCORES, edges=(-100, 101)), kept)
     assert counted[-1] == "part-52.parquet"
+
+
+@pytest.mark.parametrize("of", ["scores", "gradients"])
+def test_checkpoints_under_each_others_names_are_counted_anew(source: ParquetSource, folder: Path, of: str) -> None:
+    """Their parts name the file and their own counts: neither another file's nor changed ones are believed."""
+    group = WeightGroup(((SCORES.tables[0],),), 512, 128)
+
+    def total(files: Sequence[Path]) -> ScoreCounts | GradientSums:
+        part = ParquetSource(tuple(files), source.types)
+        if of == "scores":
+            return score_by_file(part, SCORES, folder / "kept")
+        return differentiate_by_file(part, GradientQuery(DOMAIN, (group,), (0,)), folder / "kept")
+
+    expected = total(source.files[:1])
+    (first,) = (folder / "kept").iterdir()
+    total(source.files[1:2])
+    (second,) = set((folder / "kept").iterdir()) - {first}
+    second.replace(first)
+    assert total(source.files[:1]) == expected
 
 
 @pytest.mark.slow
