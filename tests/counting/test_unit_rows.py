@@ -19,7 +19,10 @@ from support.rows_in_python import Document, counts_of, expected_counts
 from support.running import Run
 
 from dpnb_columnar.counting.engines import local, polars_units
+from dpnb_columnar.counting.engines.polars_further_passes import differentiate_frame, score_frame
+from dpnb_columnar.counting.gradients import GradientQuery, WeightGroup
 from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.counting.scores import Scores, ScoreTable
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
@@ -70,6 +73,20 @@ def test_units_across_parts_and_files(
     domain = declared(by_unit(BOTH, rows, *columns))
     counted = by_polars(open_parquet(written(tmp_path, tables), domain), domain)
     assert counts_of(counted) == expected_counts([row for table in tables for row in table.to_pylist()], domain)
+
+
+def test_further_passes_over_units_out_of_order_count_no_row_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the first parts have added up is forgotten when all rows come once more."""
+    monkeypatch.setattr(polars_units, "PART_ROWS", 8)
+    domain = people_domain(by_unit(PEOPLE, 1, "u"))
+    rows = people(90).with_columns(u=pl.int_range(pl.len()) // 3)
+    table = ScoreTable("age", (0, 40), (-300, 200))
+    scores, query = Scores(domain, (table,), (0,)), GradientQuery(domain, (WeightGroup(((table,),), 512, 128),), (0,))
+    disordered = pl.concat([rows[1:], rows[:1]])
+    assert score_frame(disordered, scores) == score_frame(rows, scores)
+    assert score_frame(rows, scores).counts.sum() == 30
+    assert differentiate_frame(disordered, query) == differentiate_frame(rows, query)
+    assert differentiate_frame(rows, query).rows.sum() == 30
 
 
 def test_rows_in_order_are_scanned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
