@@ -33,6 +33,16 @@ def test_both_counters_count(parts: list[list[int]], waiting: int) -> None:
             assert sorted(zip(places.tolist(), counts.tolist(), strict=True)) == expected
 
 
+def test_a_cell_of_many_rows_is_counted_in_a_wider_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts are kept in the narrowest type that holds them, which their sum may not fit into."""
+    monkeypatch.setattr(polars, "MOST_WAITING", 0)
+    counter = SparseCounter()
+    for rows in (200, 200, 2**16):
+        counter.add(pl.Series([7] * rows, dtype=pl.UInt16))
+    places, counts = counter.counted()
+    assert (places.tolist(), counts.tolist()) == ([7], [400 + 2**16])
+
+
 @pytest.mark.parametrize("most", [0, 150, 2**24])
 def test_tables_without_a_counter_for_every_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """None of the tables, some, or all have one."""

@@ -99,6 +99,27 @@ def test_no_row_moves_the_sums_further_than_stated_and_some_nearly_as_far(domain
     assert nearest > 0.9
 
 
+@pytest.mark.parametrize("certain", [(2**20, 0), (0, 2**20), (-(2**20), -(2**20))])
+def test_a_row_of_three_classes_moves_the_sums_by_all_of_the_bound(certain: tuple[int, int]) -> None:
+    """A class that is certain and wrong moves two log-odds by 1, and each group by its clip.
+
+    However far apart the group's scores are; and neither a component nor a class can be left out.
+    """
+    groups = tuple(
+        WeightGroup(((ScoreTable(name, (0,), (first,)),), (ScoreTable(name, (0,), (second,)),)), clip, 0)
+        for name, clip, (first, second) in (("age", 60, (-2000, 2000)), ("hours", 90, (2000, -2000)))
+    )
+    query = GradientQuery(THREE, groups, certain)
+    moved = []
+    for income in THREE.classes:
+        weights, log_odds, _ = listed(differentiate_frame(people(1).with_columns(income=pl.lit(income)), query))
+        moved.append(sum(map(abs, weights)) + UNITS * sum(map(abs, log_odds)))
+    assert query.sensitivity == (60 + 90 + 2 * UNITS) * CERTAIN
+    assert max(moved) <= query.sensitivity
+    if max(certain) > 0:
+        assert max(moved) == query.sensitivity
+
+
 def test_probabilities_are_those_of_the_scores() -> None:
     """One row of the second class, scores of two attributes: 1 - sigmoid, to a thousandth."""
     tables = (ScoreTable("age", (0,), (300,)), ScoreTable("hours", (0,), (-900,)))
@@ -139,6 +160,47 @@ def test_sums_of_one_part_are_not_added_twice() -> None:
             one + two
     with pytest.raises(ValueError, match="the same rows"):
         replace(first, whole_units=True) + replace(first, whole_units=True)
+
+
+def test_sums_beyond_64_bits_are_refused() -> None:
+    summed = differentiate_frame(people(5), any_query(people_domain(), 1, together=True))
+    for name in ("weights", "log_odds", "rows"):
+        for largest in (2**62, -(2**62)):
+            halves = [replace(summed, **{name: np.full_like(getattr(summed, name), largest)}) for _ in range(2)]
+            with pytest.raises(ValueError, match="more rows than exact sums are for"):
+                halves[0] + halves[1]
+
+
+def test_sums_that_no_rows_have_are_known() -> None:
+    """Each weight's sum is within its clip, and each class's within one, for every row, on both sides of 0."""
+    summed = differentiate_frame(people(50), any_query(people_domain(), 1, together=False))
+    most = CERTAIN * 50
+    for place, group in enumerate(summed.query.groups):
+        for sum_, possible in ((most * group.clip, True), (most * group.clip + 1, False)):
+            for sign in (1, -1):
+                weights = summed.weights.copy()
+                weights[place] = sign * sum_
+                assert replace(summed, weights=weights).possible is possible
+    for sum_, possible in ((most, True), (most + 1, False), (-most, True), (-most - 1, False)):
+        assert replace(summed, log_odds=np.array([sum_])).possible is possible
+
+
+def test_a_digest_is_of_all_that_decides_what_a_row_adds() -> None:
+    query = any_query(people_domain(), 1, together=False)
+    group, *others = query.groups
+    (table,) = group.tables[0]
+    changed = [
+        replace(group, clip=group.clip + 1),
+        replace(group, weight=group.weight + 1),
+        *(
+            replace(group, tables=((each,),))
+            for each in (replace(table, missing=1), replace(table, starts=(0, 31, 60)))
+        ),
+        replace(group, tables=((replace(table, scores=(0, *table.scores[1:])),),)),
+    ]
+    queries = [replace(query, groups=(each, *others)) for each in changed]
+    queries += [replace(query, log_odds=(query.log_odds[0] + 1,)), replace(query, groups=(*others, group)), query]
+    assert len({each.digest for each in queries}) == len(queries)
 
 
 def test_failures_are_reported_without_the_engines_text(tmp_path: Path) -> None:

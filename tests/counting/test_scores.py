@@ -16,7 +16,10 @@ from support.random_tables import frames
 from support.rows_in_python import Document
 from support.scored_in_python import expected_score_counts, scores_of
 
-from dpnb_columnar.counting.engines.polars_further_passes import score_files, score_frame
+from dpnb_columnar.counting import diagnostics
+from dpnb_columnar.counting.engines.polars_further_passes import differentiate_frame, score_files, score_frame
+from dpnb_columnar.counting.further_passes import CountedGiven
+from dpnb_columnar.counting.gradients import GradientQuery, WeightGroup
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
 from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.errors import DataError
@@ -58,6 +61,43 @@ def test_a_score_on_an_edge_is_in_the_bin_above() -> None:
     rows = pl.DataFrame({"age": [40, 40], "hours": [0, 45], "sex": ["m", "f"], "income": ["low", "high"]})
     scores = Scores(DOMAIN, SCORES.tables, (-499, 499, 500))
     assert score_frame(rows, scores).counts.tolist() == [[0, 0], [1, 0], [0, 1], [0, 0]]
+
+
+@pytest.mark.parametrize(
+    ("scores", "predicted"), [((0, 0, 0), 0), ((-1, 0, 0), 1), ((5, 5, 4), 0), ((-5, -6, -5), 0), ((-7, -7, -6), 2)]
+)
+def test_of_equal_scores_the_first_class_is_predicted(scores: tuple[int, int, int], predicted: int) -> None:
+    domain = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
+    tables = tuple(ScoreTable("age", (0,), (score,)) for score in scores)
+    for offsets in ((0, 0, 0), (-1000, -1000, -1000)):
+        counts = score_frame(people(7), Scores(domain, tables, (), offsets)).counts
+        assert counts.sum(axis=1).nonzero()[0].tolist() == [predicted]
+
+
+def test_what_was_counted_is_given_for_its_own_query_alone() -> None:
+    """A file of counts, or of sums, of another model's scores is none of this model's."""
+    other = Scores(DOMAIN, SCORES.tables, (-300, 0, 301))
+    query = GradientQuery(DOMAIN, (WeightGroup(((SCORES.tables[0],),), 512, 128),), (0,))
+    counted, summed = (
+        CountedGiven(each) for each in (score_frame(people(5), SCORES), differentiate_frame(people(5), query))
+    )
+    assert counted.count_scores(SCORES) == counted.statistics
+    assert summed.sum_gradients(query) == summed.statistics
+    for rows, wanted in ((counted, other), (summed, SCORES)):
+        with pytest.raises(ValueError, match="other scores were counted"):
+            rows.count_scores(wanted)
+    for rows, gradient in ((counted, query), (summed, GradientQuery(DOMAIN, query.groups, (1,)))):
+        with pytest.raises(ValueError, match="another gradient was summed up"):
+            rows.sum_gradients(gradient)
+
+
+@pytest.mark.parametrize("most", [50, 2**22])
+def test_rows_that_repeat_others_are_estimated_of_all_rows(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more rows than are compared a share is, and its part of repeats is taken for that of all."""
+    monkeypatch.setattr(diagnostics, "MOST_ROWS", most)
+    rows = pl.DataFrame({"age": range(100), "hours": [1] * 100, "sex": ["f"] * 100, "income": ["low"] * 100})
+    found = diagnostics.count_repeats(pl.concat([rows] * 4), DOMAIN, 400)
+    assert (found.rows, found.exact) == (300, most > 400)
 
 
 def test_a_missing_value_has_the_score_declared_for_it() -> None:
