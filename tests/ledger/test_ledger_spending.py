@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from support.ledger_cases import APPROXIMATE, CONCENTRATED, LIMIT, PURE_LIMIT, TENTH, charge, full_ledger, new_ledger
 
 from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Spent, admits
-from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError
-from dpnb_columnar.ledger import Ledger, Run, fresh_run
+from dpnb_columnar.errors import BudgetError, BusyError, ConfigurationError, UsageError
+from dpnb_columnar.ledger import Ledger, Run, fresh_run, storage
+from dpnb_columnar.ledger.entries import Entries
 
 AMOUNTS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 7), Fraction(3, 10), Fraction(1, 1000)])
 SMALL = st.sampled_from([Fraction(1, 10**7), Fraction(3, 10**7), Fraction(1, 3 * 10**6)])
@@ -268,6 +269,49 @@ def test_two_accounts_are_not_bound_to_one_file(tmp_path: Path) -> None:
             ledger.open_account("second", LIMIT, Neighbours.ADD_REMOVE, frozenset(["parquet:bb", "parquet:cc"]))
         ledger.open_account("third", LIMIT, Neighbours.ADD_REMOVE, frozenset(["parquet:cc"]))
         assert [account.dataset for account in ledger.accounts()] == ["first", "unbound", "third"]
+
+
+def test_nobody_reads_a_total_while_another_run_spends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or two runs would each find room for themselves: the second has to wait before it looks."""
+    monkeypatch.setattr(storage, "BUSY_SECONDS", 0)
+    path = new_ledger(tmp_path / "x.ledger")
+    with storage.opened(path) as first, storage.opened(path) as second, storage.writing(path, first):
+        with pytest.raises(BusyError, match="other runs have held this ledger"), storage.writing(path, second):
+            raise AssertionError("both are at it")
+
+
+def test_what_fails_within_a_transaction_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = new_ledger(tmp_path / "x.ledger")
+    with Ledger(path) as ledger:
+        ledger.spend(charge("a"))
+        head = ledger.head()
+
+        def fail(entries: Entries, run: str, document: str) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(Entries, "keep", fail)  # which comes after the entry that names the document
+        with pytest.raises(KeyboardInterrupt):
+            ledger.keep("a", "{}")
+        assert ledger.head() == head
+        assert ledger.run("a") == Run(charge("a"))
+    with Ledger(path) as ledger:
+        assert ledger.verify().head == head
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        Approximate(Fraction(0), Fraction(0)),
+        Approximate(Fraction(1001), Fraction(0)),
+        Approximate(Fraction(1), Fraction(-1, 10**9)),
+        Approximate(Fraction(1), Fraction(1, 19)),
+    ],
+)
+def test_no_account_is_opened_with_a_limit_that_protects_nobody(limit: Approximate, tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "x.ledger") as ledger:
+        with pytest.raises(ValueError, match="its limit is out of range"):
+            ledger.open_account("census", limit, Neighbours.ADD_REMOVE)
+        assert list(ledger.entries()) == []
 
 
 def test_a_clock_that_is_set_back_changes_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
