@@ -275,9 +275,14 @@ def test_nobody_reads_a_total_while_another_run_spends(tmp_path: Path, monkeypat
     """Or two runs would each find room for themselves: the second has to wait before it looks."""
     monkeypatch.setattr(storage, "BUSY_SECONDS", 0)
     path = new_ledger(tmp_path / "x.ledger")
-    with storage.opened(path) as first, storage.opened(path) as second, storage.writing(path, first):
-        with pytest.raises(BusyError, match="other runs have held this ledger"), storage.writing(path, second):
-            raise AssertionError("both are at it")
+    with (
+        storage.opened(path) as first,
+        storage.opened(path) as second,
+        storage.writing(path, first),
+        pytest.raises(BusyError, match="other runs have held this ledger"),
+        storage.writing(path, second),
+    ):
+        raise AssertionError("both are at it")
 
 
 def test_what_fails_within_a_transaction_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
