@@ -53,6 +53,18 @@ def test_a_change_of_any_column_of_any_entry_is_found_where_it_was_made(
     refused(path, rf"x\.ledger: entry {number}\b")
 
 
+@pytest.mark.parametrize("number", [1, 5, 9])
+def test_an_entry_made_anew_alone_is_missed_by_the_next(number: int, tmp_path: Path) -> None:
+    """Its digest follows from what it says now; that of the next one from what it said."""
+    path = full_ledger(tmp_path / "x.ledger")
+    with Ledger(path) as ledger:
+        entries = list(ledger.entries())
+    before = entries[number - 2].digest if number > 1 else ORIGIN
+    changed = linked(before, entries[number - 1]._replace(time="2026-01-01T00:00:00+00:00"))
+    change(path, number, time=changed.time, digest=changed.digest)
+    refused(path, rf"entry {number + 1}\b.*: its digest does not follow from its content and the entry before it")
+
+
 OPTIONAL = sorted({*COLUMNS} - {"number", "kind", "time", "version", "digest", "noise"})
 
 
