@@ -1,0 +1,91 @@
+"""What a release is charged with: whom its promise is for, and all that a run which is begun again has to share."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.people import PEOPLE, people, people_domain
+
+import dpnb_columnar as dpnb
+from dpnb_columnar.budget import Budget, Neighbours, Pure, parse_division
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.ledger import Charge
+from dpnb_columnar.ledger.charges import payment_for, payment_for_scores
+from dpnb_columnar.ledger.refusals import other_inputs
+from dpnb_columnar.mechanisms.further_releases import plan_given, without_further_passes
+from dpnb_columnar.mechanisms.model_release import release
+from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.mechanisms.score_release import plan_scores
+
+LEDGER = Path("x.ledger")
+ONE = Fraction(1)
+UNIT = {**PEOPLE, "unit": {"columns": ["u"], "rows": 2}}
+
+
+def weighted(cap: int) -> dict[str, Any]:
+    return {**PEOPLE, "weight": {"column": "w", "cap": cap, "step": 1}}
+
+
+def charged(document: Any = PEOPLE, budget: Budget | None = None, data: str = "a", **options: Any) -> Charge:
+    planned = plan(people_domain(document), budget or Budget(ONE), **{"mechanism": "histogram", **options})
+    return payment_for(planned, LEDGER, [data], run="one").charge
+
+
+def test_a_run_that_is_begun_again_shares_everything() -> None:
+    """What it counts and how, and each part of its budget: whichever differs, it is another release."""
+    charges = {
+        "as it is": charged(),
+        "data": charged(data="b"),
+        "epsilon": charged(budget=Budget(ONE / 2)),
+        "neighbours": charged(budget=Budget(ONE, Neighbours.REPLACE_ONE)),
+        "shares": charged(budget=Budget(ONE, division=parse_division("3:1:1"))),
+        "mechanism": charged(mechanism="smooth"),
+        "noise": charged(mechanism="smooth", noise="cauchy"),
+        "weights": charged(attribute_weights="calibrated"),
+        "unit": charged(UNIT),
+        "weight": charged(weighted(400)),
+        "cap": charged(weighted(500)),
+    }
+    for one, two in combinations(charges, 2):
+        assert other_inputs(LEDGER, charges[one], charges[two]) is not None, (one, two)
+    assert other_inputs(LEDGER, charges["as it is"], charged()) is None
+
+
+def test_the_shares_of_a_budget_are_named_where_they_differ() -> None:
+    error = other_inputs(LEDGER, charged(), charged(budget=Budget(ONE, division=parse_division("3:1:1"))))
+    assert "other inputs (shares)" in str(error)
+    error = other_inputs(LEDGER, charged(weighted(400)), charged(weighted(500)))
+    assert "weight" in str(error)
+
+
+def test_what_protects_nobody_is_not_paid_for() -> None:
+    with pytest.raises(UsageError, match="none protects nobody, so no budget pays for it"):
+        charged(mechanism="none")
+
+
+def test_the_weights_of_a_model_are_paid_for_once() -> None:
+    """Their run is named after the model, unless it is given another name."""
+    domain = people_domain()
+    planned = without_further_passes(plan(domain, Budget(ONE), "histogram", attribute_weights="calibrated"))
+    models = [release(dpnb.aggregate(people(50, seed), domain=domain), planned) for seed in (1, 2)]
+    runs = [payment_for(plan_given(model), LEDGER, ["a"]).charge.run for model in (models[0], models[0], models[1])]
+    assert runs[0] == runs[1] != runs[2]
+    assert payment_for(planned, LEDGER, ["a"]).charge.run != payment_for(planned, LEDGER, ["a"]).charge.run
+
+
+@pytest.mark.parametrize("document", [PEOPLE, UNIT], ids=["rows", "units"])
+def test_scores_are_charged_for_the_unit_and_the_model_that_they_are_of(document: Any) -> None:
+    domain, rows = people_domain(document), people(50).with_columns(u=pl.int_range(pl.len()))
+    models = [dpnb.train(rows, epsilon=epsilon, domain=domain, mechanism="histogram") for epsilon in (1, 2)]
+    budget = Budget(Fraction(1, 2), Neighbours.REPLACE_ONE)
+    charges = [payment_for_scores(plan_scores(model, budget), LEDGER, ["a"], run="one").charge for model in models]
+    for charge in charges:
+        assert charge.cost == Pure(Fraction(1, 2))
+        assert charge.neighbours is Neighbours.REPLACE_ONE
+        assert charge.unit == (() if document is PEOPLE else ("u",))
+    assert "evaluated" in str(other_inputs(LEDGER, *charges))
