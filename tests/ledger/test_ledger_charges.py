@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -12,10 +13,12 @@ import pytest
 from support.people import PEOPLE, people, people_domain
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.budget import Budget, Neighbours, Pure, parse_division
-from dpnb_columnar.errors import UsageError
-from dpnb_columnar.ledger import Charge
+from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure, parse_division
+from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.ledger import Charge, Ledger
 from dpnb_columnar.ledger.charges import payment_for, payment_for_scores
+from dpnb_columnar.ledger.codec import amount
+from dpnb_columnar.ledger.payment import Payment
 from dpnb_columnar.ledger.refusals import other_inputs
 from dpnb_columnar.mechanisms.further_releases import plan_given, without_further_passes
 from dpnb_columnar.mechanisms.model_release import release
@@ -89,3 +92,50 @@ def test_scores_are_charged_for_the_unit_and_the_model_that_they_are_of(document
         assert charge.neighbours is Neighbours.REPLACE_ONE
         assert charge.unit == (() if document is PEOPLE else ("u",))
     assert "evaluated" in str(other_inputs(LEDGER, *charges))
+
+
+@pytest.fixture
+def bound(tmp_path: Path) -> Payment[Any]:
+    """A payment from an account of files a and b, in a ledger in which another account is of files c and d."""
+    path = tmp_path / "x.ledger"
+    with Ledger.create(path) as ledger:
+        for dataset, parts in (("people", "ab"), ("others", "cd")):
+            ledger.open_account(dataset, Approximate(ONE, Fraction(0)), Neighbours.ADD_REMOVE, frozenset(parts))
+    return payment_for(plan(people_domain(), Budget(ONE / 4), "histogram"), path, ["a"], run="one")
+
+
+@pytest.mark.parametrize("parts", ["ae", "abe", "e"])
+def test_an_account_pays_for_none_but_its_own_files(parts: str, bound: Payment[Any]) -> None:
+    with pytest.raises(DataError, match="is bound to other files than these"), bound.spend(frozenset(parts)):
+        raise AssertionError("it may draw")
+    assert bound.admit() is None
+    with bound.spend(frozenset("a")) as charged_run:
+        assert charged_run.released is None
+
+
+@pytest.mark.parametrize("parts", ["c", "ec", "cd", "cde"])
+def test_files_of_another_account_are_paid_by_none_but_that(parts: str, bound: Payment[Any]) -> None:
+    with Ledger(bound.ledger) as ledger:
+        ledger.open_account("free", Approximate(ONE, Fraction(0)), Neighbours.ADD_REMOVE)
+    free = replace(bound, charge=replace(bound.charge, dataset="free"))
+    with pytest.raises(DataError, match="charge that one: --account others"), free.spend(frozenset(parts)):
+        raise AssertionError("it may draw")
+    with free.spend(frozenset("ef")):
+        pass
+
+
+def test_what_remains_is_told_after_the_run_whether_it_is_paid_or_not(bound: Payment[Any]) -> None:
+    assert bound.remaining().epsilon == Fraction(3, 4)
+    with bound.spend(frozenset("ab")):
+        pass
+    assert bound.remaining().epsilon == Fraction(3, 4)
+    assert replace(bound, charge=replace(bound.charge, run="two")).remaining().epsilon == Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    "written", ["-1", "-0.5", "+1", "1e3", " 1", "1.", ".5", "1/0", "0x1", "\u0661", "", "nan", None]
+)
+def test_no_amount_is_read_that_is_none(written: str | None) -> None:
+    """A negative one would give a budget back."""
+    with pytest.raises(ValueError, match="an amount is not a number"):
+        amount(written)
