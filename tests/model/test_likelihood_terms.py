@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.people import people_domain
+from support.people import PEOPLE, people_domain
 
 from dpnb_columnar.domain import Numeric
-from dpnb_columnar.model.likelihood import cell_terms, missing_terms, normal_terms, reference_class
+from dpnb_columnar.domain.attributes import scale_codes
+from dpnb_columnar.model.likelihood import bin_starts, cell_terms, missing_terms, normal_terms, reference_class
 from dpnb_columnar.model.parameters import Histogram, Normal, Presence
 
 AGE = people_domain()["age"]
@@ -67,6 +68,20 @@ def test_a_bound_is_weighted_as_the_terms_are(weight: float) -> None:
     cut = np.clip(np.array(free.of(VALUES)), -most, most)
     assert np.array(bounded.of(VALUES)) == pytest.approx(cut)
     assert np.max(np.abs(np.array(free.of(VALUES)))) > most
+
+
+@pytest.mark.parametrize("transform", ["identity", "log1p"])
+def test_rows_are_scored_in_the_bins_that_they_are_counted_in(transform: str) -> None:
+    """Every code of a grid: the number of starts that it reaches is its bin by the edges, which are of the scale."""
+    wage = {"lower": 0, "upper": 3000, "step": 1, "transform": transform}
+    attribute = people_domain({**PEOPLE, "attributes": {"wage": wage}})["wage"]
+    assert isinstance(attribute, Numeric)
+    last = attribute.scale.cells
+    edges = [0, 1, last // 7, last // 3, last // 2, last, last + 1]
+    codes = np.arange(attribute.cells + 1)
+    scored = np.searchsorted(bin_starts(attribute, edges), codes, side="right")
+    scaled = codes if transform == "identity" else scale_codes(attribute, codes)
+    assert np.array_equal(scored, np.searchsorted(edges, scaled, side="right") - 1)
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.3, -0.7])

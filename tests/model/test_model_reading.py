@@ -68,6 +68,7 @@ def refused(document: Any, words: str, kind: type[Error] = DataError) -> None:
         (("attributes", "hours", "edges"), [0, 15], "attributes.hours.released.0: expected a list of 1"),
         (("attributes", "hours", "edges"), [0, 16], "attributes.hours.edges: expected rising edges from 0 to 15"),
         (("attributes", "hours", "edges"), [0, 5, 5, 15], "expected rising edges"),
+        (("attributes", "hours", "edges"), [1, 5, 15], "expected rising edges from 0 to 15"),
         (("attributes", "hours", "edges"), [15], "expected rising edges"),
         (("attributes", "hours", "edges"), [], "expected rising edges"),
         (("attributes", "hours", "edges", 1), 4.5, "attributes.hours.edges: 4.5 is not a possible value"),
