@@ -111,6 +111,19 @@ def test_an_area_without_noise_is_that_of_the_ranking() -> None:
     assert found.interval == pytest.approx(exact.interval, abs=0.003)
 
 
+@pytest.mark.parametrize(("hits", "misses"), [(30, 70), (5, 400), (200, 180)])
+def test_misses_are_the_hits_of_what_is_left(hits: int, misses: int) -> None:
+    """The noise of both counts: an interval read from the other end is that of the other part."""
+    one, other = proportion(hits, misses, (3, 20), 40.0), proportion(misses, hits, (20, 3), 40.0)
+    assert one.interval == pytest.approx((1 - other.interval[1], 1 - other.interval[0]))
+
+
+def test_the_noise_of_a_sum_grows_with_the_root_of_its_counts() -> None:
+    widths = [np.diff(counted_within(10_000, cells, 9.0))[0] for cells in (1, 4, 100)]
+    assert widths[1:] == pytest.approx([2 * widths[0], 10 * widths[0]])
+    assert counted_within(-10_000, 4, 9.0) == (0.0, 0.0)
+
+
 def test_a_difference_without_noise_is_near_the_paired_interval() -> None:
     found = difference(120, 60, 820, (1, 1, 2), 0.0)
     assert found.value == pytest.approx(0.06)

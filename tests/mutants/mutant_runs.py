@@ -22,8 +22,8 @@ from mutants.mutant_files import PACKAGE, Mutant, mutated, package_sources
 
 ROOT = Path(__file__).parents[2]
 
-LEFT_OUT = shutil.ignore_patterns(".*", "site", "dist", "build", "benchmarks", "*.egg-info")
-"""What a copy of the project does not need to run the tests of its rooms."""
+LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "site", "dist", "build", "benchmarks", "*.egg-info")
+"""What a copy of the project does without: compiled modules name the files that they were made of, which tests read."""
 
 QUICK, SLOW = "not slow", "slow"
 """How tests are chosen."""
