@@ -3,9 +3,8 @@
 Usage: python tests/mutants [--room noise] [--id sigma-halved] [--jobs 2] [--slow] [--output report.md]
 
 A mutant is killed by the first quick test that fails: of its room, or of the room's neighbours if it calls what the
-mutant changes. One that survives must
-say why in ``faults/ROOM.toml``, and one that says so must survive; else the exit code is 1. The project itself is never
-changed.
+mutant changes. One that survives must say why in ``faults/ROOM.toml``, and one that says so must survive; else the exit
+code is 1. The project itself is never changed.
 """
 
 from __future__ import annotations
@@ -44,8 +43,12 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 65
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        results = run(mutants, Path(folder), options.jobs, slow=options.slow)
+    try:
+        with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+            results = run(mutants, Path(folder), options.jobs, slow=options.slow)
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return 70
     print("\n".join(table(results)))
     print(f"{len(results)} mutants, {time.monotonic() - begun:.0f} s")
     if options.output:
