@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpnb_columnar.budget import (
+    Approximate,
     Budget,
     Division,
     Neighbours,
@@ -22,6 +23,7 @@ from dpnb_columnar.budget import (
     compose,
     parse_division,
     parse_epsilon,
+    total,
 )
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.errors import UsageError
@@ -236,3 +238,14 @@ def test_budget_of_nothing_is_refused(epsilon: int) -> None:
 @pytest.mark.parametrize(("name", "rows"), [("add-remove", 1), ("replace-one", 2)])
 def test_relations_by_name(name: str, rows: int) -> None:
     assert Neighbours(name).rows == rows
+
+
+def test_the_total_is_what_was_divided() -> None:
+    """The deltas of those queries that need one add up as the epsilons of all do."""
+    kinds = (Pure, Approximate, Approximate)
+    requests = [
+        Request("counts", None, 1, "", "laplace", Fraction(weight), kind) for weight, kind in enumerate(kinds, 1)
+    ]
+    delta = Fraction(1, 10**6)
+    assert total(compose(requests, Budget(Fraction(1, 3), delta=delta))) == Approximate(Fraction(1, 3), delta)
+    assert total(compose(requests[:1], Budget(Fraction(1, 3)))) == Pure(Fraction(1, 3))
