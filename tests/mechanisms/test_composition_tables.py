@@ -13,6 +13,7 @@ from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, 
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 
 
 @pytest.mark.parametrize("mechanism", SPREAD)
@@ -87,3 +88,13 @@ def test_the_outlook_is_in_the_attributes_unit(mechanism: str) -> None:
         _, small_mean, small_spread = errors("0.001", str(Fraction(cells, 1000)))
         assert mean / small_mean == pytest.approx(1000)
         assert spread / small_spread == pytest.approx(1000 if mechanism == "global" else 10**6)
+
+
+@pytest.mark.parametrize("name", NOISE_FAMILIES)
+def test_a_family_is_calibrated_to_its_own_kind_of_cost(name: str) -> None:
+    """A rho is no epsilon: noise for the one number would not be noise for the other."""
+    costs = (Pure(Fraction(1)), Approximate(Fraction(1), Fraction(1, 10**6)), Concentrated(Fraction(1)))
+    for cost in costs:
+        if type(cost) is not smooth_family(name).kind:
+            with pytest.raises(ValueError, match=f"{name} noise is calibrated to a loss that is"):
+                smooth_noise(name, cost)
