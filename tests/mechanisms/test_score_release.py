@@ -17,12 +17,13 @@ from support.recorded_draws import Forced, total_loss
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Budget, Neighbours, Pure
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Missing, read_domain
 from dpnb_columnar.domain.units_and_weights import with_unit
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import score_release
-from dpnb_columnar.mechanisms.score_release import ScorePlan, model_scores, plan_scores, release_scores
+from dpnb_columnar.mechanisms.score_release import FINER, ScorePlan, model_scores, plan_scores, release_scores
+from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import to_json
 from dpnb_columnar.model.released_scores import ReleasedScores, read_scores, scores_document
@@ -218,6 +219,16 @@ def test_released_counts_are_functions_of_the_draws(small: Model, three: Model, 
     ]
     assert released[0] == released[1] == released[2]
     assert released[0].counts == ((3,) * bins,) * classes
+
+
+@pytest.mark.parametrize("probability", [(0.5, 0.5), (0.3, 0.7), (0.9999, 0.0001)])
+def test_a_row_is_above_an_edge_if_its_log_odds_exceed_it(small: Model, probability: tuple[float, float]) -> None:
+    """Not where they are equal: of even odds the first class is predicted."""
+    model = replace(small, classes=replace(small.classes, probability=probability), attribute_weights=None)
+    first, second = class_terms(model)
+    for edge, least in zip(EDGES, model_scores(model).edges, strict=True):
+        below, above = ((second - first) + score / (FINER * UNITS) for score in (least - 1, least))
+        assert below <= edge < above
 
 
 @pytest.mark.parametrize("answer", [-(10**30), -1, 0, 1, 10**30])

@@ -8,6 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +16,7 @@ import pytest
 from support.mechanisms import PRIVATE
 from support.people import PEOPLE, people, people_domain
 
-from dpnb_columnar.budget import Budget, Neighbours, Pure
+from dpnb_columnar.budget import Budget, Neighbours, Pure, total
 from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, GRADIENT
 from dpnb_columnar.counting.gradients import LARGEST_CLIP
 from dpnb_columnar.counting.inputs import FrameInput
@@ -23,9 +24,11 @@ from dpnb_columnar.counting.scores import UNITS
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
-from dpnb_columnar.mechanisms.model_release import first_round, release_round
+from dpnb_columnar.mechanisms.further_releases import plan_given, without_further_passes
+from dpnb_columnar.mechanisms.model_release import first_round, release, release_given, release_round
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.round_starts import CLIP, start_rounds
+from dpnb_columnar.mechanisms.round_starts import CLIP, _clip, start_rounds
+from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.training import train
@@ -209,3 +212,49 @@ def test_what_cannot_be_learned_is_refused() -> None:
     many = {"label": PEOPLE["label"], "attributes": {f"x{n}": {"values": ["a"]} for n in range(1001)}}
     with pytest.raises(UsageError, match="at most 1000 attributes, and the domain declares 1001; choose calibrated"):
         plan(people_domain(many), budget, "histogram", attribute_weights=LEARNED)
+
+
+def test_no_clip_is_beyond_what_sums_are_exact_for() -> None:
+    """However much the groups tell, and not below one nat however little."""
+    likely = np.full(4, 0.25)
+    assert [_clip(np.full((4, 1), nats), likely) for nats in (0.0, 1e6)] == [UNITS, LARGEST_CLIP]
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, None), (None, 1), (1, 2), (None, None)])
+def test_a_seed_in_either_release_is_told(first: int | None, second: int | None) -> None:
+    """Whichever noise came from a seed, the model protects nobody."""
+    domain, rows = people_domain(), people(200)
+    planned = without_further_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
+    samplers = [None if seed is None else ExactSampler(SeededBits(seed)) for seed in (first, second)]
+    model = release(FrameInput(rows).check(domain).count(), planned, samplers[0])
+    counts = FrameInput(rows).check(domain).count_scores(scores_given(model))
+    guarantee = release_given(plan_given(model), counts, samplers[1]).guarantee
+    assert guarantee.seeded is (first is not None or second is not None)
+    assert guarantee.private is not guarantee.seeded
+
+
+def test_statistics_of_another_domain_are_not_released() -> None:
+    domain = people_domain()
+    other = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["high", "low"]}})
+    counted = FrameInput(people(20)).check(other).count()
+    with pytest.raises(ValueError, match="the statistics were counted in another domain"):
+        release(counted, plan(domain, Budget(Fraction(1)), "histogram"))
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("unit", [{}, {"unit": {"columns": ["u"], "rows": 3}}])
+def test_both_releases_together_state_what_was_given(relation: Neighbours, unit: dict[str, Any]) -> None:
+    """The first one less than its budget, the second the rest of it; the model all that was spent on it."""
+    domain, rows = people_domain({**PEOPLE, **unit}), people(60).with_columns(u=pl.int_range(pl.len()))
+    budget = Budget(Fraction(1), relation)
+    planned = without_further_passes(plan(domain, budget, "histogram", attribute_weights="calibrated"))
+    model = release(FrameInput(rows).check(domain).count(), planned)
+    (left,) = model.guarantee.reserved
+    assert model.guarantee.epsilon == planned.budget.epsilon == 1 - left.cost.epsilon
+    given = plan_given(model)
+    assert given.budget.epsilon == total(given.shares).epsilon == left.cost.epsilon
+    counts = FrameInput(rows).check(domain).count_scores(scores_given(model))
+    guarantee = release_given(given, counts).guarantee
+    assert (guarantee.epsilon, guarantee.reserved) == (1, ())
+    assert guarantee.composition == (*model.guarantee.composition, left)
+    assert total(guarantee.composition) == Pure(Fraction(1))
