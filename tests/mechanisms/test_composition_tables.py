@@ -11,6 +11,7 @@ from support.people import PEOPLE, people_domain
 
 from dpnb_columnar.budget import Approximate, Budget, Concentrated, Neighbours, Pure
 from dpnb_columnar.domain import Domain, read_domain
+from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
@@ -98,3 +99,10 @@ def test_a_family_is_calibrated_to_its_own_kind_of_cost(name: str) -> None:
         if type(cost) is not smooth_family(name).kind:
             with pytest.raises(ValueError, match=f"{name} noise is calibrated to a loss that is"):
                 smooth_noise(name, cost)
+
+
+@pytest.mark.parametrize(("mechanism", "noise"), [("smooth", "polyplace"), ("histogram", None), ("majority", None)])
+def test_a_delta_that_no_query_needs_is_refused(mechanism: str, noise: str | None) -> None:
+    """It would be stated, and spent by nothing."""
+    with pytest.raises(UsageError, match=r"delta: .* spends none; leave --delta out"):
+        plan(people_domain(), Budget(Fraction(1), delta=Fraction(1, 10**6)), mechanism, noise)

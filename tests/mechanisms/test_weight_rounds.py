@@ -24,7 +24,7 @@ from dpnb_columnar.counting.scores import UNITS
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
-from dpnb_columnar.mechanisms.further_releases import plan_given, without_further_passes
+from dpnb_columnar.mechanisms.further_releases import plan_given, rounds_given, without_further_passes
 from dpnb_columnar.mechanisms.model_release import first_round, release, release_given, release_round
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.round_starts import CLIP, _clip, start_rounds
@@ -258,3 +258,19 @@ def test_both_releases_together_state_what_was_given(relation: Neighbours, unit:
     assert (guarantee.epsilon, guarantee.reserved) == (1, ())
     assert guarantee.composition == (*model.guarantee.composition, left)
     assert total(guarantee.composition) == Pure(Fraction(1))
+
+
+def test_rounds_go_on_from_the_weights_of_all_rounds_before() -> None:
+    """A model that names those of fewer rounds than it has released was edited."""
+    domain = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
+    rows = FrameInput(people(60)).check(domain)
+    planned = without_further_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
+    model = release(rows.count(), planned)
+    assert model.attribute_weights is None
+    after = release_given(plan_given(model), rows.sum_gradients(rounds_given(model).query))
+    assert after.attribute_weights is not None
+    assert len(plan_given(after).reserved) == 1
+    for asked in ((), after.attribute_weights.asked * 2):
+        edited = replace(after, attribute_weights=replace(after.attribute_weights, asked=asked))
+        with pytest.raises(UsageError, match=r"weight gradient 2 does not follow from what it has released"):
+            plan_given(edited)
