@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.people import people_domain
 
 from dpnb_columnar.budget import Concentrated, Pure
 from dpnb_columnar.domain import Numeric, read_domain
@@ -173,3 +174,15 @@ def test_the_logarithmic_scale_keeps_every_row_and_their_order(codes: list[int])
     assert list(scaled.codes) == list(expected)
     assert scaled.codes[0] >= 0
     assert scaled.codes[-1] <= attribute.scale.cells
+
+
+def test_a_variance_that_is_noise_is_replaced_by_the_average_and_others_are_drawn_towards_it() -> None:
+    """Above the variance of rounding a class's own counts for its rows; at it and below it says nothing."""
+    attribute = people_domain()["age"]
+    assert isinstance(attribute, Numeric)
+    for noise in (Fraction(1, 12), Fraction(1, 20), Fraction(-30)):
+        variances = [noise, Fraction(100), Fraction(400)]
+        found = normal(attribute, [Fraction(50)] * 3, variances, [1.0] * 3, [10, 10, 20], pooled_rows=30)
+        average = (10 * noise + 10 * 100 + 20 * 400) / 40
+        used = [average, (10 * 100 + 30 * average) / 40, (20 * 400 + 30 * average) / 50]
+        assert found.deviation == pytest.approx([math.sqrt(each) for each in used])
