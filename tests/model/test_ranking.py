@@ -48,9 +48,21 @@ def test_area_is_that_of_scikit_learn_within_the_stated_error(rows: list[tuple[f
     assert abs(found.area - roc_auc_score(own, odds)) <= found.error + 1e-9
 
 
+def test_variance_of_a_few_rows_is_that_of_delong() -> None:
+    """Both kinds of rows add to it, and the more the fewer they are."""
+    for own, others in (([3, 1, -2], [2, 0, 0, -1, -4]), ([5, -1], [3, 1, 0, 0, -3, -3, -4])):
+        rows = [*((odds, True) for odds in own), *((odds, False) for odds in others)]
+        has_the_variance_of_delong(rows)
+        has_the_variance_of_delong([(-odds, not kind) for odds, kind in rows])
+
+
 @pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(-5, 5), st.booleans()), min_size=4, max_size=60))
 def test_variance_is_that_of_delong(rows: list[tuple[int, bool]]) -> None:
+    has_the_variance_of_delong(rows)
+
+
+def has_the_variance_of_delong(rows: list[tuple[int, bool]]) -> None:
     odds, own = np.array([row[0] for row in rows], dtype=float), np.array([row[1] for row in rows])
     found = ranked(list(odds), list(own))
     if min(own.sum(), (~own).sum()) < 2:

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.noise_cases import APPROXIMATE_LAPLACE, CAUCHY, CONCENTRATED, GAUSSIAN, LAPLACE, NISSIM, POLYPLACE, name_of
 
-from dpnb_columnar.noise import NoiseFamily, PolyPlace, SeededBits, StudentT, draw
+from dpnb_columnar.noise import ExactSampler, NoiseFamily, PolyPlace, SeededBits, StudentT, SystemBits, draw
+from dpnb_columnar.noise.sampler import ReportedSampler
 
 STUDENT = StudentT(Fraction(1), Fraction(1, 8), Fraction(3))
 CASES = [
@@ -159,3 +160,10 @@ def test_any_size_of_location_and_scale_is_exact() -> None:
     huge, tiny = Fraction(10**60 + 7), Fraction(1, 10**60)
     assert draw(huge, tiny, LAPLACE[1], SeededBits(1), grid_bits=10) == huge
     assert abs(draw(tiny, huge, LAPLACE[1], SeededBits(1))) > 10**50
+
+
+def test_bits_that_can_be_repeated_protect_nobody() -> None:
+    """Whichever way they come to be drawn; those of the system do."""
+    for bits, private in ((SystemBits(), True), (SeededBits(1), False), (FixedBits(0, (), 0), False)):
+        sampler = ExactSampler(bits)
+        assert bits.private is sampler.private is ReportedSampler(sampler, lambda _: None).private is private
