@@ -10,9 +10,17 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support.people import people, write_people
 
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.parquet_footer import column_chunks, footer_of, has_rows, number_of_rows, with_metadata
+from dpnb_columnar.rows.parquet_footer import (
+    column_chunks,
+    footer_of,
+    has_rows,
+    number_of_rows,
+    read_footer,
+    with_metadata,
+)
 from dpnb_columnar.rows.thrift import read_struct, varint
 
 ROWS = pl.DataFrame({"number": [1, 2, None], "text": ["a", "", "c"], "day": [None, None, None]})
@@ -104,3 +112,22 @@ def test_whole_numbers_are_read_as_they_are_written(number: int) -> None:
     assert struct == {1: number}
     struct, _ = read_struct(b"\x16" + varint(2 * number + 1) + b"\0")
     assert struct == {1: -number - 1}
+
+
+@pytest.mark.parametrize("missing", [1, 4, 100])
+def test_a_file_that_is_shorter_than_its_footer_is_refused(missing: int, tmp_path: Path) -> None:
+    """Its last eight bytes are whole, and what they tell of is not there."""
+    content = write_people(tmp_path / "rows.parquet", people(3)).read_bytes()
+    footer = int.from_bytes(content[-8:-4], "little") + 8
+    cut = content[missing - footer :]
+    with pytest.raises(DataError, match="not a complete Parquet file"):
+        read_footer(len(cut), lambda start, length: cut[start : start + length], "rows.parquet")
+    whole = content[-footer:]
+    assert read_footer(footer, lambda start, length: whole[start : start + length], "rows.parquet") == whole
+
+
+@pytest.mark.parametrize("magic", [b"PARE", b"PAR2", b"\0\0\0\0"])
+def test_a_file_without_the_formats_last_bytes_is_refused(magic: bytes, tmp_path: Path) -> None:
+    content = write_people(tmp_path / "rows.parquet", people(3)).read_bytes()[:-4] + magic
+    with pytest.raises(DataError, match="not a complete Parquet file"):
+        read_footer(len(content), lambda start, length: content[start : start + length], "rows.parquet")

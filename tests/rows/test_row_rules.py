@@ -11,6 +11,7 @@ import pytest
 
 from dpnb_columnar.domain import Categorical, Missing, Numeric, Weight, read_domain
 from dpnb_columnar.domain.condition import parse_condition
+from dpnb_columnar.rows.cell_codes import MOST_STEPPED, cell_code, step_score
 from dpnb_columnar.rows.column_kinds import kind_of, kinds_of
 from dpnb_columnar.rows.row_rules import (
     attribute_fits,
@@ -149,3 +150,24 @@ def test_rows_of_a_unit_are_ordered_by_all_that_they_say() -> None:
         x = sum(multiplier(each) * code for each, code in enumerate(codes))
         assert found["order"][place] == pow(x, 5, PRIME)
     assert len({multiplier(each) for each in range(100)}) == 100
+
+
+@pytest.mark.parametrize("type_", [pl.Int8, pl.Int16, pl.Int32, pl.UInt16, pl.Int64])
+@pytest.mark.parametrize("missing", [(50,), (-1,), (50, -1)])
+def test_numbers_beyond_one_that_means_missing_are_ordinary(type_: Any, missing: tuple[int, ...]) -> None:
+    """They count as the nearest bound, also where codes are looked up in a table that ends there."""
+    attribute = Numeric("x", Fraction(0), Fraction(10), Fraction(1), missing_values=tuple(map(Fraction, missing)))
+    values = [value for value in (-3, -2, -1, 0, 4, 10, 49, 50, 51, 52, 127) if type_ is not pl.UInt16 or value >= 0]
+    codes = [None if value in missing else min(max(value, 0), 10) for value in values]
+    rows = pl.DataFrame({"x": pl.Series(values, dtype=type_)})
+    assert rows.select(cell_code(attribute, rows.schema["x"], pl.UInt8)).to_series().to_list() == codes
+
+
+@pytest.mark.parametrize("type_", [pl.Float64, pl.Int64])
+@pytest.mark.parametrize("cells", [100, MOST_STEPPED + 100])
+def test_a_code_on_the_first_of_a_step_is_of_that_step(type_: Any, cells: int) -> None:
+    """Whether the steps of every code are tabulated or are looked for."""
+    attribute = Numeric("x", Fraction(0), Fraction(cells), Fraction(1))
+    rows = pl.DataFrame({"x": pl.Series([0, 1, 29, 30, 31, cells - 1, cells, None], dtype=type_)})
+    score = step_score(attribute, rows.schema["x"], (0, 30, cells), (-5, 7, 9), 2)
+    assert rows.select(score).to_series().to_list() == [-5, -5, -5, 7, 7, 7, 9, 2]
