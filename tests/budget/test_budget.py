@@ -244,7 +244,8 @@ def test_the_total_is_what_was_divided() -> None:
     """The deltas of those queries that need one add up as the epsilons of all do."""
     kinds = (Pure, Approximate, Approximate)
     requests = [
-        Request("counts", None, 1, "", "laplace", Fraction(weight), kind) for weight, kind in enumerate(kinds, 1)
+        Request("counts", None, 1, PARALLEL_CELLS, "laplace", Fraction(weight), kind)
+        for weight, kind in enumerate(kinds, 1)
     ]
     delta = Fraction(1, 10**6)
     assert total(compose(requests, Budget(Fraction(1, 3), delta=delta))) == Approximate(Fraction(1, 3), delta)
