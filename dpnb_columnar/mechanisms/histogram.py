@@ -145,10 +145,8 @@ def _place_and_count(
     """Place the bins of one attribute, then count them. What placed them is released, and stays beside the counts."""
     mean, variance = (answers[query][0].noisy(context.draw) for query in PLACING_QUERIES)
     size, noise = pooled_size(context, attribute), moment_noise(context.shares[PLACING_QUERIES[-1], attribute.name])
-    edges = adaptive_edges(attribute, bins(context, attribute), mean, variance, size, noise)
     scale = attribute.scale
-    return replace(
-        noisy_histogram(context, attribute, edges),
-        released_mean=reported(mean, scale.step, scale.origin),
-        released_variance=reported(variance, scale.step**2),
-    )
+    placed = reported(mean, scale.step, scale.origin), reported(variance, scale.step**2)
+    edges = adaptive_edges(attribute, bins(context, attribute), *placed, size, noise)
+    counted = noisy_histogram(context, attribute, edges)
+    return replace(counted, released_mean=placed[0], released_variance=placed[1])

@@ -60,24 +60,26 @@ def geometric_edges(last: int, origin: int, bins: int) -> list[int]:
 
 
 def adaptive_edges(
-    attribute: Numeric, bins: int, mean: Fraction | float, variance: Fraction | float, size: int, noise: Smoothness
+    attribute: Numeric, bins: int, mean: float, variance: float, size: int, noise: Smoothness
 ) -> list[int]:
     """Place bins where a released mean and variance say the values are; by the declaration where these are noise.
+
+    They are the very floats that a model's document holds, so that whoever reads it finds the same edges, however many
+    digits the rounding of a mean far from zero took.
 
     Args:
         attribute: The numeric attribute.
         bins: Number of equal bins.
-        mean: Released trimmed mean of all classes together, in codes of the attribute's scale.
-        variance: Released trimmed variance, in squared codes.
+        mean: Released trimmed mean of all classes together, on the attribute's scale.
+        variance: Released trimmed variance, in squares of its unit.
         size: Public size of the sample.
         noise: The noise of the variance, which says how many values were cut.
     """
-    cells = attribute.scale.cells
-    spread = float(min(max(variance, Fraction(0)), Fraction(cells**2))) / trimmed_normal_variance(
-        trim(size, noise) / size
-    )
+    scale, cells = attribute.scale, attribute.scale.cells
+    code, squared = float((mean - scale.origin) / scale.step), float(variance / scale.step**2)
+    spread = min(max(squared, 0.0), float(cells**2)) / trimmed_normal_variance(trim(size, noise) / size)
     if spread > SMALLEST_VARIANCE:
-        return placed_edges(cells, bins, float(min(max(mean, Fraction(0)), Fraction(cells))), math.sqrt(spread))
+        return placed_edges(cells, bins, min(max(code, 0.0), float(cells)), math.sqrt(spread))
     return declared_edges(attribute, bins)
 
 

@@ -340,12 +340,10 @@ class _Checked:
             mean, variance = placed
             if mean is None or variance is None:
                 raise body.invalid("holds no released_mean and released_variance, which placed the bins")
-            scale, bins = attribute.scale, share_bins(sizes, self.shares[COUNTS, name])
-            code, off_code = (mean - scale.origin) / scale.step, ROUNDING * (abs(mean) + abs(scale.origin)) / scale.step
-            squared = variance / scale.step**2
-            possible = [
-                adaptive_edges(attribute, bins, code + low * off_code, squared * (1 + high * ROUNDING), size, noise)
-                for low, high in [(0, 0), *product((-1, 0, 1), repeat=2)]
+            bins = share_bins(sizes, self.shares[COUNTS, name])
+            possible = [  # another machine's library may round the last digit otherwise
+                adaptive_edges(attribute, bins, mean, variance * (1 + off * ROUNDING), size, noise)
+                for off in (0, -1, 1)
             ]
         elif placed != (None, None):
             raise body.entry("released_mean").invalid(f"mechanism {self.guarantee.mechanism} releases none")
