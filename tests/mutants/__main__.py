@@ -1,6 +1,6 @@
 """Makes one single fault after the other in a copy of the project, and says which tests notice it.
 
-Usage: python tests/mutants [--room noise] [--id sigma-halved] [--jobs 2] [--slow] [--output report.md]
+Usage: python tests/mutants [--room noise] [--id beta-doubled] [--jobs 2] [--slow] [--output report.md]
 
 A mutant is killed by the first quick test that fails: of its room, or of the room's neighbours if it calls what the
 mutant changes. One that survives must say why in ``faults/ROOM.toml``, and one that says so must survive; else the exit

@@ -131,7 +131,8 @@ LABELLED = {"label": {"column": "y", "classes": ["no", "yes"]}}
 
 def test_rows_of_a_unit_are_ordered_by_all_that_they_say() -> None:
     """Class, each code or that there is none, and weight: by the definition, in Python's integers."""
-    attributes = {"a": {"lower": 0, "upper": 2**32, "step": 1}, "b": {"values": ["p", "q"]}}
+    wide = {"lower": 0, "upper": 2**32, "step": 1}  # the products of several do not add up within 64 bits
+    attributes = {"a": wide, "b": {"values": ["p", "q"]}, "c": wide, "d": wide, "e": wide}
     document = {**LABELLED, "attributes": attributes, "unit": {"columns": ["u"], "rows": 1}}
     domain = read_domain("test", {**document, "weight": {"column": "w", "cap": 10, "step": 1}}, "test")
     rows = pl.DataFrame(
@@ -139,14 +140,16 @@ def test_rows_of_a_unit_are_ordered_by_all_that_they_say() -> None:
             "y": ["no", "yes", "no", "yes", "no"],
             "a": [0, 2**32, None, 17, 5],
             "b": ["p", "q", None, "p", "q"],
+            **{name: [0, 2**32, None, 2**32 - 1, 5] for name in "cde"},
             "w": [0, 10, 3, 7, 1],
             "u": [1, 1, 2, 3, None],
         }
     )
     found = counted_rows(rows.lazy(), domain, rows.schema, {}).collect()
     assert found["unit_0"].to_list() == [1, 1, 2, 3]
-    for place, (label, a, b, w, _) in enumerate(rows.rows()[:4]):
-        codes = [["no", "yes"].index(label), 0 if a is None else a + 1, 0 if b is None else "pq".index(b) + 1, w + 1]
+    for place, (label, a, b, *others, w, _) in enumerate(rows.rows()[:4]):
+        numbers = [a, None if b is None else "pq".index(b), *others, w]
+        codes = [["no", "yes"].index(label), *(0 if each is None else each + 1 for each in numbers)]
         x = sum(multiplier(each) * code for each, code in enumerate(codes))
         assert found["order"][place] == pow(x, 5, PRIME)
     assert len({multiplier(each) for each in range(100)}) == 100
