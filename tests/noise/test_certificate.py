@@ -174,3 +174,13 @@ def test_enclosed_scores_are_those_of_the_search(make: type[ConcentratedNoise]) 
             bound = float(2 * found.bound(arb(mu)).log() / arb(mu) ** 2)
         assert bound == pytest.approx(steepness, rel=1e-7)
         assert math.isfinite(bound)
+
+
+@pytest.mark.parametrize("mu", [-30.0, -10.0, -2.0, 3.0])
+def test_the_mass_beyond_the_panels_counts_by_hoelders_inequality(mu: float) -> None:
+    """Alone, without a panel: tilted by mu beta/sigma where mu is negative, up to W, and beyond it."""
+    tilt, speed, reach, shift = 0.5, 0.7, 6.0, 1.5
+    found = Cumulants([], arb(tilt), arb(0.1), arb(speed), arb(reach), arb(shift), (-50.0, 50.0)).bound(arb(mu))
+    turned = max(-mu * tilt, 0.0)
+    exponent = turned * reach - reach**2 / 2 if turned <= reach else turned**2 / 2
+    assert float(found) == pytest.approx(2 * math.exp(exponent) * math.cosh(mu * speed * shift))
