@@ -4,6 +4,8 @@ The one story of a release. The Python interface, the scikit-learn estimator and
 tables or of the weights of a model (``mechanisms.release_plan``), or of the scores that it gives
 (``mechanisms.score_release``). ``carry_out`` carries it out; they differ in where the result is kept, which an
 ``Output`` says.
+
+The ledger's modules are imported where a ledger pays: SQLite is nothing that other runs should wait for.
 """
 
 from __future__ import annotations
@@ -25,8 +27,6 @@ from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BusyError, DataError, UsageError
-from dpnb_columnar.ledger import Charge, Ledger, Run, check_dataset, check_run, fresh_run
-from dpnb_columnar.ledger.codec import unit_named
 from dpnb_columnar.mechanisms.further_releases import query_given
 from dpnb_columnar.mechanisms.model_release import first_round, release, release_given, release_round, release_weights
 from dpnb_columnar.mechanisms.score_calibration import scores_given
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.counting.countable import CheckedRows, Rows
     from dpnb_columnar.counting.gradients import FurtherStatistics
     from dpnb_columnar.counting.scores import ScoreCounts
+    from dpnb_columnar.ledger import Charge, Ledger, Run
     from dpnb_columnar.mechanisms.release_plan import ReleasePlan
     from dpnb_columnar.model.parameters import NaiveBayes
     from dpnb_columnar.noise import Sampler
@@ -386,6 +387,8 @@ class Payment(Generic[ReleasedT]):
             UsageError: if the run id was used with other inputs.
             dpnb_columnar.errors.Error: if the ledger cannot be read, or has no such account.
         """
+        from dpnb_columnar.ledger import Ledger
+
         with Ledger(self.ledger) as ledger:
             run = ledger.refuse_if_unaffordable(self.charge)
         if run is None or run.document is None:
@@ -400,6 +403,8 @@ class Payment(Generic[ReleasedT]):
         Raises:
             dpnb_columnar.errors.Error: if the ledger cannot be read, or has no such account.
         """
+        from dpnb_columnar.ledger import Ledger
+
         with Ledger(self.ledger) as ledger:
             account = ledger.account(self.charge.dataset)
             paid = ledger.run(self.charge.run) is not None
@@ -417,6 +422,8 @@ class Payment(Generic[ReleasedT]):
             DataError: if the account is bound to other files than these, or another account to one of these.
             BusyError: if another attempt of this run does not come to an end.
         """
+        from dpnb_columnar.ledger import Ledger
+
         with self._alone(), Ledger(self.ledger) as ledger:
             bound = ledger.account(self.charge.dataset).parts
             if bound is not None and not bound.issuperset(parts):
@@ -476,6 +483,8 @@ def payment_for(
         UsageError: if the mechanism protects nobody, or the model that is given has no guarantee, so that no budget
             pays for it, or if a name cannot be one.
     """
+    from dpnb_columnar.ledger import Charge, check_dataset, check_run
+
     mechanism = plan.mechanism
     if plan.given is not None and not plan.given.guarantee.private:
         raise UsageError(
@@ -504,6 +513,8 @@ def payment_for_scores(
     Raises:
         UsageError: if a name cannot be one.
     """
+    from dpnb_columnar.ledger import Charge, check_dataset, check_run, fresh_run
+
     budget = plan.budget
     (share,) = plan.shares
     charge = Charge(
@@ -529,11 +540,15 @@ def payment_for_scores(
 
 def _default_run(plan: ReleasePlan) -> str:
     """Make a new run id; for the weights of a model the one of that model, so that they are released once."""
+    from dpnb_columnar.ledger import fresh_run
+
     return fresh_run() if plan.given is None else f"weights-of-{document_digest(plan.given)[:32]}"
 
 
 def _unit(domain: Domain) -> tuple[str, ...]:
     """Name the unit of a domain; empty where it is one row."""
+    from dpnb_columnar.ledger.codec import unit_named
+
     return () if domain.unit is None else unit_named(domain.unit.columns)
 
 

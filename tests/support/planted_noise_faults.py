@@ -9,6 +9,7 @@ from typing import Any
 from dpnb_columnar.budget import Approximate
 from dpnb_columnar.mechanisms import model_release as boundary
 from dpnb_columnar.mechanisms import smooth_noise
+from dpnb_columnar.model import tuning
 from dpnb_columnar.noise import ClassicalGaussian, ExactSampler, NoiseFamily, SeededBits, sampler
 from support.planted_faults import DOUBLE, Patch
 
@@ -81,9 +82,8 @@ def gaussian_family(patch: Patch, times: float) -> None:
         def scale(self) -> Fraction:
             return ClassicalGaussian(self.epsilon, self.delta, self.beta).scale * Fraction(times)
 
-    calibrate = smooth_noise.smooth_family("classical-gaussian").calibrate
+    def lighter(epsilon: Fraction, delta: Fraction, beta: Fraction) -> Double:
+        return Double(epsilon, delta, beta)
 
-    def lighter(epsilon: Fraction, delta: Fraction) -> Double:
-        return Double(epsilon, delta, calibrate(epsilon, delta).beta)
-
+    patch.setitem(tuning.BETAS, DOUBLE, tuning.BETAS["classical-gaussian"])
     patch.setitem(smooth_noise._FAMILIES, DOUBLE, smooth_noise.SmoothFamily(DOUBLE, Approximate, lighter))

@@ -25,7 +25,6 @@ from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
 from dpnb_columnar.model.intervals import interval_text
-from dpnb_columnar.model.weighted_figures import weighted_rows
 from dpnb_columnar.runtime.output_checks import check_target, default_name
 
 if TYPE_CHECKING:
@@ -449,6 +448,8 @@ def _print_weighted(evaluation: Evaluation, weight: Weight) -> None:
         return
     print_line(f"weight             {weighted.weight:.0f}  ({column}, at most {number_text(weight.cap)} a row)")
     print_line()
+    from dpnb_columnar.model.weighted_figures import weighted_rows
+
     rows = [[name, *map(_number, values)] for name, *values in weighted_rows(evaluation, weighted)]
     print_table(["figure", "by rows", "by weight"], rows)
 

@@ -230,8 +230,8 @@ def export(
     check_suffix(output)
     check_target(output, overwrite, [file])
     with Ledger(file) as ledger:
+        accounts = list(ledger.accounts())  # first: where an entry is damaged nothing is written
         write_releases(ledger, output, overwrite=overwrite)
-        accounts = list(ledger.accounts())
     print_line(f"wrote {output}")
     _warn_of_corrections(file, accounts)
 
