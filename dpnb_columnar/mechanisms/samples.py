@@ -42,8 +42,8 @@ def on_scale(attribute: Numeric, column: RunLengthColumn) -> RunLengthColumn:
 def pooled(columns: Sequence[RunLengthColumn]) -> RunLengthColumn:
     """Merge the columns of all classes, for a sample of ``pooled_size``.
 
-    One row more or less is one value more or less of the merged column, a replaced row at most one replaced value
-    (docs/privacy.md, Lemma 2.6). Confidential in, confidential out.
+    One row more or less is at most one value more or less of the merged column. A replaced row is one replaced, added
+    or removed value, since either row may lack it (docs/privacy.md, Lemma 2.6). Confidential in, confidential out.
     """
     codes, places = np.unique(np.concatenate([column.codes for column in columns]), return_inverse=True)
     counts = np.zeros(len(codes), dtype=np.int64)
