@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.counting.statistics_files import save_statistics
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.sensitivity import RunLengthColumn
 
 SEED = 1940

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.inputs import SEED
 from dpnb_columnar.domain import read_domain
-from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.domain.declaration import domain_metadata
 
 BLOCK = 65_536
 HOUSEHOLD = "SERIAL"

@@ -83,7 +83,7 @@ def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
 def time_pass(data: str, kind: str) -> None:
     """Time one pass over the rows, those after the first by a model of the rows."""
     from dpnb_columnar.budget import Budget
-    from dpnb_columnar.counting.engines import duckdb, local, polars_further_passes  # noqa: F401
+    from dpnb_columnar.counting.engines import local
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.mechanisms.model_release import release
     from dpnb_columnar.mechanisms.release_plan import plan

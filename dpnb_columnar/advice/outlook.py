@@ -29,7 +29,7 @@ from dpnb_columnar.budget import Pure
 from dpnb_columnar.budget.amounts import DeclaredRowCount
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain.declaration import weight_document
-from dpnb_columnar.domain.description import table_lines, weighs_by
+from dpnb_columnar.domain.declared_domain import table_lines, weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.mechanisms.expected_error import (

@@ -10,7 +10,7 @@ from dpnb_columnar.budget import Share, total
 from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.budget.costs import PrivacyCost, numbers
 from dpnb_columnar.domain import Missing, Unit, Weight
-from dpnb_columnar.domain.description import table_lines, weighs_by
+from dpnb_columnar.domain.declared_domain import table_lines, weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.model.guarantee import relation_text

@@ -41,10 +41,9 @@ from dpnb_columnar.counting.gradients import FurtherStatistics
 from dpnb_columnar.counting.inputs import Engine, FrameInput
 from dpnb_columnar.counting.scores import ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
-from dpnb_columnar.domain.catalogue import entry_declaring
-from dpnb_columnar.domain.labelling import provisional
-from dpnb_columnar.domain.units_and_weights import Number
+from dpnb_columnar.domain.editing import Number, provisional
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.further_releases import plan_given, query_given, without_further_passes

@@ -13,15 +13,15 @@ from typing import Any, TypeAlias
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_division, parse_epsilon, parse_rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.counting.inputs import Engine, FrameInput, Input, LocalInput, local_input, opened_input
+from dpnb_columnar.datasets.catalogue import Entry
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_declaration, read_domain
-from dpnb_columnar.domain.catalogue import Entry
+from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.score_release import ScorePlan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.released_scores import ReleasedScores
-from dpnb_columnar.rows.database_address import parse_database
 from dpnb_columnar.rows.frames import Frame, is_frame
 from dpnb_columnar.training import Payment, payment_for, payment_for_scores
 

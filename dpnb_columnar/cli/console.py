@@ -144,7 +144,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None
         header: Names of the columns.
         rows: Cells of each row, one a column.
     """
-    from dpnb_columnar.domain.description import table_lines
+    from dpnb_columnar.domain.declared_domain import table_lines
 
     print_lines(table_lines(header, rows))
 

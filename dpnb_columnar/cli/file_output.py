@@ -38,9 +38,9 @@ from dpnb_columnar.cli.next_commands import awaits
 from dpnb_columnar.counting.countable import Rows
 from dpnb_columnar.counting.find_domain import ResolvedDomain
 from dpnb_columnar.domain.declaration import weight_document
+from dpnb_columnar.domain.declared_domain import SHORT, class_texts, worded
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
 from dpnb_columnar.mechanisms.attribute_weights import NONE, UNCALIBRATED
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan

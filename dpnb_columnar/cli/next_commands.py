@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from dpnb_columnar.budget import PrivacyCost, Share, total
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.cli.console import print_line
-from dpnb_columnar.domain.catalogue import CATALOGUE_NAME, read_catalogue
-from dpnb_columnar.domain.declaration import Declaration
-from dpnb_columnar.domain.declared_domain import Domain
+from dpnb_columnar.datasets.catalogue import CATALOGUE_NAME, read_catalogue
+from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.numbers import number_text
 
 if TYPE_CHECKING:

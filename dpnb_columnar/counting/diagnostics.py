@@ -12,7 +12,7 @@ import polars as pl
 
 from dpnb_columnar.counting.undeclared_values import UndeclaredValues, undeclared_values
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
-from dpnb_columnar.rows.column_kinds import Kind, kinds_of
+from dpnb_columnar.domain.column_kinds import Kind, kinds_of
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import (

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.budget.amounts import DEFAULT_EPSILON, parse_epsilon
-from dpnb_columnar.domain import Declaration, Domain, digest, labelled
-from dpnb_columnar.domain.catalogue import (
+from dpnb_columnar.datasets.catalogue import (
     CATALOGUE_NAME,
     Entry,
     entries,
@@ -18,11 +17,11 @@ from dpnb_columnar.domain.catalogue import (
     entry_for,
     entry_named,
 )
-from dpnb_columnar.domain.labelling import no_label, provisional
-from dpnb_columnar.domain.metadata import DOMAIN_KEY, domain_from_metadata
+from dpnb_columnar.domain import Declaration, Domain, digest, labelled
+from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
+from dpnb_columnar.domain.editing import Number, no_label, provisional, with_unit, with_weight
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.domain.units_and_weights import Number, with_unit, with_weight
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.rows.parquet import read_metadata
 
@@ -50,7 +49,7 @@ class ResolvedDomain:
         domain: The domain.
         origin: Its origin, for messages: the metadata of the data, or a catalogue entry.
         entry: The catalogue entry that declares it; None if there is none.
-        label_chosen: Whether its label is one to train for; otherwise it stands in for one (``domain.labelling``).
+        label_chosen: Whether its label is one to train for; otherwise it stands in for one (``domain.editing``).
     """
 
     domain: Domain
@@ -84,11 +83,11 @@ class ResolvedDomain:
         return declared
 
     def by_unit(self, unit: str | Sequence[str] | None, rows: int | None) -> ResolvedDomain:
-        """Return the same, counted by the unit that options name (``domain.units_and_weights.with_unit``)."""
+        """Return the same, counted by the unit that options name (``domain.editing.with_unit``)."""
         return replace(self, domain=with_unit(self.domain, unit, rows))
 
     def by_weight(self, weight: str | None, cap: Number | None, step: Number | None) -> ResolvedDomain:
-        """Return the same, with the weight of rows that options name (``domain.units_and_weights.with_weight``)."""
+        """Return the same, with the weight of rows that options name (``domain.editing.with_weight``)."""
         return replace(self, domain=with_weight(self.domain, weight, cap, step))
 
 
@@ -104,7 +103,7 @@ def find_domain(
     Args:
         files: At least one file; footers are read, rows are not.
         dataset: Catalogue entry to use, whatever the files carry.
-        label: Label to predict, as ``domain.labelling`` reads it; None for the declared label.
+        label: Label to predict, as ``domain.editing`` reads it; None for the declared label.
         metadata: Function that reads the key-value metadata of one of the files.
         catalogue: The one catalogue to look in, whatever the files carry; None for the usual ones.
 

@@ -10,7 +10,7 @@ from dpnb_columnar.counting.gradient_files import save_gradient_sums
 from dpnb_columnar.counting.gradients import FurtherQuery, FurtherStatistics, GradientQuery, GradientSums
 from dpnb_columnar.counting.score_files import save_score_counts
 from dpnb_columnar.counting.scores import ScoreCounts, Scores
-from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.domain.database_address import Dialect
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.countable import CheckedRows

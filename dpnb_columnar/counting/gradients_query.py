@@ -31,7 +31,7 @@ from dpnb_columnar.dialects.rendering import header, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import add_step, coded_rows
 from dpnb_columnar.domain import digest
-from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.rows.unit_order import CLASS
 
 TOTAL, LIKELIHOOD, ERROR = "total", "likelihood", "error"

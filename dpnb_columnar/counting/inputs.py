@@ -16,15 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from dpnb_columnar.counting.countable import CheckpointFolder, OpenedRows, Rows
+from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.database_address import parse_database
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.database_input import DatabaseInput
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.domain import Domain
+    from dpnb_columnar.domain.database_address import Database
     from dpnb_columnar.rows.batches import Batches, NamedRows
-    from dpnb_columnar.rows.database_address import Database
     from dpnb_columnar.rows.frames import Frame
     from dpnb_columnar.rows.parquet import ParquetSource
 

@@ -17,8 +17,8 @@ from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.scores import ScoreTable
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Declaration, Domain, digest, document_of, labelled
-from dpnb_columnar.domain.labelling import no_label
-from dpnb_columnar.domain.metadata import domain_from_metadata
+from dpnb_columnar.domain.declaration import domain_from_metadata
+from dpnb_columnar.domain.editing import no_label
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, named
 from dpnb_columnar.errors import ConfigurationError, DomainError, Error, MissingInputError, UsageError
 from dpnb_columnar.rows.input_files import scan_file

@@ -1,6 +1,6 @@
-"""The statistics of a second pass as one query: rows of each class in each bin of a score that a released model gives.
+"""The statistics of a further pass as one query: counts of rows by class and bin of a score, or sums of a round.
 
-CONFIDENTIAL: the result of the query is exact counts. Scores are whole numbers, so every database counts the same.
+CONFIDENTIAL: the result of the query is exact. Scores are whole numbers, so every database counts the same.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from dpnb_columnar.dialects.rendering import header, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import Steps, add_step, coded_rows, is_there, last_step, with_steps
 from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.rows.cell_codes import number_of_codes
-from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.rows.unit_order import CLASS
 
 # Steps of the queries of all further passes: a row's codes, and the scores that tables of whole numbers give them.

@@ -1,7 +1,8 @@
-"""Define the statistics of a second pass: rows per class and bin of a score that released values fix. CONFIDENTIAL.
+"""Define the statistics of further passes, which released values fix: counts of scores, and sums. CONFIDENTIAL.
 
-They are additive like ``Statistics``: scores are whole numbers, so every engine and every division of the rows into
-parts counts the same cells. They carry digests of what was counted likewise, so that no row is counted twice.
+*Counts of scores*: rows per class and bin of a score. They are additive like ``Statistics``: scores are whole numbers,
+so every engine and every division of the rows into parts counts the same cells. They carry digests of what was counted
+likewise, so that no row is counted twice.
 """
 
 from __future__ import annotations

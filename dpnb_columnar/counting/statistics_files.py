@@ -22,8 +22,8 @@ from dpnb_columnar.counting.query_results import (
 )
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, digest
-from dpnb_columnar.domain.description import weighs_by
-from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
+from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
+from dpnb_columnar.domain.declared_domain import weighs_by
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, excerpt
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output

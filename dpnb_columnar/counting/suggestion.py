@@ -12,10 +12,9 @@ from fractions import Fraction
 
 from dpnb_columnar.counting.column_profiles import MEASURED, ColumnProfile, Number
 from dpnb_columnar.domain import Attribute, Categorical, Numeric
-from dpnb_columnar.domain.attribute_reader import LARGEST_BOUND, AttributeReader
 from dpnb_columnar.domain.attributes import DEFAULT_CELLS, MAXIMUM_CELLS
-from dpnb_columnar.domain.declaration import attribute_document
-from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.domain.column_kinds import Kind
+from dpnb_columnar.domain.declaration import LARGEST_BOUND, DeclarationReader, attribute_document
 
 FAR = 2
 """A code for "missing" is at least this many times the largest ordinary number."""
@@ -95,7 +94,7 @@ def _unfit(column: ColumnProfile) -> str | None:
 
 def _refused(attribute: Attribute) -> str | None:
     """Return the faults of an attribute's declaration, if any: one fault makes the whole entry unreadable."""
-    reader = AttributeReader()
+    reader = DeclarationReader("the rows")
     reader.attribute(attribute.name, attribute_document(attribute, defaults=False), "")
     return "; ".join(fault.problem for fault in reader.faults) or None
 

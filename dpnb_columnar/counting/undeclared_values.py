@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from dpnb_columnar.domain import Categorical
-from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.rows.row_rules import attribute_fits, category_key, column
 
 MOST_SHOWN = 20

@@ -31,7 +31,7 @@ from dpnb_columnar.dialects.nodes import (
 from dpnb_columnar.dialects.rendering import in_duckdb
 from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, condition_holds, grid_code, number
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
-from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.domain.database_address import Dialect
 
 CLASS, CELL, COUNT = "class", "cell", "count"
 

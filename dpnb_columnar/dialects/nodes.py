@@ -8,7 +8,7 @@ from functools import reduce
 
 from sqlglot import exp
 
-from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.domain.database_address import Dialect
 
 SOURCE = "source"
 """Alias of the rows' table within a query, so that its columns and the query's own cannot be confused."""

@@ -32,9 +32,9 @@ from dpnb_columnar.dialects.nodes import (
     text,
     times,
 )
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError, excerpt
-from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.version import __version__
 
 NUMBER_TYPES: Mapping[Dialect, Sequence[str]] = {

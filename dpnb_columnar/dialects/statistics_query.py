@@ -31,9 +31,8 @@ from dpnb_columnar.dialects.rendering import header, parse_table, render, rows_o
 from dpnb_columnar.dialects.rules import Kinds, category_code, class_code, grid_code, number, weight_steps
 from dpnb_columnar.domain import Domain, Missing, Numeric, digest
 from dpnb_columnar.domain.condition import in_halves
-from dpnb_columnar.domain.declared_domain import WEIGHT_CODE
-from dpnb_columnar.domain.value_labels import label_remarks
-from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.domain.declared_domain import WEIGHT_CODE, label_remarks
 from dpnb_columnar.rows.unit_order import CLASS, ORDER, PRIME, WEIGHT, is_wide, multiplier, unit_names
 
 RANK = "rank"

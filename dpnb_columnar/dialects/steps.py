@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dpnb_columnar.dialects.nodes import SOURCE, identifier, named, own_column, source_column
-from dpnb_columnar.rows.database_address import Dialect
+from dpnb_columnar.domain.database_address import Dialect
 
 ROW = "row"
 

@@ -1,9 +1,9 @@
 """Public facts, declared before the data is opened. Imports nothing of the private side."""
 
 from dpnb_columnar.domain.attributes import Attribute, Categorical, Group, Missing, Numeric, Scale, Transform
-from dpnb_columnar.domain.declaration import Declaration, digest, document_of, read_declaration, read_domain
-from dpnb_columnar.domain.declared_domain import Domain, Label, Unit, UnlabelledDomain, Weight
-from dpnb_columnar.domain.labelling import labelled
+from dpnb_columnar.domain.declaration import digest, document_of, read_declaration, read_domain
+from dpnb_columnar.domain.declared_domain import Declaration, Domain, Label, Unit, UnlabelledDomain, Weight
+from dpnb_columnar.domain.editing import labelled
 
 __all__ = [
     "Attribute",

@@ -1,6 +1,7 @@
 """The declaration of a domain (a table of ``datasets.toml`` or JSON in a Parquet file's metadata), read and written.
 
-Reading gathers every fault with its place and reports all of them at once.
+Reading gathers every fault with its place and reports all of them at once. One reader reads label,
+attributes, unit and weight.
 """
 
 from __future__ import annotations
@@ -8,24 +9,54 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
-from dpnb_columnar.domain.attributes import Attribute, Numeric, Transform, default_step, missing_texts
+from dpnb_columnar.domain.attributes import (
+    MAXIMUM_CELLS,
+    Attribute,
+    Categorical,
+    Group,
+    Missing,
+    Numeric,
+    Transform,
+    default_step,
+    missing_texts,
+)
 from dpnb_columnar.domain.condition import Condition, parse_condition
-from dpnb_columnar.domain.declared_domain import Domain, Label, Unit, UnlabelledDomain, Weight
-from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, reported
-from dpnb_columnar.domain.groups import compressed
-from dpnb_columnar.domain.names import quoted
-from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.domain.unit_reader import UnitReader
+from dpnb_columnar.domain.declared_domain import (
+    MOST_UNIT_COLUMNS,
+    MOST_UNIT_ROWS,
+    MOST_WEIGHT_STEPS,
+    Declaration,
+    Domain,
+    Label,
+    Unit,
+    UnlabelledDomain,
+    Weight,
+)
+from dpnb_columnar.domain.documents import parse_json
+from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION, LARGEST_TABLE, FieldReader, reported
+from dpnb_columnar.domain.groups import compressed, expanded, in_order
+from dpnb_columnar.domain.names import listed, quoted
+from dpnb_columnar.domain.numbers import declared_number, exact_number, number_text
 from dpnb_columnar.domain.value_labels import with_value_labels
-from dpnb_columnar.errors import DomainError, excerpt
+from dpnb_columnar.errors import ConfigurationError, DomainError, Fault, excerpt
 
+UNIT_KEYS = ("column", "columns", "rows")
+WEIGHT_KEYS = ("column", "cap", "step", "missing")
 DOMAIN_KEYS = ("label", "unit", "weight", "available_unit", "available_weight", "attributes", "value_labels")
 LABEL_KEYS = ("column", "condition", "classes", "groups", "missing_values")
+LARGEST_EXACT_INTEGER = 2**53
+"""Beyond this many steps from zero neighbouring grid values would be one 64-bit float."""
 
-Declaration = Domain | UnlabelledDomain
-"""A declared domain, with a label or without one."""
+LARGEST_BOUND = 10**100
+"""Squares of larger bounds would overflow where variances are turned into floats."""
+
+NUMERIC_KEYS = ("lower", "upper", "step", "transform", "missing", "missing_values")
+CATEGORICAL_KEYS = ("values", "groups", "missing", "missing_values")
+DOMAIN_KEY = "dpnb_columnar.domain"
+"""Key of the declaration in a Parquet file's key-value metadata; the value is JSON text."""
 
 
 def read_domain(name: str, document: object, source: str, *, beside: Sequence[str] = ()) -> Domain:
@@ -40,7 +71,7 @@ def read_domain(name: str, document: object, source: str, *, beside: Sequence[st
     Raises:
         DomainError: If the declaration has faults; the error holds all of them.
     """
-    reader = _DeclarationReader(name)
+    reader = DeclarationReader(name)
     domain = reader.domain(document, (*DOMAIN_KEYS, *beside))
     reader.raise_faults(source)
     assert domain is not None
@@ -61,19 +92,23 @@ def read_declaration(name: str, document: object, source: str, *, beside: Sequen
     """
     if not isinstance(document, Mapping) or "label" in document:
         return read_domain(name, document, source, beside=beside)
-    reader = _DeclarationReader(name)
+    reader = DeclarationReader(name)
     domain = reader.unlabelled(document, (*DOMAIN_KEYS, *beside))
     reader.raise_faults(source)
     return domain
 
 
-class _DeclarationReader(UnitReader):
-    """Reader of one declaration."""
+class DeclarationReader(FieldReader):
+    """Reader of one declaration: label, attributes, unit and weight.
+
+    Args:
+        name: Name of the data set.
+    """
 
     def __init__(self, name: str) -> None:
-        """Start the declaration of a data set."""
-        super().__init__(quoted(name))
+        super().__init__()
         self.data_set = name
+        self.place = quoted(name)
 
     def raise_faults(self, source: str) -> None:
         """Raise the faults so far, if any.
@@ -179,6 +214,284 @@ class _DeclarationReader(UnitReader):
         )
         return tuple(attribute for attribute in attributes if attribute is not None)
 
+    def attribute(self, name: str, document: object, place: str) -> Attribute | None:
+        """Read an attribute; None where its faults leave none.
+
+        Args:
+            name: Column name.
+            document: The declaration: a table with ``lower`` and ``upper``, or with ``values``.
+            place: Place of the declaration, for faults.
+        """
+        if not name:
+            self.fault(place, "an attribute needs a name")
+            return None
+        self.check_name(name, place)
+        if not isinstance(document, Mapping):
+            self.fault(place, f"expected a table, found {excerpt(document)}")
+            return None
+        if "values" in document:
+            return self.categorical(name, document, place)
+        if "lower" in document or "upper" in document:
+            return self.numeric(name, document, place)
+        self.table(document, place, [*dict.fromkeys((*NUMERIC_KEYS, *CATEGORICAL_KEYS))])
+        self.fault(place, "give lower and upper (numeric), or values (categorical)")
+        return None
+
+    def numeric(self, name: str, document: object, place: str) -> Numeric | None:
+        """Read a numeric attribute; None where its faults leave none."""
+        table = self.table(document, place, NUMERIC_KEYS)
+        if table is None:
+            return None
+        lower, upper = (self.number(table, key, place) for key in ("lower", "upper"))
+        transform = self.choice(table, "transform", Transform, Transform.IDENTITY, place)
+        missing, missing_values = self.missing(table, place), self.numbers(table, "missing_values", place)
+        if lower is not None and upper is not None and lower >= upper:
+            problem = f"lower ({number_text(lower)}) must be below upper ({number_text(upper)})"
+            self.fault(f"{place}.lower", f"{problem}; are the bounds reversed?")
+            lower = upper = None
+        if lower is not None and upper is not None:
+            table = {"step": default_step(lower, upper), **table}  # a declared step wins
+        step = self.number(table, "step", place) if "step" in table else None
+        if lower is None or upper is None or step is None:
+            return None
+        attribute = Numeric(name, lower, upper, step, transform, missing_values, missing)
+        if fault := grid_fault(attribute, place):
+            self.faults.append(fault)
+            return None
+        return attribute
+
+    def categorical(self, name: str, document: object, place: str) -> Categorical | None:
+        """Read a categorical attribute; None where its faults leave none."""
+        table = self.table(document, place, CATEGORICAL_KEYS)
+        if table is None:
+            return None
+        values = self.texts(table.get("values"), f"{place}.values", "at least one value", 1, LARGEST_TABLE)
+        missing_values = self.missing_values(table, values, place, "listed in values")
+        missing = self.missing(table, place)
+        groups = self.groups(table, values, missing_values, place)
+        attribute = Categorical(name, values, missing, missing_values, groups)
+        self.check_numbers(attribute, place)
+        return attribute
+
+    def check_table(self, attribute: Attribute, classes: int, place: str) -> None:
+        """Note an attribute of very many categories whose table with the classes has too many counts."""
+        if not isinstance(attribute, Categorical) or len(attribute.values) <= LARGEST_DECLARATION:
+            return
+        counts = attribute.size * classes
+        if counts > LARGEST_TABLE:
+            problem = f"{attribute.size} categories and {classes} classes make {counts} counts"
+            self.fault(f"{place}.values", f"{problem}; at most {LARGEST_TABLE} are accepted; merge values with groups")
+
+    def check_numbers(self, attribute: Categorical, place: str) -> None:
+        """Note declared values that are the same number but not of the same category: numbers match by value."""
+        owners: dict[float, tuple[str, int | None]] = {}
+        for value, code in {**dict.fromkeys(attribute.missing_values), **attribute.members}.items():
+            number = declared_number(value)
+            if number is None:
+                continue
+            other, owner = owners.setdefault(number, (value, code))
+            if owner != code:
+                problem = f"{excerpt(other)} and {excerpt(value)} are one number, and numbers match by value"
+                self.fault(place, f"{problem}; keep one, or put both into one of groups")
+
+    def missing(self, table: Mapping[str, Any], place: str) -> Missing | None:
+        """Read how a row without a value is treated; None where that is not declared, or faulty."""
+        if "missing" not in table:
+            return None
+        if table["missing"] == "drop":  # the word of earlier releases
+            return Missing.ROW
+        return self.choice(table, "missing", Missing, Missing.ROW, place)
+
+    def missing_values(
+        self, table: Mapping[str, Any], values: Sequence[str], place: str, otherwise: str
+    ) -> tuple[str, ...]:
+        """Read the values that mean "missing", none of which may be a category or a class.
+
+        Args:
+            table: Declaration of the attribute or the label.
+            values: Its categories or classes.
+            place: Its place.
+            otherwise: What a value of both lists is, for the fault.
+        """
+        place = f"{place}.missing_values"
+        missing_values = self.texts(table.get("missing_values", []), place, "a list of values")
+        if overlap := set(values) & set(missing_values):
+            self.fault(place, f"{listed(sorted(overlap))} are {otherwise} as well")
+        return missing_values
+
+    def groups(
+        self, table: Mapping[str, Any], values: Sequence[str], missing_values: Sequence[str], place: str
+    ) -> tuple[Group, ...]:
+        """Read the groups of some categories or classes; they are returned in the order of ``values``.
+
+        Args:
+            table: Declaration of the attribute or the label.
+            values: Its categories or classes.
+            missing_values: Its values that mean "missing".
+            place: Its place.
+        """
+        place = f"{place}.groups"
+        document = table.get("groups", {})
+        if not isinstance(document, Mapping):
+            self.fault(place, f'expected a table such as {{ NAME = ["10-19", 25] }}, found {excerpt(document)}')
+            return ()
+        groups: dict[str, tuple[str, ...]] = {}
+        room = LARGEST_TABLE
+        categories = set(values)
+        owners = dict.fromkeys(missing_values, "missing_values") | dict.fromkeys(values, "values")
+        for key, body in document.items():
+            name = str(key)
+            here = f"{place}.{quoted(name)}"
+            if name not in categories:
+                self.unknown(here, "not in values", name, values, "")
+            members = self.members(body, here, room)
+            room -= len(members)
+            if room < 0:
+                self.fault(place, f"more than {LARGEST_TABLE} values, ranges written out; merge fewer")
+                return ()
+            others = [member for member in members if member != name]  # a group may have its own name as a member
+            for owner in dict.fromkeys(owners[member] for member in others if member in owners):
+                clash = [member for member in others if owners.get(member) == owner]
+                self.fault(here, f"{listed(clash)} stands in {owner} as well; a value has one category")
+            owners |= dict.fromkeys(others, f"group {excerpt(name)}")
+            groups[name] = members
+        return tuple(Group(value, groups[value]) for value in values if groups.get(value))
+
+    def members(self, document: object, place: str, room: int) -> tuple[str, ...]:
+        """Read the values of the data that a group stands for.
+
+        Args:
+            document: List of values and ranges.
+            place: Place of the group.
+            room: Most values that are accepted.
+
+        Returns:
+            The values, ranges written out, in canonical order; some of them, but more than ``room``, if there are more.
+        """
+        members: set[str] = set()
+        for member in self.texts(document, place, 'a list of values and ranges such as ["10-19", 25]', least=1):
+            if len(members) > room:
+                break
+            try:
+                members.update(expanded(member, LARGEST_TABLE))
+            except ValueError as error:
+                self.fault(place, str(error))
+        return in_order(members)
+
+    def unit_and_weight(self, table: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+        """Read the unit that is counted by, the weight of the rows, and those that are merely there.
+
+        Args:
+            table: The declaration.
+            columns: Columns of the label and the attributes, which are neither.
+
+        Returns:
+            Fields of a domain, by their names.
+        """
+        place = f"{self.place}.available_unit"
+        available: tuple[str, ...] = ()
+        if "available_unit" in table:
+            available = self.unit_columns(table["available_unit"], place, columns)
+        unit = self.unit(table["unit"], columns) if "unit" in table else None
+        weights = {key: self.weight(table, key, columns, unit) for key in ("weight", "available_weight")}
+        return {"unit": unit, "available_unit": available, **weights}
+
+    def unit(self, document: object, columns: Sequence[str]) -> Unit | None:
+        """Read the unit that the guarantee is for; None where its faults leave none."""
+        place = f"{self.place}.unit"
+        table = self.table(document, place, UNIT_KEYS)
+        if table is None:
+            return None
+        if ("column" in table) == ("columns" in table):
+            self.fault(place, 'give either column = "SERIAL" or columns = ["YEAR", "SERIAL"]')
+            return None
+        single = "column" in table
+        names = [table["column"]] if single else table["columns"]
+        named = self.unit_columns(names, f"{place}.{'column' if single else 'columns'}", columns)
+        rows = table.get("rows")
+        if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_UNIT_ROWS:
+            self.fault(
+                f"{place}.rows",
+                f"expected how many rows of one unit count at most, a whole number from 1 to {MOST_UNIT_ROWS} such as "
+                f"1, found {'nothing' if rows is None else excerpt(rows)}",
+            )
+            return None
+        return Unit(named, rows)
+
+    def unit_columns(self, names: object, place: str, columns: Sequence[str]) -> tuple[str, ...]:
+        """Read the columns that together name a unit."""
+        read = [name for name in names if isinstance(name, str) and name] if isinstance(names, list) else []
+        if not 1 <= len(read) <= MOST_UNIT_COLUMNS or read != names:
+            self.fault(place, f"expected names of 1 to {MOST_UNIT_COLUMNS} columns, found {excerpt(names)}")
+            return ()
+        for name in read:
+            self.check_name(name, place)
+            if read.count(name) > 1:
+                self.fault(place, f"names the column {excerpt(name)} twice")
+            if name in columns:
+                self.fault(
+                    place,
+                    f"the column {excerpt(name)} is an attribute or the label's, so it cannot name a unit as well; "
+                    "leave it out of one of them",
+                )
+        return tuple(read)
+
+    def weight(self, table: Mapping[str, Any], key: str, columns: Sequence[str], unit: Unit | None) -> Weight | None:
+        """Read a weight; None where there is none under the key, or its faults leave none."""
+        if key not in table:
+            return None
+        place = f"{self.place}.{key}"
+        document = self.table(table[key], place, WEIGHT_KEYS)
+        if document is None:
+            return None
+        column = self.weight_column(document.get("column"), f"{place}.column", columns, unit)
+        numbers = {key: self.weight_number(document, key, place) for key in ("cap", "step", "missing")}
+        cap, step, missing = numbers["cap"], numbers["step"], numbers["missing"]
+        if column is None or cap is None or step is None or missing is None:
+            return None
+        if step <= 0:
+            self.fault(f"{place}.step", f"must be above 0, found {number_text(step)}; leave it out for 1")
+            return None
+        if cap < step or cap % step:
+            problem = f"must be a multiple of the step ({number_text(step)}), and no less, found {number_text(cap)}"
+            self.fault(f"{place}.cap", f"{problem}; choose another cap or step")
+            return None
+        if cap / step > MOST_WEIGHT_STEPS:
+            problem = f"has more than {MOST_WEIGHT_STEPS} steps of {number_text(step)}"
+            self.fault(f"{place}.cap", f"{number_text(cap)} {problem}; choose a lower cap or a wider step")
+            return None
+        if not 0 <= missing <= cap or missing % step:
+            problem = f"must be a multiple of the step from 0 to the cap, found {number_text(missing)}"
+            self.fault(f"{place}.missing", f"{problem}; leave it out for 0")
+            return None
+        weight = Weight(column, cap, step, missing)
+        if fault := grid_fault(weight.grid, place):
+            self.faults.append(fault)
+        return weight
+
+    def weight_column(self, value: object, place: str, columns: Sequence[str], unit: Unit | None) -> str | None:
+        """Read the column of the weight; None where its faults leave none."""
+        if not isinstance(value, str) or not value:
+            self.fault(place, f"expected the column of the weight, such as PERWT, found {excerpt(value)}")
+            return None
+        self.check_name(value, place)
+        owner = "an attribute or the label's" if value in columns else "the unit's"
+        if value in columns or (unit is not None and value in unit.columns):
+            problem = f"the column {excerpt(value)} is {owner}, so it cannot be the weight as well"
+            self.fault(place, f"{problem}; leave it out of one of them")
+        return value
+
+    def weight_number(self, table: Mapping[str, Any], key: str, place: str) -> Fraction | None:
+        """Read the cap, the step, or the weight of rows without one; None where it is no number."""
+        if key == "cap" and key not in table:
+            self.fault(f"{place}.cap", "missing: the most that one row weighs, declared and not taken from the rows")
+            return None
+        try:
+            return exact_number(table.get(key, 1 if key == "step" else 0))
+        except ValueError as error:
+            self.fault(f"{place}.{key}", str(error))
+            return None
+
 
 def document_of(domain: Declaration, *, defaults: bool = True) -> dict[str, Any]:
     """Write the declaration of a domain in canonical form: every default written out, numbers as exact text.
@@ -263,3 +576,66 @@ def weight_document(weight: Weight) -> dict[str, str]:
         "step": number_text(weight.step),
         "missing": number_text(weight.missing),
     }
+
+
+def grid_fault(attribute: Numeric, place: str) -> Fault | None:
+    """Find what is wrong with the grid of a numeric attribute, whose lower bound is below the upper.
+
+    A grid is accepted if its codes and its values are exact in 64-bit floats, and its squares finite.
+
+    Args:
+        attribute: The attribute.
+        place: Place of its declaration.
+    """
+    lower, upper, step = attribute.lower, attribute.upper, attribute.step
+    if step <= 0 or (upper - lower) % step != 0:
+        width = number_text(upper - lower)
+        problem = f"step ({number_text(step)}) must be positive and divide upper - lower ({width}) evenly"
+        return Fault(f"{place}.step", problem)
+    if (upper - lower) / step > MAXIMUM_CELLS:
+        return Fault(f"{place}.step", f"the grid has more than {MAXIMUM_CELLS} cells; choose a wider step")
+    if max(abs(lower), abs(upper)) > LARGEST_BOUND:
+        return Fault(f"{place}.upper", "bounds beyond 1e100 have squares beyond every float; change the column's unit")
+    if max(abs(lower), abs(upper)) > step * LARGEST_EXACT_INTEGER:
+        problem = f"64-bit floats around these bounds are wider apart than the step ({number_text(step)})"
+        return Fault(f"{place}.step", problem)
+    if attribute.transform is Transform.LOG1P and float(lower) <= -1:
+        return Fault(f"{place}.lower", f"log1p needs a lower bound above -1, found {number_text(lower)}")
+    scale = attribute.scale
+    if max(abs(scale.origin), abs(scale.end)) > scale.step * LARGEST_EXACT_INTEGER:
+        return Fault(f"{place}.transform", "these bounds are too close together for log1p; leave the transform out")
+    return None
+
+
+def domain_metadata(domain: Declaration) -> dict[str, str]:
+    """Build the key-value pair that carries a domain: its name and its canonical declaration, as JSON."""
+    return {DOMAIN_KEY: json.dumps({"name": domain.name, **document_of(domain)}, ensure_ascii=False)}
+
+
+def domain_from_metadata(metadata: Mapping[str, str], source: str) -> Declaration | None:
+    """Read the domain that a file's key-value metadata carries.
+
+    Args:
+        metadata: Key-value pairs of the file.
+        source: The file, named in the error.
+
+    Returns:
+        The domain, with a label or without; None where the metadata has no declaration.
+
+    Raises:
+        DomainError: If the declaration has faults.
+        ConfigurationError: If the value is not a declaration at all.
+    """
+    if DOMAIN_KEY not in metadata:
+        return None
+    place = f"{source}: metadata {DOMAIN_KEY!r}"
+    try:
+        document = parse_json(metadata[DOMAIN_KEY])
+    except ValueError as error:
+        raise ConfigurationError(f"{place}: not a JSON declaration: {error}") from None
+    if not isinstance(document, dict):
+        raise ConfigurationError(f"{place}: expected a JSON object with name, attributes and perhaps label")
+    name = document.pop("name", None)
+    if not isinstance(name, str) or not name:
+        raise ConfigurationError(f"{place}: expected a name as text, found {excerpt(name)}")
+    return read_declaration(name, document, place)

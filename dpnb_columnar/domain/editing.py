@@ -1,17 +1,43 @@
-"""Edits of a domain: made on its declaration and read again, so that faults are found as in any declaration."""
+"""Edits of a domain: made on its declaration and read again, so that faults are found as in any declaration.
+
+*The label*: ``--label`` names a categorical attribute, whose values become the classes, or is a condition such as
+``INCWAGE > 1500``. Columns of the label are no longer attributes, and their missing values become the label's.
+
+*Unit and weight* are chosen in place of what the domain declares.
+"""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeVar
 
-from dpnb_columnar.domain.declaration import Declaration, attribute_document, document_of, read_declaration
-from dpnb_columnar.domain.declared_domain import Domain
+from dpnb_columnar.domain.attributes import Attribute, Categorical, Numeric, missing_texts
+from dpnb_columnar.domain.condition import Comparison, Condition, comparisons, parse_condition
+from dpnb_columnar.domain.declaration import (
+    attribute_document,
+    document_of,
+    read_declaration,
+    read_domain,
+    weight_document,
+)
+from dpnb_columnar.domain.declared_domain import (
+    MOST_UNIT_COLUMNS,
+    Declaration,
+    Domain,
+    Label,
+    Unit,
+    UnlabelledDomain,
+    columns_of,
+)
 from dpnb_columnar.domain.groups import merge_codes
 from dpnb_columnar.domain.names import did_you_mean
-from dpnb_columnar.domain.value_labels import columns_of, fitting
-from dpnb_columnar.errors import Fault, UsageError
+from dpnb_columnar.domain.numbers import exact_number, identity, number_text
+from dpnb_columnar.domain.value_labels import fitting
+from dpnb_columnar.errors import ConfigurationError, Fault, UsageError, excerpt
 
 Body = dict[str, Any]
 
@@ -162,3 +188,297 @@ def _refuse(faults: Iterable[Fault]) -> None:
     """Raise faults, if any, as one error."""
     if listed := [str(fault) for fault in faults]:
         raise UsageError("\n  ".join([f"{len(listed)} option(s) do not fit the domain", *listed]))
+
+
+OPPOSITE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
+NOT_CHOSEN = "not chosen"
+"""Text of the condition of a label that is still to be chosen."""
+
+MOST_LISTED = 8
+"""Columns that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Declaration of a column that a label may be read from.
+
+    Attributes:
+        missing_values: Values of the column that mean "missing", as text.
+        attribute: Declaration as an attribute; None where the column is known from the present label alone.
+    """
+
+    missing_values: tuple[str, ...]
+    attribute: Attribute | None
+
+    def admits(self, value: str) -> bool:
+        """Return whether a value of the column may be this one and not missing."""
+        if identity(value) in map(identity, self.missing_values):
+            return False
+        if self.attribute is None:
+            return True
+        if isinstance(self.attribute, Numeric):
+            number = _number(value)
+            return number is not None and self.attribute.lower <= exact_number(number) <= self.attribute.upper
+        return identity(value) in map(identity, self.attribute.members)
+
+
+def labelled(domain: Declaration, label: str) -> Domain:
+    """Choose the label of a domain.
+
+    A column that was the label becomes an attribute. Columns of the present condition have no bounds of their own, so
+    another condition may use them, but they become no attributes.
+
+    Args:
+        domain: A domain, with a label or without one.
+        label: Name of a categorical attribute, or a condition (``domain.condition``).
+
+    Raises:
+        UsageError: If the label is neither, or has a column that the domain does not declare.
+        ConfigurationError: If its columns do not agree on which values are missing.
+        DomainError: If the domain would have faults: no attribute left, or a single class.
+    """
+    columns = _columns(domain)
+    chosen = _column_label(label, columns[label]) if label in columns else _condition_label(label, columns)
+    attributes = tuple(
+        column.attribute
+        for name, column in columns.items()
+        if column.attribute is not None and name not in chosen.columns
+    )
+    document = document_of(Domain(domain.name, chosen, attributes, **{**domain.beside, "value_labels": {}}))
+    read = read_domain(domain.name, document, f"--label {excerpt(label)}")
+    return replace(read, value_labels=fitting(read, domain.value_labels))
+
+
+def no_label(domain: Declaration, source: str) -> ConfigurationError:
+    """Build the error for training with a domain that has no label."""
+    return ConfigurationError(
+        f'{source}: declares no label: name what to predict, such as --label "COLUMN > 1000"; '
+        f"its columns are {_listed([attribute.name for attribute in domain.attributes])}"
+    )
+
+
+def provisional(domain: UnlabelledDomain) -> Domain:
+    """Give a domain two classes of no meaning, to plan with until its label is chosen: every column is an attribute."""
+    column = domain.attributes[0]
+    constant = Decimal(0) if isinstance(column, Numeric) else column.values[0]
+    condition = Condition(NOT_CHOSEN, Comparison(column.name, "=", constant))
+    label = Label(("first class", "second class"), None, condition)
+    return Domain(domain.name, label, domain.attributes, **domain.beside)
+
+
+def _columns(domain: Declaration) -> dict[str, _Column]:
+    """List every column that a label may be read from."""
+    columns = {attribute.name: _Column(missing_texts(attribute), attribute) for attribute in domain.attributes}
+    if isinstance(domain, Domain):
+        present = domain.label
+        attribute = None if present.column is None else present.categories
+        columns |= {name: _Column(present.missing_values, attribute) for name in present.columns}
+    return columns
+
+
+def _column_label(name: str, column: _Column) -> Label:
+    """Build the label that is a column."""
+    if isinstance(column.attribute, Categorical):
+        attribute = column.attribute
+        return Label(attribute.values, name, None, attribute.missing_values, attribute.groups)
+    raise UsageError(f'--label {name}: has no declared values to be classes; give a condition, such as "{name} > 1000"')
+
+
+def _condition_label(label: str, columns: Mapping[str, _Column]) -> Label:
+    """Build the label that is a condition."""
+    try:
+        condition = parse_condition(label)
+    except ValueError as error:
+        if label.isidentifier():
+            raise _unknown_in_label(label, label, columns) from None
+        raise UsageError(f"--label {excerpt(label)}: {error}") from None
+    for name in condition.columns:
+        if name not in columns:
+            raise _unknown_in_label(label, name, columns)
+    _check_constants(condition, columns)
+    read = {name: columns[name] for name in condition.columns}
+    return Label(_classes(condition), None, condition, _shared_missing_values(label, read))
+
+
+def _check_constants(condition: Condition, columns: Mapping[str, _Column]) -> None:
+    """Refuse comparisons that no declared value of a column can meet: a misspelt one would leave a class empty.
+
+    Raises:
+        UsageError: If a constant is not among the declared values.
+    """
+    for comparison in comparisons(condition.root):
+        attribute = columns[comparison.column].attribute
+        if not isinstance(attribute, Categorical) or comparison.operator not in ("=", "<>"):
+            continue
+        constant = comparison.constant
+        value = constant if isinstance(constant, str) else number_text(exact_number(constant))
+        if identity(value) not in map(identity, attribute.members):
+            group = next((group for group in attribute.groups if group.name == value), None)
+            hint = (
+                f"it names a group; compare with its members, such as {excerpt(group.members[0])}"
+                if group
+                else (f"declared are {_listed(list(attribute.members), value)}")
+            )
+            raise UsageError(
+                f"--label {excerpt(condition.text)}: {excerpt(value)} is no declared value of {comparison.column}; "
+                f"{hint}"
+            )
+
+
+def _classes(condition: Condition) -> tuple[str, str]:
+    """Name the classes: where the condition is false, then where it is true."""
+    root = condition.root
+    if isinstance(root, Comparison) and root.operator in OPPOSITE:
+        assert not isinstance(root.constant, str)
+        number = number_text(exact_number(root.constant))
+        return f"{OPPOSITE[root.operator]}{number}", f"{root.operator}{number}"
+    return f"not ({condition.text})", condition.text
+
+
+def _shared_missing_values(label: str, columns: Mapping[str, _Column]) -> tuple[str, ...]:
+    """Unite the missing values of the label's columns, since a label has one list of them.
+
+    Raises:
+        ConfigurationError: If a missing value of one column is a valid value of another.
+    """
+    missing_values = tuple(dict.fromkeys(value for column in columns.values() for value in column.missing_values))
+    for name, column in columns.items():
+        if clash := [value for value in missing_values if column.admits(value)]:
+            raise ConfigurationError(
+                f"--label {excerpt(label)}: {_listed(clash)} means missing in one of its columns but may be a value of "
+                f"{name}; declare [label] with condition, classes and missing_values in datasets.toml"
+            )
+    return missing_values
+
+
+def _unknown_in_label(label: str, name: str, columns: Mapping[str, _Column]) -> UsageError:
+    hint = did_you_mean(name, columns, f"its columns are {_listed(list(columns))}")
+    return UsageError(f"--label {excerpt(label)}: the domain declares no column {excerpt(name)}; {hint}")
+
+
+def _listed(names: Sequence[str], near: str = "") -> str:
+    """List the first few names, those close to another one before all."""
+    close = difflib.get_close_matches(near, names, n=3)
+    first = list(dict.fromkeys([*close, *names]))[:MOST_LISTED]
+    more = len(names) - len(first)
+    return ", ".join(first) + (f" and {more} more" if more else "")
+
+
+def _number(value: str) -> str | None:
+    """Write a number as its shortest exact text; None for other texts."""
+    try:
+        return number_text(exact_number(value))
+    except ValueError:
+        return None
+
+
+DomainT = TypeVar("DomainT", bound=Domain | UnlabelledDomain)
+
+DEFAULT_ROWS = 1
+"""Rows of a unit that count, unless more are wanted: one has the most accurate models per unit."""
+
+
+def unit_columns(text: str) -> tuple[str, ...]:
+    """Read the columns that together name a unit, set apart by commas.
+
+    Raises:
+        UsageError: if there is none, or too many, or one is named twice.
+    """
+    columns = tuple(name.strip() for name in text.split(","))
+    if not all(columns) or len(columns) > MOST_UNIT_COLUMNS or len({*columns}) < len(columns):
+        raise UsageError(
+            f"unit {excerpt(text)}: name 1 to {MOST_UNIT_COLUMNS} columns, each once, such as SERIAL or YEAR,SERIAL"
+        )
+    return columns
+
+
+def with_unit(domain: DomainT, unit: str | Sequence[str] | None, rows: int | None) -> DomainT:
+    """Return a domain that is counted by the unit chosen; as it is declared where none is.
+
+    Args:
+        domain: The domain, with a label or without.
+        unit: Columns of the unit, set apart by commas or in a sequence. None for those that the domain declares, and
+            those of its available unit where ``rows`` alone is given.
+        rows: The most rows of a unit that count; None for as many as the domain declares, else 1.
+
+    Raises:
+        UsageError: if rows are given, and neither a unit is, nor does the domain know of one.
+        DomainError: if a column is an attribute or the label's, or the rows are out of range.
+    """
+    if unit is None and rows is None:
+        return domain
+    if unit is not None:
+        columns = unit_columns(unit) if isinstance(unit, str) else tuple(unit)
+    elif domain.unit is not None:
+        columns = domain.unit.columns
+    elif domain.available_unit:
+        columns = domain.available_unit
+    else:
+        raise UsageError(f"unit rows {excerpt(rows)}: rows of which unit? Name its column as the unit, such as SERIAL")
+    declared = domain.unit is not None and domain.unit.columns == columns
+    most = rows if rows is not None else domain.unit.rows if declared and domain.unit is not None else DEFAULT_ROWS
+    chosen = replace(domain, unit=Unit(columns, most))
+    read_declaration(domain.name, document_of(chosen), "the unit chosen")  # refuses what cannot be
+    return chosen
+
+
+def without_unit(domain: DomainT) -> DomainT:
+    """Return a domain that is counted row by row; the columns of its unit stay those of an available one.
+
+    Args:
+        domain: The domain, with a label or without.
+    """
+    if domain.unit is None:
+        return domain
+    return replace(domain, unit=None, available_unit=domain.available_unit or domain.unit.columns)
+
+
+# The weight that class counts are sums of as well.
+
+Number = str | int | float | Decimal | Fraction
+"""A number as typed; a float stands for its shortest text."""
+
+
+def with_weight(domain: DomainT, weight: str | None, cap: Number | None, step: Number | None) -> DomainT:
+    """Return a domain whose rows have the weight chosen; as it is declared where none is.
+
+    Args:
+        domain: The domain, with a label or without.
+        weight: Column of the weight; None for the one that the domain declares, or that of its available weight.
+        cap: The most that one row weighs; None for as much as the domain declares of the column.
+        step: Width of a step; None for the one that the domain declares of the column, else 1.
+
+    Raises:
+        UsageError: if a cap or a step is given, and neither a weight is, nor does the domain declare one; or if no cap
+            is known.
+        DomainError: if the column is an attribute, the label's or the unit's, or cap and step do not go together.
+    """
+    if weight is None and cap is None and step is None:
+        return domain
+    known = [each for each in (domain.weight, domain.available_weight) if each is not None]
+    declared = next((each for each in known if weight in (None, each.column)), None)
+    if weight is None and declared is None:
+        option, typed = ("weight-cap", cap) if cap is not None else ("weight-step", step)
+        raise UsageError(f"--{option} {excerpt(typed)}: of which weight? Name its column with --weight, such as PERWT")
+    chosen = {"column": weight} if declared is None else weight_document(declared)
+    given = {key: _typed(number) for key, number in (("cap", cap), ("step", step)) if number is not None}
+    document = {**document_of(domain), "weight": {**chosen, **given}}
+    if "cap" not in document["weight"]:
+        raise UsageError(
+            f"--weight {excerpt(weight)}: how much may one row weigh at most? Give --weight-cap, such as 400, from the "
+            "publisher's documentation and not from the rows"
+        )
+    return replace(domain, weight=read_declaration(domain.name, document, "the weight chosen").weight)
+
+
+def without_weight(domain: DomainT) -> DomainT:
+    """Return a domain whose rows have no weight; the one that it declares stays available.
+
+    Args:
+        domain: The domain, with a label or without.
+    """
+    return replace(domain, weight=None, available_weight=domain.available_weight or domain.weight)
+
+
+def _typed(number: Number) -> str | int:
+    return number if isinstance(number, int | str) else str(number)

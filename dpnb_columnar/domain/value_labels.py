@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
 from dpnb_columnar.domain.attributes import Attribute, Numeric
-from dpnb_columnar.domain.declared_domain import Domain, UnlabelledDomain, ValueLabels
+from dpnb_columnar.domain.declared_domain import Domain, UnlabelledDomain, ValueLabels, columns_of
 from dpnb_columnar.domain.documents import csv_pairs
 from dpnb_columnar.domain.field_reader import FieldReader
-from dpnb_columnar.domain.names import printable, quoted
+from dpnb_columnar.domain.names import quoted
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
 from dpnb_columnar.errors import ConfigurationError, excerpt
 
@@ -27,37 +26,6 @@ LONGEST_VALUE_LABEL = 256
 
 MOST_CHARACTERS = 2**22
 """Characters of all value labels of a domain: they stand in the footer of every file and in every model."""
-
-LONGEST_SHOWN = 40
-"""Characters of a value label in a table."""
-
-MOST_REMARKED = 8
-"""Values of a column that a comment lists."""
-
-SHORT = 20
-"""Characters of a value label in a list, or in the header of a table."""
-
-
-def worded(value: str, labels: Mapping[str, str], longest: int = LONGEST_SHOWN) -> str:
-    """Write a value with its label, such as ``1 = White``; the value alone where it has none."""
-    if value not in labels:
-        return value
-    label = printable(labels[value])
-    return f"{value} = {label if len(label) <= longest else f'{label[: longest - 3].rstrip()}...'}"
-
-
-def class_texts(domain: Domain, longest: int = LONGEST_SHOWN) -> tuple[str, ...]:
-    """Write the classes of a domain with their labels, in declared order."""
-    return tuple(worded(klass, domain.class_labels, longest) for klass in domain.classes)
-
-
-def label_remarks(domain: Domain, columns: Iterable[str]) -> Iterator[str]:
-    """Yield one line per labelled column with the first labels of its values, as a comment of SQL may hold them."""
-    for column in columns:
-        if labels := domain.value_labels.get(column):
-            first = ", ".join(repr(worded(value, labels)) for value in islice(labels, MOST_REMARKED))
-            more = len(labels) - MOST_REMARKED
-            yield f"{column!r}: {first}" + (f" and {more} more" if more > 0 else "")
 
 
 def declared_values(attribute: Attribute | None, values: Iterable[str]) -> Iterator[str | None]:
@@ -90,15 +58,6 @@ def _number(attribute: Numeric, value: str) -> str | None:
     if attribute.lower <= number <= attribute.upper or number in attribute.missing_values:
         return number_text(number)
     return None
-
-
-def columns_of(domain: Domain | UnlabelledDomain) -> dict[str, Attribute | None]:
-    """List the columns whose values may have labels, with their declarations; None where they have none."""
-    columns: dict[str, Attribute | None] = {}
-    if isinstance(domain, Domain):
-        label = domain.label
-        columns |= dict.fromkeys(label.columns, None if label.column is None else label.categories)
-    return columns | {attribute.name: attribute for attribute in domain.attributes}
 
 
 def fitting(domain: Domain | UnlabelledDomain, labels: ValueLabels) -> dict[str, dict[str, str]]:

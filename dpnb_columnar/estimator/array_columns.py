@@ -17,8 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Domain, Numeric
+from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.rows.column_kinds import Kind, kind_of, value_keys
 from dpnb_columnar.rows.frames import to_polars
 from dpnb_columnar.rows.untyped_values import cell_of, is_pandas, series_of, text_of
 

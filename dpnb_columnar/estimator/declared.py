@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpnb_columnar.domain import Domain, Label, read_domain
-from dpnb_columnar.domain.units_and_weights import with_unit
+from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.rows.untyped_values import text_of
 
 NAME = "SmoothNaiveBayes"

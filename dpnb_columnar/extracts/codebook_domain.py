@@ -171,7 +171,7 @@ def _notes(
     domain: UnlabelledDomain, variables: Mapping[str, Variable], types: Mapping[str, pl.DataType]
 ) -> Iterator[str]:
     """Say what values have to be, where the type of a column leaves it open."""
-    from dpnb_columnar.rows.column_kinds import Kind, kind_of
+    from dpnb_columnar.domain.column_kinds import Kind, kind_of
 
     weight = [] if domain.available_weight is None else [domain.available_weight.column]
     counted = [name for name in (*domain.columns, *weight) if name in types and variables[name].form is Form.NUMBER]

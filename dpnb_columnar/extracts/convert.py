@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from dpnb_columnar.domain.catalogue import entry_named
+from dpnb_columnar.datasets.catalogue import entry_named
 from dpnb_columnar.domain.condition import Condition, comparisons, parse_condition
-from dpnb_columnar.domain.declaration import Declaration
-from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain.declared_domain import Declaration
 from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.extracts.codebook_domain import domain_by, first_names, left_out_lines
@@ -41,7 +41,7 @@ from dpnb_columnar.runtime.parquet_output import parquet_writer
 from dpnb_columnar.runtime.workers import prefetch
 
 if TYPE_CHECKING:
-    from dpnb_columnar.rows.column_kinds import Kind
+    from dpnb_columnar.domain.column_kinds import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def check_condition(condition: Condition, schema: pa.Schema) -> None:
     Raises:
         UsageError: If there is such a comparison; the text names all of them.
     """
-    from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, value_keys
+    from dpnb_columnar.domain.column_kinds import NUMERIC_KINDS, value_keys
 
     problems = []
     for comparison in comparisons(condition.root):
@@ -140,7 +140,7 @@ def _kinds(schema: pa.Schema) -> dict[str, Kind]:
     """Kind of each column, by which conditions compare it."""
     import polars as pl
 
-    from dpnb_columnar.rows.column_kinds import kind_of
+    from dpnb_columnar.domain.column_kinds import kind_of
 
     frame = pl.DataFrame(pl.from_arrow(schema.empty_table()))
     return {name: kind for name, type_ in frame.schema.items() if (kind := kind_of(type_)) is not None}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from dpnb_columnar.domain import Numeric
-from dpnb_columnar.domain.declaration import Declaration
+from dpnb_columnar.domain.declared_domain import Declaration
 from dpnb_columnar.domain.documents import LARGEST_DOCUMENT, parse_toml
 from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, UsageError, excerpt

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import polars as pl
 
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model import intervals
 from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation
@@ -21,11 +22,10 @@ from dpnb_columnar.model.ranking import Ranking, binned, ranking, score_counts
 from dpnb_columnar.model.score_values import EDGES
 from dpnb_columnar.model.scoring import PREDICTED, probability_column, score, small_batches
 from dpnb_columnar.model.weighted_figures import WEIGHT, WeightedFigures, weighed_sums, weighted_area, weighted_figures
-from dpnb_columnar.rows.column_kinds import kinds_of
-from dpnb_columnar.rows.frames import Frame, OpenedFrame, is_frame, open_frame
+from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits, weight_steps
-from dpnb_columnar.rows.streaming import Source, stream
+from dpnb_columnar.rows.streaming import OpenedFrame, Source, stream
 from dpnb_columnar.runtime.confinement import confined
 
 CALIBRATION_BINS = 10

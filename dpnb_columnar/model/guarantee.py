@@ -9,7 +9,7 @@ from dpnb_columnar.budget import Concentrated, Neighbours, Pure, Share, total
 from dpnb_columnar.budget.composition import calibrated
 from dpnb_columnar.budget.costs import concentrated_of_rows, implied_epsilon, within
 from dpnb_columnar.domain import Unit
-from dpnb_columnar.domain.description import counts_by
+from dpnb_columnar.domain.declared_domain import counts_by
 from dpnb_columnar.domain.numbers import number_text
 
 RELATIONS = {

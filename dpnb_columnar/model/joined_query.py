@@ -1,4 +1,4 @@
-"""The scores of rows by joins with the table of ``parameters_table``: the query stays small however many cells it has.
+"""The scores of rows by joins with a table of the model's terms: the query stays small however many cells it has.
 
 A category is looked up by its text, and by its number where that finds nothing: each is one join with the rows of the
 table that belong to the attribute. A normal attribute is a formula, as in ``scoring_query``.
@@ -31,12 +31,12 @@ from dpnb_columnar.dialects.rendering import parse_table
 from dpnb_columnar.dialects.rules import Kinds, number
 from dpnb_columnar.dialects.steps import Given, Step, table_named
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
+from dpnb_columnar.domain.column_kinds import Kind, number_keys
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.model.likelihood import cell_terms, class_terms, missing_terms
 from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal, Table
 from dpnb_columnar.model.parameters_table import listed_codes, model_key, table_rows
 from dpnb_columnar.model.sql_terms import STEP_PREFIX, numbered, prepared_value, step_column, terms
-from dpnb_columnar.rows.column_kinds import Kind, number_keys
-from dpnb_columnar.rows.database_address import Dialect
 
 TERMS = f"{STEP_PREFIX}terms"
 """Name of the query that has a row per attribute and value of the table, and a column per class."""

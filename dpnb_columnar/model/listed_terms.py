@@ -29,12 +29,12 @@ from dpnb_columnar.dialects.nodes import (
 )
 from dpnb_columnar.dialects.rules import category_code, grid_code, number
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
+from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, number_keys
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.model.likelihood import missing_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Normal
 from dpnb_columnar.model.polars_terms import terms_of_numbers
 from dpnb_columnar.model.sql_terms import MOST_LISTED, code_terms, codes_of_integers
-from dpnb_columnar.rows.column_kinds import LARGEST_KEY, Kind, number_keys
-from dpnb_columnar.rows.database_address import Dialect
 
 
 @dataclass(frozen=True, slots=True)

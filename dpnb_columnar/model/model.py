@@ -7,8 +7,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from dpnb_columnar.domain.declared_domain import class_texts
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.domain.value_labels import class_texts
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.wording import speaking_python
@@ -84,7 +84,7 @@ class Model(NaiveBayes):
         """Show the model in a notebook: what it predicts, the guarantee and the prior."""
         from html import escape
 
-        from dpnb_columnar.domain.description import predicts
+        from dpnb_columnar.domain.declared_domain import predicts
         from dpnb_columnar.domain.names import printable
         from dpnb_columnar.model.guarantee import statement
         from dpnb_columnar.model.parameters import prior_header, prior_rows
@@ -125,8 +125,8 @@ class Model(NaiveBayes):
         Raises:
             dpnb_columnar.errors.UsageError: if the dialect is not known, or as ``scoring_query`` says.
         """
+        from dpnb_columnar.domain.database_address import parse_dialect
         from dpnb_columnar.model.scoring_query import scoring_query
-        from dpnb_columnar.rows.database_address import parse_dialect
 
         return scoring_query(self, parse_dialect(dialect), table, keys, kinds, parameters=parameters)
 

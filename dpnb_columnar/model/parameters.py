@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.declared_domain import class_texts
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.domain.value_labels import class_texts
 from dpnb_columnar.model.guarantee import Guarantee
 
 VERSION = 3

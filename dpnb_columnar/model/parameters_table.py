@@ -22,12 +22,12 @@ from sqlglot import exp
 
 from dpnb_columnar.dialects.rendering import header, parse_table, render
 from dpnb_columnar.domain import Attribute, Categorical, Numeric
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.numbers import declared_number
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.likelihood import bin_starts, cell_terms
 from dpnb_columnar.model.model_document import to_document, to_json
 from dpnb_columnar.model.parameters import Histogram, NaiveBayes, Normal, Table
-from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.runtime.outputs import atomic_output
 
 COLUMNS = {

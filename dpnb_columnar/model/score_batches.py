@@ -19,10 +19,12 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.model.polars_terms import TabulatedTerms, Terms
-from dpnb_columnar.model.scoring import LIKELIEST, SKIPPED
+
+pass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
 
 BATCH = 2**18
 """Numbers of a batch, rows times classes: 2 MiB, which a processor keeps at hand."""
@@ -118,3 +120,9 @@ def _from_first_to_last(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     # Of several rows numpy adds up class after class, but the classes of a single row by pairs, which rounds otherwise.
     total: NDArray[np.float64] = weights.cumsum(axis=0)[-1] if weights.shape[1] == 1 else weights.sum(axis=0)
     return total
+
+
+SKIPPED = "skipped"
+
+LIKELIEST = "__likeliest"
+"""Column, on the way to the results: the first class of the largest probability."""

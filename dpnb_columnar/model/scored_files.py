@@ -8,12 +8,13 @@ from pathlib import Path
 
 import polars as pl
 
+from dpnb_columnar.domain.column_kinds import WIDEST_DECIMAL, is_too_wide, type_name
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.scoring import SKIPPED, is_wide, score, small_batches
+from dpnb_columnar.model.score_batches import SKIPPED
+from dpnb_columnar.model.scoring import is_wide, score, small_batches
 from dpnb_columnar.rows.batches import NamedRows, size_of
-from dpnb_columnar.rows.column_kinds import WIDEST_DECIMAL, is_too_wide, type_name
 from dpnb_columnar.rows.parquet import damaged
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output

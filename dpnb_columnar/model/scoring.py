@@ -12,23 +12,21 @@ from typing import TYPE_CHECKING, overload
 import polars as pl
 
 from dpnb_columnar.domain import Attribute, Numeric
+from dpnb_columnar.domain.column_kinds import NUMERIC_KINDS, Kind, category_keys, kind_of, type_name
 from dpnb_columnar.domain.names import listed, named
 from dpnb_columnar.errors import DataError, excerpt
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.polars_terms import Terms, attribute_terms
-from dpnb_columnar.rows.column_kinds import NUMERIC_KINDS, Kind, category_keys, kind_of, type_name
+from dpnb_columnar.model.score_batches import LIKELIEST, SKIPPED
 from dpnb_columnar.rows.row_rules import column
 
 if TYPE_CHECKING:
     from dpnb_columnar.model.score_batches import ScoreBatches
 
+
 PREDICTED = "predicted"
 PREDICTED_LABEL = "predicted_label"
-SKIPPED = "skipped"
-
-LIKELIEST = "__likeliest"
-"""Column, on the way to the results: the first class of the largest probability."""
 
 MOST_SCHEMAS = 8
 """Schemas for which a model keeps tables and expressions; more are rare, and each takes up to some megabytes."""

@@ -23,17 +23,18 @@ from dpnb_columnar.dialects.rendering import header, parse_table, render, table_
 from dpnb_columnar.dialects.rules import Kinds, category_code, number
 from dpnb_columnar.dialects.steps import RowsAndScalars, Step, rows_of_table
 from dpnb_columnar.domain import Attribute, Categorical
+from dpnb_columnar.domain.column_kinds import Kind
+from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.domain.declared_domain import label_remarks
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.domain.value_labels import label_remarks
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.joined_query import is_complete, joined_steps, model_terms
 from dpnb_columnar.model.likelihood import class_terms, missing_terms
 from dpnb_columnar.model.listed_terms import ListedTerms, listed_terms
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.scoring import PREDICTED, SKIPPED, probability_column
+from dpnb_columnar.model.score_batches import SKIPPED
+from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from dpnb_columnar.model.sql_terms import STEP_PREFIX, ComputedTerms, code_of_integer, numbered, step_column
-from dpnb_columnar.rows.column_kinds import Kind
-from dpnb_columnar.rows.database_address import Dialect
 
 SMALLEST_EXPONENT = -700.0
 """A class less likely by this exponent counts as impossible: PostgreSQL fails where exp() is too small for a float."""

@@ -30,6 +30,8 @@ from dpnb_columnar.dialects.nodes import (
 )
 from dpnb_columnar.dialects.rules import grid_code
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric, Transform
+from dpnb_columnar.domain.column_kinds import Kind, category_keys
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.model.likelihood import (
     bin_starts,
     cell_terms,
@@ -39,8 +41,6 @@ from dpnb_columnar.model.likelihood import (
     reference_class,
 )
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal, Table
-from dpnb_columnar.rows.column_kinds import Kind, category_keys
-from dpnb_columnar.rows.database_address import Dialect
 
 STEP_PREFIX = "__dpnb_"
 """How the names of the steps' columns begin: where all columns of a table are returned, none may begin so."""

@@ -14,9 +14,8 @@ from pathlib import Path
 
 from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.description import predicts
+from dpnb_columnar.domain.declared_domain import SHORT, class_texts, predicts, worded
 from dpnb_columnar.domain.names import printable
-from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
 from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.intervals import Interval, interval_text

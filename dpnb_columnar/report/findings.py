@@ -19,9 +19,8 @@ from dpnb_columnar.counting.diagnostics import (
     diagnose,
 )
 from dpnb_columnar.domain import Attribute, Domain, Missing, Weight
-from dpnb_columnar.domain.description import table_lines
+from dpnb_columnar.domain.declared_domain import class_texts, table_lines
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.domain.value_labels import class_texts
 from dpnb_columnar.errors import excerpt
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.expected_error import expected_error

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.domain import Attribute, Domain, Numeric
+from dpnb_columnar.domain.declared_domain import worded
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.domain.value_labels import worded
 from dpnb_columnar.mechanisms.log_ratios import LogRatios, model_log_ratios
 from dpnb_columnar.model.likelihood import bin_starts
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal

@@ -19,17 +19,18 @@ from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain import Categorical, Domain, Numeric, Transform
 from dpnb_columnar.domain.declaration import digest
-from dpnb_columnar.domain.description import (
+from dpnb_columnar.domain.declared_domain import (
     ATTRIBUTE_HEADER,
     attribute_row,
+    class_texts,
     condition_text,
     predicts,
     values_text,
     weighs_by,
+    worded,
 )
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.domain.value_labels import class_texts, worded
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger.export import ACCOUNT_HEADER, account_cells
 from dpnb_columnar.ledger.records import Account

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from dpnb_columnar.domain import Attribute, Numeric
-from dpnb_columnar.rows.column_kinds import LARGEST_KEY, category_keys, kind_of, value_keys
+from dpnb_columnar.domain.column_kinds import LARGEST_KEY, category_keys, kind_of, value_keys
 from dpnb_columnar.rows.row_rules import category_code, column, grid_code
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from dpnb_columnar.domain.database_address import Database, Dialect
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, Error
-from dpnb_columnar.rows.database_address import Database, Dialect
 from dpnb_columnar.runtime.row_progress import Size
 
 if TYPE_CHECKING:

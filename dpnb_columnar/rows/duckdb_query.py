@@ -7,9 +7,9 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpnb_columnar.domain.database_address import Database
 from dpnb_columnar.domain.names import is_printable
 from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, excerpt
-from dpnb_columnar.rows.database_address import Database
 from dpnb_columnar.runtime.row_progress import Size, begin_work, is_watched, polled
 
 if TYPE_CHECKING:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -14,9 +12,8 @@ import pyarrow as pa
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, UnavailableError, UsageError
 from dpnb_columnar.rows.column_checks import check_columns
-from dpnb_columnar.rows.column_kinds import Kind, kinds_of
 from dpnb_columnar.rows.row_rules import column
-from dpnb_columnar.rows.streaming import stream
+from dpnb_columnar.rows.streaming import NAME, OpenedFrame, failed_query, query_errors, stream
 from dpnb_columnar.runtime.row_progress import Size, unknown
 
 if TYPE_CHECKING:
@@ -24,37 +21,13 @@ if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame, IntoLazyFrame
     from typing_extensions import TypeIs
 
+
 Frame: TypeAlias = "pl.DataFrame | pl.LazyFrame | pa.Table | IntoDataFrame | IntoLazyFrame"
 
 Result = TypeVar("Result")
 
-NAME = "the frame"
-"""Name of a frame in messages."""
-
 COLLECTED = ".collect() of Polars, .compute() of Dask, .to_pyarrow() of Ibis, .pl() of DuckDB"
 """How libraries call what computes a lazy frame."""
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedFrame:
-    """A frame whose columns fit a domain.
-
-    Attributes:
-        rows: The domain's columns. Confidential. Of a lazy frame, a query that is not computed yet.
-        types: The type of each column.
-        names: Name of the frame in messages.
-        size: Returns how many rows there are, as far as that is public.
-    """
-
-    rows: pl.LazyFrame
-    types: Mapping[str, pl.DataType]
-    names: str
-    size: Size = unknown
-
-    @property
-    def kinds(self) -> dict[str, Kind]:
-        """The kind of each column of the domain."""
-        return kinds_of(self.types)
 
 
 def is_frame(data: object) -> TypeIs[Frame]:
@@ -219,23 +192,3 @@ def in_form_of(result: pl.DataFrame | pl.LazyFrame, frame: Frame) -> Any:
     if wrapped.implementation.is_pandas_like():
         converted.index = nw.maybe_get_index(wrapped)
     return converted
-
-
-def query_errors() -> tuple[type[BaseException], ...]:
-    """Return what the query behind a frame may fail with.
-
-    Called once it has failed: DuckDB has been loaded then if the query is one of its own.
-    """
-    duckdb = sys.modules.get("duckdb")
-    return (
-        pl.exceptions.PolarsError,
-        pl.exceptions.PanicException,
-        pa.ArrowException,
-        OSError,
-        *([] if duckdb is None else [duckdb.Error]),
-    )
-
-
-def failed_query(name: str = NAME) -> DataError:
-    """Return the error to raise where the query behind a lazy frame fails; the engine's own text may quote values."""
-    return DataError(f"{name}: its query fails; collect it by itself to see why")

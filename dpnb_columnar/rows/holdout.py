@@ -26,15 +26,16 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpnb_columnar.domain.metadata import DOMAIN_KEY
+from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.rows.batches import BATCH_ROWS, Batches
-from dpnb_columnar.rows.frames import NAME, Frame, opened_eagerly
+from dpnb_columnar.rows.frames import Frame, opened_eagerly
 from dpnb_columnar.rows.input_files import check_file, folder_values, not_parquet
 from dpnb_columnar.rows.parquet import ARROW_SCHEMA, damaged, rows_in_footers
 from dpnb_columnar.rows.row_digest import Values, digest_word, row_words
+from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.output_checks import check_target, default_name

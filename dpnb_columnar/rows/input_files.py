@@ -18,9 +18,9 @@ from shlex import quote
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
+from dpnb_columnar.domain.database_address import DUCKDB_MAGIC, DUCKDB_MAGIC_PLACE, POSTGRES_SCHEMES, SQLITE_MAGIC
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError, MissingInputError
-from dpnb_columnar.rows.database_address import DUCKDB_MAGIC, DUCKDB_MAGIC_PLACE, POSTGRES_SCHEMES, SQLITE_MAGIC
 from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import is_utf8

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from dpnb_columnar.domain import Declaration, Domain
-from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.domain.column_kinds import Kind, common_type, kinds_of
+from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.batches import NamedRows
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
-from dpnb_columnar.rows.column_kinds import Kind, common_type, kinds_of
 from dpnb_columnar.rows.input_files import cannot_be_opened, check_file, not_parquet, scan_file
 from dpnb_columnar.rows.parquet_footer import footer_of, number_of_rows, with_metadata
 from dpnb_columnar.rows.parquet_pages import check_pages

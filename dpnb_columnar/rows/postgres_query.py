@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
+from dpnb_columnar.domain.database_address import Database
 from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError
-from dpnb_columnar.rows.database_address import Database
 from dpnb_columnar.runtime.row_progress import begin_work
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import polars as pl
 import polars.selectors as cs
 
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric, Weight
+from dpnb_columnar.domain.column_kinds import UNMATCHED_KEY, Key, Kind, number_keys, value_keys
 from dpnb_columnar.domain.condition import Combination, Comparison, Negation, Node, in_halves
 from dpnb_columnar.domain.numbers import LONGEST_SPELLING, SPELLED_NUMBER, exact_number
-from dpnb_columnar.rows.column_kinds import UNMATCHED_KEY, Key, Kind, number_keys, value_keys
 
 EPOCH = date(1970, 1, 1)
 

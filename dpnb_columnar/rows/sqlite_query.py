@@ -8,8 +8,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpnb_columnar.domain.database_address import Database
 from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, TemporaryError
-from dpnb_columnar.rows.database_address import Database
 from dpnb_columnar.rows.untyped_values import text_of
 
 if TYPE_CHECKING:

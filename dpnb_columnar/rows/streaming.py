@@ -7,22 +7,26 @@ once Polars has failed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import polars as pl
 
-from dpnb_columnar.rows.column_kinds import Kind
+from dpnb_columnar.domain.column_kinds import Kind, kinds_of
+from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.input_files import folder_values, scan_file
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import column
-from dpnb_columnar.runtime.row_progress import RowsOnce, begin_pass, reading_once, reported
+from dpnb_columnar.runtime.row_progress import RowsOnce, Size, begin_pass, reading_once, reported, unknown
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dpnb_columnar.rows.frames import OpenedFrame
+    pass
+
 
 PART_ROWS = 2**17
 """Rows that Arrow reads at a time."""
@@ -111,7 +115,7 @@ def _computed(
     """
     # The engines' own texts may quote values.
     if not isinstance(source, ParquetSource):
-        from dpnb_columnar.rows.frames import failed_query, query_errors
+        pass
 
         try:
             return compute(_shown(source.rows, read))
@@ -192,3 +196,51 @@ def _text(value: Any) -> str | None:
         return None if value is None else value.decode()
     except UnicodeDecodeError:
         return None
+
+
+NAME = "the frame"
+"""Name of a frame in messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedFrame:
+    """A frame whose columns fit a domain.
+
+    Attributes:
+        rows: The domain's columns. Confidential. Of a lazy frame, a query that is not computed yet.
+        types: The type of each column.
+        names: Name of the frame in messages.
+        size: Returns how many rows there are, as far as that is public.
+    """
+
+    rows: pl.LazyFrame
+    types: Mapping[str, pl.DataType]
+    names: str
+    size: Size = unknown
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The kind of each column of the domain."""
+        return kinds_of(self.types)
+
+
+def query_errors() -> tuple[type[BaseException], ...]:
+    """Return what the query behind a frame may fail with.
+
+    Called once it has failed: DuckDB has been loaded then if the query is one of its own.
+    """
+    import pyarrow as pa
+
+    duckdb = sys.modules.get("duckdb")
+    return (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        pa.ArrowException,
+        OSError,
+        *([] if duckdb is None else [duckdb.Error]),
+    )
+
+
+def failed_query(name: str = NAME) -> DataError:
+    """Return the error to raise where the query behind a lazy frame fails; the engine's own text may quote values."""
+    return DataError(f"{name}: its query fails; collect it by itself to see why")

@@ -132,13 +132,13 @@ def _schema(domain: Domain) -> pa.Schema:
     """Arrow schema of the extract, with the domain in its key-value metadata."""
     import pyarrow as pa
 
-    from dpnb_columnar.domain.metadata import domain_metadata
+    from dpnb_columnar.domain.declaration import domain_metadata
 
     return pa.schema(list(COLUMN_TYPES.items()), metadata=domain_metadata(domain))
 
 
 def _declared_domain() -> Domain:
     """Read the packaged domain: a catalogue in the working directory describes other data sets, not this one."""
-    from dpnb_columnar.domain.catalogue import packaged_entries
+    from dpnb_columnar.datasets.catalogue import packaged_entries
 
     return next(entry.domain for entry in packaged_entries() if entry.name == DATASET)

@@ -22,13 +22,13 @@ from dpnb_columnar.counting.gradients import CERTAIN, GradientQuery, GradientSum
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Domain, Numeric
+from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.model.likelihood import bin_starts, class_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram
 from dpnb_columnar.model.polars_terms import prepared_value, terms
 from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import category_code, class_code, column, grid_code, row_fits
 from dpnb_columnar.rows.streaming import stream

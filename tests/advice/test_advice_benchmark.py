@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from benchmarks import advice
-from dpnb_columnar.domain.catalogue import entry_named
-from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.datasets.catalogue import entry_named
+from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.study.data_sets import ADULT, MUSHROOM, SEEDS
 
 Cells = list[dict[str, object]]

@@ -16,8 +16,8 @@ from support.releases import plan_and_release
 from dpnb_columnar.advice.population import USUAL, Population, expected_statistics, one_large_class, population, whole
 from dpnb_columnar.advice.rehearsal import log_likelihoods
 from dpnb_columnar.budget import Budget
+from dpnb_columnar.datasets.catalogue import entries
 from dpnb_columnar.domain import Domain, Numeric, read_domain
-from dpnb_columnar.domain.catalogue import entries
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import AttributeWeights

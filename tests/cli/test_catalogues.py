@@ -12,7 +12,7 @@ from support.people import DECLARATION, people, write_people
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.domain.catalogue import read_catalogue
+from dpnb_columnar.datasets.catalogue import read_catalogue
 from dpnb_columnar.errors import ConfigurationError, UsageError
 from dpnb_columnar.runtime.locks import output_lock
 

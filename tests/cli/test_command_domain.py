@@ -14,10 +14,10 @@ import pytest
 from support.people import PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
+from dpnb_columnar.datasets.catalogue import read_catalogue
 from dpnb_columnar.domain import Declaration, document_of, read_declaration
-from dpnb_columnar.domain.catalogue import read_catalogue
+from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
 from dpnb_columnar.domain.declared_domain import Unit, Weight
-from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
 from dpnb_columnar.rows.parquet import read_metadata
 
 FILE = "people.parquet"

@@ -28,7 +28,7 @@ from support.running import Run
 
 from dpnb_columnar import aggregate
 from dpnb_columnar.counting.statistics_files import load_statistics
-from dpnb_columnar.domain.metadata import domain_from_metadata
+from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.extracts.codebooks.codebook import Measure
 
 

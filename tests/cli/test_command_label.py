@@ -11,7 +11,7 @@ from support.running import Run
 
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.domain import Declaration, read_declaration
-from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.model.model import load_model
 
 FILE = Path("people.parquet")

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from support.running import Run
 
-from dpnb_columnar.domain.metadata import domain_from_metadata
+from dpnb_columnar.domain.declaration import domain_from_metadata
 
 
 def test_extract_carries_its_domain(folder: Path, run: Run) -> None:

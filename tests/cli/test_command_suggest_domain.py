@@ -20,11 +20,10 @@ from support.running import Run
 
 from dpnb_columnar.counting.column_profiles import ColumnProfile
 from dpnb_columnar.counting.suggestion import draft, outward
+from dpnb_columnar.datasets.catalogue import entry_toml, read_catalogue
 from dpnb_columnar.domain import read_declaration
-from dpnb_columnar.domain.catalogue import read_catalogue
-from dpnb_columnar.domain.catalogue_entries import entry_toml
+from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.declared_domain import UnlabelledDomain
-from dpnb_columnar.rows.column_kinds import Kind
 
 ROWS = 1000
 NUMBERS = st.integers(-(10**15), 10**15) | st.floats(-1e15, 1e15)

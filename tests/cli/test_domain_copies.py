@@ -19,7 +19,7 @@ from support.people import people, people_domain, spoil_rows
 from support.running import Run
 
 from dpnb_columnar.domain import Declaration, digest, document_of
-from dpnb_columnar.domain.metadata import DOMAIN_KEY, domain_from_metadata, domain_metadata
+from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata, domain_metadata
 from dpnb_columnar.rows import parquet
 from dpnb_columnar.rows.parquet import read_metadata
 from dpnb_columnar.rows.parquet_footer import with_metadata

@@ -22,8 +22,8 @@ from dpnb_columnar.audit import attacks
 from dpnb_columnar.audit.outcomes import configurations
 from dpnb_columnar.cli import console
 from dpnb_columnar.counting.database_input import DatabaseInput
+from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.rows import duckdb_query, sqlite_query
-from dpnb_columnar.rows.database_address import parse_database
 from dpnb_columnar.runtime.row_progress import watched
 
 ROWS = 3000

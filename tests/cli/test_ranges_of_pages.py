@@ -19,8 +19,8 @@ from dpnb_columnar.cli import console
 from dpnb_columnar.counting.database_input import DatabaseInput
 from dpnb_columnar.counting.engines import database
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import TemporaryError
-from dpnb_columnar.rows.database_address import parse_database
 from dpnb_columnar.runtime.row_progress import Advance, watched
 
 pytestmark = pytest.mark.xdist_group("postgres")

@@ -15,8 +15,8 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.statistics_files import save_statistics
 from dpnb_columnar.domain import Domain, Unit
-from dpnb_columnar.domain.metadata import domain_metadata
-from dpnb_columnar.domain.units_and_weights import with_unit
+from dpnb_columnar.domain.declaration import domain_metadata
+from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.errors import DomainError, UsageError
 
 SERIALS = people(200).with_row_index("SERIAL")

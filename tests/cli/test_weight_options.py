@@ -18,7 +18,7 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain import Weight
-from dpnb_columnar.domain.units_and_weights import with_weight
+from dpnb_columnar.domain.editing import with_weight
 from dpnb_columnar.errors import DomainError, UsageError
 
 DECLARED = Weight("PERWT", Fraction(400), Fraction(2), Fraction(4))

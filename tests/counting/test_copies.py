@@ -15,7 +15,7 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.file_parts import file_parts, refuse_copies
-from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError
 
 ROWS = ["AGE,SEX", *(f"{age},{age % 2}" for age in range(200))]

@@ -31,7 +31,7 @@ from support.raw_files import (
 from support.watching import Watching
 
 from dpnb_columnar.datasets import Prepared, prepare
-from dpnb_columnar.domain.metadata import DOMAIN_KEY, domain_from_metadata
+from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.runtime.row_progress import watched
 
 

@@ -11,8 +11,8 @@ from support.engines import DuckDB
 from support.model_cases import declared, model_of, table_of
 from support.scored_queries import CLOSE, INFINITY, NAN, compare, kinds_of
 
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.model.scoring_query import scoring_query
-from dpnb_columnar.rows.database_address import Dialect
 
 APART = [place * place * 1_000_003 for place in range(200)]
 """Numbers of which no list has a place for each that lies between them."""

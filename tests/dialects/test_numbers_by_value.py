@@ -20,8 +20,8 @@ from dpnb_columnar.counting.engines.local import aggregate_frame
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.domain.numbers import declared_number, spelled_number
-from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import open_parquet
 
 NUMBERS = ["1", "001", "1.0", "01.", "+1", " 1 ", "2", "-2", "-02.0", "0", "-0", "0.5", ".5", "00.50", "-.5", "99"]

@@ -25,13 +25,13 @@ from dpnb_columnar.dialects.rendering import (
 )
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.numbers import SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters_table import table_rows, table_statements
 from dpnb_columnar.model.scoring_query import scoring_query
 from dpnb_columnar.rows.cell_codes import number_of_codes
-from dpnb_columnar.rows.database_address import Dialect
 
 HOSTILE = [
     *("it's", '"', "`", "\\", "a\\", "\\'", "\\`", "'; DROP TABLE x; --", '"; DROP TABLE x; --', "`; DROP TABLE x; --"),

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from support.domain_strategies import declarations
 
+from dpnb_columnar.datasets.catalogue import entry_toml, with_entry
 from dpnb_columnar.domain import Declaration
-from dpnb_columnar.domain.catalogue_entries import entry_toml, with_entry
 
 ENTRY = "[a]\nepsilon = 1\n\n[a.attributes]\nx = { values = [1, 2] }\ny = { lower = 0, upper = 9.50 }\n"
 

@@ -14,7 +14,7 @@ from support.domain_cases import CENSUS, census
 from support.domain_strategies import declarations
 
 from dpnb_columnar.domain import Declaration, digest, document_of, read_declaration, read_domain
-from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
+from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
 
 
 @pytest.mark.slow

@@ -22,18 +22,18 @@ from support.real_data import prepared
 from support.rows_in_python import counts_of, expected_counts
 from support.running import Run
 
+from dpnb_columnar.datasets.catalogue import entry_toml
 from dpnb_columnar.domain import (
     Categorical,
     Declaration,
     Group,
-    attribute_reader,
+    declaration,
     digest,
     document_of,
     labelled,
     read_declaration,
     read_domain,
 )
-from dpnb_columnar.domain.catalogue_entries import entry_toml
 from dpnb_columnar.domain.editing import Edits, edited
 from dpnb_columnar.domain.groups import compressed, expanded, in_order
 from dpnb_columnar.errors import DomainError
@@ -127,8 +127,8 @@ def test_ranges_are_not_written_out_for_nothing(names: int, monkeypatch: pytest.
         made.extend(values)
         return values
 
-    monkeypatch.setattr(attribute_reader, "expanded", noted)
-    monkeypatch.setattr(attribute_reader, "LARGEST_TABLE", 2**14)
+    monkeypatch.setattr(declaration, "expanded", noted)
+    monkeypatch.setattr(declaration, "LARGEST_TABLE", 2**14)
     ranges = [f"{first}-{first + 63}" for first in range(0, 2**16, 64)]
     groups = {f"group {place}": ranges[place::names] for place in range(names)}
     assert faults(values=[*groups], groups=groups) == {

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from support.domain_cases import CENSUS, census, declared, faults
 from support.domain_strategies import PRINTABLE, declarations
 
+from dpnb_columnar.datasets.catalogue import entry_toml
 from dpnb_columnar.domain import (
     Categorical,
     Declaration,
@@ -24,19 +25,16 @@ from dpnb_columnar.domain import (
     read_declaration,
     read_domain,
 )
-from dpnb_columnar.domain.catalogue_entries import entry_toml
+from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
+from dpnb_columnar.domain.declared_domain import columns_of, label_remarks, worded
 from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.editing import Edits, edited, restricted
-from dpnb_columnar.domain.metadata import domain_from_metadata, domain_metadata
 from dpnb_columnar.domain.value_labels import (
     LONGEST_VALUE_LABEL,
     MOST_CHARACTERS,
-    columns_of,
     declared_values,
-    label_remarks,
     read_label_file,
     within_bounds,
-    worded,
 )
 from dpnb_columnar.errors import ConfigurationError, DomainError, MissingInputError, UsageError
 

@@ -31,7 +31,7 @@ from support.people import people, people_domain, write_people
 from support.running import Run
 from thrift_compact import BINARY, I32, INTEGERS, STRUCT, Value, written
 
-from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet_pages import DETAILS, HEADER, ROOM, USUAL, _header, check_pages
 from dpnb_columnar.rows.thrift import read_struct

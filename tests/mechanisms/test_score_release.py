@@ -19,7 +19,7 @@ from dpnb_columnar.budget import Budget, Neighbours, Pure
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Missing, read_domain
-from dpnb_columnar.domain.units_and_weights import with_unit
+from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms import score_release
 from dpnb_columnar.mechanisms.score_release import FINER, ScorePlan, model_scores, plan_scores, release_scores

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Categorical, Domain, Label, Numeric, Transform
-from dpnb_columnar.domain.attribute_reader import grid_fault
+from dpnb_columnar.domain.declaration import grid_fault
 from dpnb_columnar.mechanisms.expected_error import DIFFERENCE, wide_ranges
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 

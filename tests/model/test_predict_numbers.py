@@ -20,7 +20,8 @@ from support.scored_rows import AGE, MIXED, SEX, probabilities_of, scored, types
 from dpnb_columnar.model.likelihood import bin_starts, log_normalisation
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights
-from dpnb_columnar.model.scoring import PREDICTED, SKIPPED
+from dpnb_columnar.model.score_batches import SKIPPED
+from dpnb_columnar.model.scoring import PREDICTED
 
 
 def check_against_reference(model: Model, rows: Sequence[Mapping[str, Any]]) -> float:

@@ -20,7 +20,7 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.domain import read_domain
-from dpnb_columnar.domain.metadata import DOMAIN_KEY
+from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.errors import ConfigurationError, Error
 
 FILE = Path("people.parquet")

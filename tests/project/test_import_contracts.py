@@ -75,7 +75,7 @@ def test_contracts_are_kept() -> None:
         ("sensitivity/columns.py", "import dpnb_columnar.domain"),
         ("noise/sampler.py", "import dpnb_columnar.mechanisms.model_release"),
         ("errors.py", "import dpnb_columnar.domain"),
-        ("domain/declared_domain.py", "import dpnb_columnar.domain.catalogue"),
+        ("domain/declared_domain.py", "import dpnb_columnar.datasets.catalogue"),
         ("model/parameters.py", "import dpnb_columnar.model.model"),
         ("rows/row_rules.py", "import dpnb_columnar.rows.parquet"),
         (f"{PRIVATE_SIDE}/statistics.py", f"import dpnb_columnar.{PRIVATE_SIDE}.file_parts"),
@@ -154,5 +154,7 @@ def test_public_side_loads_nothing_private() -> None:
 
 
 def test_public_facts_load_no_engine_and_no_numpy() -> None:
-    modules = loaded("import dpnb_columnar, dpnb_columnar.budget, dpnb_columnar.domain, dpnb_columnar.domain.catalogue")
+    modules = loaded(
+        "import dpnb_columnar, dpnb_columnar.budget, dpnb_columnar.domain, dpnb_columnar.datasets.catalogue"
+    )
     assert modules.isdisjoint({*ENGINES, "numpy", "scipy", "flint"})

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_series_equal
 
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
+from dpnb_columnar.domain.column_kinds import kind_of
 from dpnb_columnar.rows import cell_codes
 from dpnb_columnar.rows.cell_codes import cell_code
-from dpnb_columnar.rows.column_kinds import kind_of
 from dpnb_columnar.rows.row_rules import category_code, grid_code
 
 TYPES = {

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from support.census_files import CENSUS, COLUMNS, parquet, refusal, with_condition
 
+from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.column_kinds import Kind, kind_of, value_keys
 from dpnb_columnar.rows.parquet import open_parquet
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.rows.database_address import parse_database
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from dpnb_columnar.domain import Categorical, Missing, Numeric, Weight, read_domain
+from dpnb_columnar.domain.column_kinds import kind_of, kinds_of
 from dpnb_columnar.domain.condition import parse_condition
 from dpnb_columnar.rows.cell_codes import MOST_STEPPED, cell_code, step_score
-from dpnb_columnar.rows.column_kinds import kind_of, kinds_of
 from dpnb_columnar.rows.row_rules import (
     attribute_fits,
     category_code,

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from dpnb_columnar.counting.engines import duckdb, local, polars
 from dpnb_columnar.counting.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
-from dpnb_columnar.rows.column_kinds import kind_of, value_keys
+from dpnb_columnar.domain.column_kinds import kind_of, value_keys
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from support.rows_in_python import INFINITY, NAN, Counts, Document, counts_of, expected_counts
 

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from dpnb_columnar.counting.score_counts_query import score_counts_query
 from dpnb_columnar.counting.scores import Scores, ScoreTable
+from dpnb_columnar.datasets.catalogue import entry_named
 from dpnb_columnar.dialects.cells_query import cells_query
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.catalogue import entry_named
+from dpnb_columnar.domain.column_kinds import Kind
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters_table import table_statements
 from dpnb_columnar.model.scoring_query import scoring_query
 from dpnb_columnar.rows.cell_codes import number_of_codes
-from dpnb_columnar.rows.column_kinds import Kind
-from dpnb_columnar.rows.database_address import Dialect
 from support.golden_model import golden_model
 
 NAME = "person"

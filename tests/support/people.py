@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.domain import Domain, read_declaration, read_domain
-from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.rows.parquet_footer import column_chunks
 from dpnb_columnar.rows.thrift import read_struct
 

@@ -13,13 +13,13 @@ from dpnb_columnar.counting import statistics
 from dpnb_columnar.counting.engines import polars
 from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, Integers, Statistics
 from dpnb_columnar.domain import Categorical, Domain, Weight
+from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.mechanisms import mechanism
 from dpnb_columnar.mechanisms.mechanism import PrivateCounts, QueryContext, noisy_counts, weight_sums
 from dpnb_columnar.model import postprocessing
 from dpnb_columnar.model.parameters import ClassCounts
 from dpnb_columnar.noise import Sampler
 from dpnb_columnar.rows import unit_order
-from dpnb_columnar.rows.column_kinds import Kind
 from dpnb_columnar.rows.row_rules import number
 
 Patch = pytest.MonkeyPatch

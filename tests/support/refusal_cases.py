@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dpnb_columnar.domain.metadata import DOMAIN_KEY, domain_metadata
+from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_metadata
 from support.people import DECLARATION, PEOPLE, people, people_domain, spoil_rows, write_people
 
 FILE = Path("people.parquet")

@@ -29,8 +29,8 @@ def show(catalogue: options.Catalogue = None) -> None:
     Examples:
       dpnb-columnar datasets list
     """
+    from dpnb_columnar.datasets.catalogue import entries
     from dpnb_columnar.domain import Domain, Numeric
-    from dpnb_columnar.domain.catalogue import entries
 
     rows = []
     for entry in entries(catalogue):
@@ -61,7 +61,7 @@ def prepare_command(
       dpnb-columnar datasets prepare acs2018 --from downloads --output acs.parquet
     """
     from dpnb_columnar.datasets import prepare
-    from dpnb_columnar.domain.catalogue import entry_named
+    from dpnb_columnar.datasets.catalogue import entry_named
 
     entry = entry_named(name, catalogue)
     target = output or Path(f"{name}.parquet")

@@ -16,8 +16,8 @@ from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDeclaration
+    from dpnb_columnar.datasets.catalogue import Entry
     from dpnb_columnar.domain import Declaration
-    from dpnb_columnar.domain.catalogue import Entry
     from dpnb_columnar.domain.editing import Edits
 
 
@@ -157,7 +157,7 @@ def other_keys(name: str, source: Path | None, *entries: Entry | None) -> dict[s
     from fnmatch import fnmatchcase
     from glob import escape
 
-    from dpnb_columnar.domain.catalogue import ENTRY_KEYS
+    from dpnb_columnar.datasets.catalogue import ENTRY_KEYS
 
     table: dict[str, object] = {}
     patterns: list[str] = []
@@ -228,9 +228,9 @@ def show(
     """
     from json import dumps
 
+    from dpnb_columnar.datasets.catalogue import entry_toml
     from dpnb_columnar.domain import document_of
-    from dpnb_columnar.domain.catalogue_entries import entry_toml
-    from dpnb_columnar.domain.description import domain_lines
+    from dpnb_columnar.domain.declared_domain import domain_lines
 
     if toml + json + every > 1:
         raise UsageError("--all, --toml and --json: give one of them")
@@ -351,11 +351,9 @@ def edit(
       dpnb-columnar domain edit usa_00001.parquet --codebook usa_00001.xml --output datasets.toml
     """
     from dpnb_columnar.cli.next_commands import training_command
-    from dpnb_columnar.domain.catalogue_entries import check_entry_output, entry_toml, put_entry
-    from dpnb_columnar.domain.editing import edited
-    from dpnb_columnar.domain.labelling import labelled
+    from dpnb_columnar.datasets.catalogue import check_entry_output, entry_toml, put_entry
+    from dpnb_columnar.domain.editing import edited, labelled, with_unit, with_weight, without_unit, without_weight
     from dpnb_columnar.domain.names import check_dataset
-    from dpnb_columnar.domain.units_and_weights import with_unit, with_weight, without_unit, without_weight
     from dpnb_columnar.rows.parquet import copy_with_domain
 
     if output.suffix.lower() not in {".toml", ".parquet"}:

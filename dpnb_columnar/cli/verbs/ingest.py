@@ -156,7 +156,7 @@ def _print_plan(domain: Declaration, output: Path) -> None:
     from dpnb_columnar.budget.amounts import DEFAULT_EPSILON
     from dpnb_columnar.cli.next_commands import print_wide_ranges
     from dpnb_columnar.domain import Domain
-    from dpnb_columnar.domain.labelling import provisional
+    from dpnb_columnar.domain.editing import provisional
     from dpnb_columnar.mechanisms.attribute_weights import AUTO
     from dpnb_columnar.mechanisms.expected_error import USUAL_SIZE, wide_ranges
     from dpnb_columnar.mechanisms.release_plan import plan

@@ -90,7 +90,7 @@ def init(
           --unit SERIAL
     """
     from dpnb_columnar.budget import Approximate, is_rule, parse_delta, parse_epsilon
-    from dpnb_columnar.domain.units_and_weights import unit_columns
+    from dpnb_columnar.domain.editing import unit_columns
     from dpnb_columnar.errors import UsageError
     from dpnb_columnar.ledger import check_dataset
     from dpnb_columnar.ledger.refusals import stated

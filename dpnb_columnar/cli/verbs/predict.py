@@ -51,8 +51,8 @@ def command(
     """
     from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.model.model import load_model
+    from dpnb_columnar.model.score_batches import SKIPPED
     from dpnb_columnar.model.scored_files import write_scores
-    from dpnb_columnar.model.scoring import SKIPPED
 
     check_parquet(output)
     rows = local_input(data, table, query)

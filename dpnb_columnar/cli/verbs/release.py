@@ -229,7 +229,7 @@ def _database(data: Sequence[str], table: str | None, query: Path | None) -> Dat
     """
     from dpnb_columnar.counting.database_input import DatabaseInput
     from dpnb_columnar.counting.inputs import database_in
-    from dpnb_columnar.rows.database_address import Dialect
+    from dpnb_columnar.domain.database_address import Dialect
 
     database = database_in(data, table, query)
     if database is not None and database.dialect is Dialect.SQLITE:
@@ -273,6 +273,6 @@ def _named(
 def _carried(total: Statistics, catalogue: Path | None) -> ResolvedDomain:
     """Return the domain that statistics files carry, and the entry that declares the same."""
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.domain.catalogue import entry_declaring
+    from dpnb_columnar.datasets.catalogue import entry_declaring
 
     return ResolvedDomain(total.domain, "the statistics", entry_declaring(total.domain, catalogue))

@@ -13,8 +13,7 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_table, print_warning
 from dpnb_columnar.cli.next_commands import awaits
 from dpnb_columnar.domain import Numeric
-from dpnb_columnar.domain.description import predicts
-from dpnb_columnar.domain.value_labels import SHORT, class_texts, worded
+from dpnb_columnar.domain.declared_domain import SHORT, class_texts, predicts, worded
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.output_checks import check_target
 

@@ -13,13 +13,13 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.cli.given import query_of
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.runtime.output_checks import check_target
 
 if TYPE_CHECKING:
+    from dpnb_columnar.domain.column_kinds import Kind
     from dpnb_columnar.model.model import Model
-    from dpnb_columnar.rows.column_kinds import Kind
 
 SCORE = "score"
 
@@ -270,8 +270,8 @@ def _kinds_like(model: Model, file: Path, keys: Sequence[str]) -> Mapping[str, K
     """Return the kinds of the columns of a file, and refuse one that the model cannot score."""
     import polars as pl
 
+    from dpnb_columnar.domain.column_kinds import kind_of
     from dpnb_columnar.model.scoring import score
-    from dpnb_columnar.rows.column_kinds import kind_of
     from dpnb_columnar.rows.parquet import read_schema
 
     schema = read_schema(file)

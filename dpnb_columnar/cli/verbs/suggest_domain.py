@@ -92,7 +92,7 @@ def _refuse_other_entries(output: Path, name: str) -> None:
         OutputError: if the file has other entries than the draft's.
         ConfigurationError: if it is not TOML.
     """
-    from dpnb_columnar.domain.catalogue import read_catalogue
+    from dpnb_columnar.datasets.catalogue import read_catalogue
 
     if output.exists() and any(entry.name != name for entry in read_catalogue(output)):
         raise OutputError(f"{output}: has other entries, which the draft would replace; give it a file of its own")
@@ -102,7 +102,7 @@ def _text(suggestion: Draft, domain: Declaration, files: Sequence[Path]) -> str:
     """Write the draft as an entry of datasets.toml, with warning and remarks."""
     from glob import escape
 
-    from dpnb_columnar.domain.catalogue_entries import comment, entry_toml
+    from dpnb_columnar.datasets.catalogue import comment, entry_toml
 
     claimed: dict[str, object] = {"files": [escape(file.name) for file in files]} if files else {}
     entry = entry_toml(domain, claimed, suggestion.remarks)

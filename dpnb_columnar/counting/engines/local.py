@@ -15,7 +15,8 @@ from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
-    from dpnb_columnar.rows.frames import Frame, OpenedFrame
+    from dpnb_columnar.rows.frames import Frame
+    from dpnb_columnar.rows.streaming import OpenedFrame
 
 SMALL = 2**24
 """Bytes of files that Polars counts alone, about three million rows: to load DuckDB and to write its query would take

@@ -20,8 +20,8 @@ from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.gradients import CERTAIN, GradientQuery, GradientSums, WeightGroup, exponentials
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.rows.cell_codes import step_score
-from dpnb_columnar.rows.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.row_rules import classed_rows
 from dpnb_columnar.rows.streaming import stream
@@ -31,7 +31,8 @@ from dpnb_columnar.runtime.confinement import confined
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from dpnb_columnar.rows.frames import Frame, OpenedFrame
+    from dpnb_columnar.rows.frames import Frame
+    from dpnb_columnar.rows.streaming import OpenedFrame
 
 
 Counted = TypeVar("Counted", ScoreCounts, GradientSums)

@@ -21,10 +21,10 @@ from dpnb_columnar.counting.statistics import Cells, Statistics, assemble, cells
 from dpnb_columnar.dialects.rendering import parse_table
 from dpnb_columnar.dialects.statistics_query import places_query
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.column_kinds import WIDEST_DECIMAL, Kind, kind_of, kinds_of
+from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import DataError, MissingInputError, excerpt
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
-from dpnb_columnar.rows.column_kinds import WIDEST_DECIMAL, Kind, kind_of, kinds_of
-from dpnb_columnar.rows.database_address import Dialect
 from dpnb_columnar.runtime.confinement import confined
 
 VIEW = "dpnb_rows"

@@ -20,7 +20,7 @@ import polars as pl
 
 from dpnb_columnar.counting.engines.spark_java import hadoop
 from dpnb_columnar.counting.file_parts import BEGINNING, footer_part
-from dpnb_columnar.domain.metadata import DOMAIN_KEY
+from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.input_files import FolderValues, folder_values, resolve_files
 from dpnb_columnar.rows.parquet_footer import MAGIC, incomplete, number_of_rows, read_footer

@@ -16,7 +16,7 @@ import pytest
 from support.people import PEOPLE, people, people_domain, write_people
 from support.spark import DEFAULTS, SHORT_LIVED, command_line, configured, environment, free_port, wait_for
 
-from dpnb_columnar.domain.metadata import domain_metadata
+from dpnb_columnar.domain.declaration import domain_metadata
 
 LOCAL = ("--engine", "spark", "--master", "local[2]")
 SECRET = "SECRET-7351"

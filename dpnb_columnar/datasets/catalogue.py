@@ -1,29 +1,270 @@
-"""Entries of ``datasets.toml``: written from a domain, and put into a catalogue that people edit.
+"""The catalogue of data sets: ``datasets.toml`` in the working directory, then the packaged one.
 
-A catalogue's comments and its other entries stay, byte for byte.
+Entries are read, written from a domain, and put into a catalogue that people edit. A catalogue's comments and its other
+entries stay, byte for byte.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import re
 import stat
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.domain.attributes import Numeric
-from dpnb_columnar.domain.catalogue import Entry, read_catalogue
-from dpnb_columnar.domain.declaration import Declaration, document_of
+from dpnb_columnar.domain.declaration import document_of, read_declaration
+from dpnb_columnar.domain.declared_domain import Declaration, Domain
 from dpnb_columnar.domain.documents import parse_toml
-from dpnb_columnar.domain.names import quoted
-from dpnb_columnar.errors import ConfigurationError, OutputError
+from dpnb_columnar.domain.editing import no_label
+from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, named, quoted
+from dpnb_columnar.domain.numbers import exact_number
+from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, OutputError, UsageError, excerpt
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import CONFIDENTIAL_MODE, atomic_output, check_output
+from dpnb_columnar.runtime.resources import resource
 
 if TYPE_CHECKING:
     from tomlkit.items import AbstractTable
+
+
+CATALOGUE_NAME = "datasets.toml"
+ENTRY_KEYS = ("title", "source", "files", "epsilon", "rows", "raw")
+"""Keys of an entry beside those of its domain."""
+
+LARGEST_CATALOGUE = 16 * 2**20
+"""Bytes."""
+
+LONGEST_LINE = 1000
+"""Characters of a title or a source."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One data set of a catalogue.
+
+    Attributes:
+        name: Key of the entry in the catalogue.
+        catalogue: File of the catalogue.
+        table: The entry as parsed; its fields are read on first use, so that a fault in one entry does not stop the
+            use of another.
+    """
+
+    name: str
+    catalogue: Path
+    table: Mapping[str, Any] = field(repr=False)
+
+    def __str__(self) -> str:
+        """Name the entry for messages."""
+        return f"{self.catalogue.name}, entry {self.name}"
+
+    @property
+    def title(self) -> str:
+        """Title of the data set, one line.
+
+        Raises:
+            ConfigurationError: If the title is not one line of text.
+        """
+        return self._line("title", self.name)
+
+    @property
+    def source(self) -> str:
+        """Origin of the data and documentation of its domain, one line.
+
+        Raises:
+            ConfigurationError: If the source is not one line of text.
+        """
+        return self._line("source", "")
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Patterns of file names that belong to the entry.
+
+        Raises:
+            ConfigurationError: If there is no list of texts. (A bare text would be a pattern for each letter.)
+        """
+        patterns = self.table.get("files", [])
+        if not isinstance(patterns, list) or not all(isinstance(pattern, str) for pattern in patterns):
+            raise self._fault("files", f'expected a list of patterns such as ["{self.name}*.parquet"]')
+        return tuple(patterns)
+
+    @property
+    def raw(self) -> Mapping[str, str]:
+        """Hexadecimal SHA-256 of each raw file that ``datasets prepare`` reads, by its path below the folder given.
+
+        Raises:
+            ConfigurationError: If ``raw`` is not a table.
+        """
+        raw = self.table.get("raw", {})
+        if not isinstance(raw, Mapping):
+            raise self._fault("raw", "expected a table of paths and checksums")
+        return {str(path): str(checksum) for path, checksum in raw.items()}
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """Declared privacy budget, if any.
+
+        Raises:
+            ConfigurationError: If it is not a number.
+        """
+        if "epsilon" not in self.table:
+            return None
+        try:
+            return exact_number(self.table["epsilon"])
+        except ValueError as error:
+            raise self._fault("epsilon", str(error)) from None
+
+    @property
+    def rows(self) -> int | None:
+        """Declared number of rows of the whole data set, if any: a published fact, whatever a file of it holds.
+
+        Raises:
+            ConfigurationError: If it is not a whole number.
+        """
+        rows = self.table.get("rows")
+        if rows is not None and (isinstance(rows, bool) or not isinstance(rows, int)):
+            raise self._fault("rows", f"expected a whole number, found {excerpt(rows)}")
+        return rows
+
+    @cached_property
+    def declared(self) -> Declaration:
+        """The declared domain, with a label or without.
+
+        Raises:
+            DomainError: If the declaration has faults.
+        """
+        return read_declaration(self.name, self.table, str(self.catalogue), beside=ENTRY_KEYS)
+
+    @property
+    def domain(self) -> Domain:
+        """The declared domain, which has a label.
+
+        Raises:
+            DomainError: If the declaration has faults.
+            ConfigurationError: If the declaration has no label.
+        """
+        if not isinstance(self.declared, Domain):
+            raise no_label(self.declared, str(self))
+        return self.declared
+
+    def claims(self, path: Path) -> bool:
+        """Return whether a file belongs to the entry by its name."""
+        return path.stem == self.name or any(fnmatch.fnmatchcase(path.name, pattern) for pattern in self.files)
+
+    def _line(self, key: str, default: str) -> str:
+        text = self.table.get(key, default)
+        if not isinstance(text, str) or not is_printable(text) or len(text) > LONGEST_LINE:
+            raise self._fault(key, f"expected one line of at most {LONGEST_LINE} characters, found {excerpt(text)}")
+        return text
+
+    def _fault(self, key: str, problem: str) -> ConfigurationError:
+        return ConfigurationError(f"{self.catalogue}: {Fault(f'{quoted(self.name)}.{key}', problem)}")
+
+
+def read_catalogue(path: Path) -> tuple[Entry, ...]:
+    """Read all entries of one catalogue file.
+
+    Raises:
+        MissingInputError: If the file cannot be read.
+        ConfigurationError: If the file is not TOML, or an entry is not a table.
+    """
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(LARGEST_CATALOGUE + 1)
+        if len(content) > LARGEST_CATALOGUE:
+            raise ConfigurationError(f"{path}: larger than {LARGEST_CATALOGUE >> 20} MiB; not a catalogue")
+        document = parse_toml(content.decode("utf-8"))
+    except OSError as error:
+        raise MissingInputError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigurationError(f"{path}: not a TOML file: {error}") from None
+    for name, table in document.items():
+        if not is_printable(name) or len(name) > LONGEST_NAME:
+            raise ConfigurationError(
+                f"{path}: {excerpt(name)}: an entry's name is printable and no longer than a column's"
+            )
+        if not isinstance(table, dict):
+            raise ConfigurationError(
+                f"{path}: {name}: expected a table such as [{quoted(name)}] with label and attributes"
+            )
+    return tuple(Entry(name, path, table) for name, table in document.items())
+
+
+def packaged_entries() -> tuple[Entry, ...]:
+    """Read the entries of the packaged catalogue, once unless its file changes: that is a tenth of a small training."""
+    path = resource(CATALOGUE_NAME)
+    status = path.stat()
+    return _read_once(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=1)
+def _read_once(path: Path, _modified: int, _size: int) -> tuple[Entry, ...]:
+    return read_catalogue(path)
+
+
+def catalogues() -> list[Path]:
+    """List the catalogue files in search order: the working directory's, the packaged one."""
+    local = Path.cwd() / CATALOGUE_NAME
+    packaged = resource(CATALOGUE_NAME)
+    return [path for path in dict.fromkeys([local, packaged]) if path.is_file()]
+
+
+def entries(catalogue: Path | None = None) -> list[Entry]:
+    """Read every entry of every catalogue; one in the working directory hides a packaged one of the same name.
+
+    Args:
+        catalogue: The one file to read instead.
+
+    Raises:
+        MissingInputError: If a file cannot be read.
+        ConfigurationError: If a file is not TOML, or an entry is not a table.
+    """
+    if catalogue is not None:
+        return list(read_catalogue(catalogue))
+    by_name: dict[str, Entry] = {}
+    packaged = resource(CATALOGUE_NAME)
+    for path in catalogues():
+        for entry in packaged_entries() if path == packaged else read_catalogue(path):
+            by_name.setdefault(entry.name, entry)
+    return list(by_name.values())
+
+
+def entry_named(name: str, catalogue: Path | None = None) -> Entry:
+    """Return the entry of a name, of one catalogue or of any.
+
+    Raises:
+        UsageError: If there is none; the message suggests a name, or lists the known ones.
+    """
+    known = {entry.name: entry for entry in entries(catalogue)}
+    if name in known:
+        return known[name]
+    hint = did_you_mean(name, known, f"known names: {named(known)}" if known else "it has no entry")
+    place = "" if catalogue is None else f"{catalogue}: "
+    raise UsageError(f"{place}no data set named {excerpt(name)}; {hint}")
+
+
+def entry_declaring(domain: Declaration, catalogue: Path | None = None) -> Entry | None:
+    """Return the entry of a domain's name if it declares this domain, and epsilon or rows beside it; else None.
+
+    By whatever unit and weight rows are counted: the facts beside a domain are of the whole data.
+    """
+    entry = next((entry for entry in entries(catalogue) if entry.name == domain.name), None)
+    if entry is None or (entry.epsilon is None and entry.rows is None):
+        return None
+    counted = replace(entry.declared, unit=None, weight=None)
+    return entry if counted == replace(domain, unit=None, weight=None) else None
+
+
+def entry_for(paths: Sequence[Path], catalogue: Path | None = None) -> Entry | None:
+    """Return the first entry to which all of some files belong by their names, or None."""
+    return next((entry for entry in entries(catalogue) if all(entry.claims(path) for path in paths)), None)
+
 
 ATTRIBUTES = "attributes"
 """Key of the table whose order counts: it is that of the attributes in a model."""
