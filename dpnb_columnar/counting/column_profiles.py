@@ -14,7 +14,7 @@ import polars as pl
 from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, kind_of, type_name
 from dpnb_columnar.domain.numbers import identity
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.batches import NamedRows, size_of
+from dpnb_columnar.rows.parquet import NamedRows, size_of
 from dpnb_columnar.rows.row_rules import column, number
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.row_progress import begin_pass, begin_work, reported

@@ -12,9 +12,9 @@ from dpnb_columnar.counting.countable import OpenedRows
 from dpnb_columnar.counting.engines.database import DatabaseRows
 from dpnb_columnar.domain.database_address import Database, Dialect
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
-from dpnb_columnar.rows.batches import BATCH_ROWS, Batches, NamedRows
 from dpnb_columnar.rows.column_checks import matched_columns
 from dpnb_columnar.rows.database_query import SelectedRows, query_columns
+from dpnb_columnar.rows.parquet import BATCH_ROWS, Batches, NamedRows
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.domain.database_address import Database
-    from dpnb_columnar.rows.batches import Batches, NamedRows
     from dpnb_columnar.rows.frames import Frame
-    from dpnb_columnar.rows.parquet import ParquetSource
+    from dpnb_columnar.rows.parquet import Batches, NamedRows, ParquetSource
 
 PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^@]*:[^@]*@")
 """A password in an address. What merely looks like one is refused as well."""

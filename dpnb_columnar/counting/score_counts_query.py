@@ -34,7 +34,7 @@ from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import Steps, add_step, coded_rows, is_there, last_step, with_steps
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.rows.cell_codes import number_of_codes
+from dpnb_columnar.rows.row_rules import number_of_codes
 from dpnb_columnar.rows.unit_order import CLASS
 
 # Steps of the queries of all further passes: a row's codes, and the scores that tables of whole numbers give them.

@@ -17,8 +17,7 @@ from dpnb_columnar.domain import Attribute, Categorical, Numeric, Transform
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.model.likelihood import NormalTerms, Values, bin_starts, cell_terms, missing_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, Normal
-from dpnb_columnar.rows.cell_codes import INTEGER_RANGES, distinguished_range
-from dpnb_columnar.rows.row_rules import category_code, column, grid_code, number
+from dpnb_columnar.rows.row_rules import INTEGER_RANGES, category_code, column, distinguished_range, grid_code, number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

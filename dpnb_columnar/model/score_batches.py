@@ -20,10 +20,11 @@ import polars as pl
 
 from dpnb_columnar.model.polars_terms import TabulatedTerms, Terms
 
-pass
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+pass
 
 
 BATCH = 2**18

@@ -14,8 +14,7 @@ from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.score_batches import SKIPPED
 from dpnb_columnar.model.scoring import is_wide, score, small_batches
-from dpnb_columnar.rows.batches import NamedRows, size_of
-from dpnb_columnar.rows.parquet import damaged
+from dpnb_columnar.rows.parquet import NamedRows, damaged, size_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.runtime.row_progress import begin_pass, reported

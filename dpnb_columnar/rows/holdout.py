@@ -30,10 +30,9 @@ from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.rows.batches import BATCH_ROWS, Batches
 from dpnb_columnar.rows.frames import Frame, opened_eagerly
 from dpnb_columnar.rows.input_files import check_file, folder_values, not_parquet
-from dpnb_columnar.rows.parquet import ARROW_SCHEMA, damaged, rows_in_footers
+from dpnb_columnar.rows.parquet import ARROW_SCHEMA, BATCH_ROWS, Batches, damaged, rows_in_footers
 from dpnb_columnar.rows.row_digest import Values, digest_word, row_words
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.rows.untyped_values import text_of

@@ -1,4 +1,7 @@
-"""Open Parquet files: which columns, of which types. Footers are read, rows are not."""
+"""Open Parquet files: which columns, of which types. Footers are read, rows are not.
+
+Rows under the name that a user knows them by: as a lazy frame, or batch by batch in order. CONFIDENTIAL.
+"""
 
 from __future__ import annotations
 
@@ -18,17 +21,65 @@ from dpnb_columnar.domain.column_kinds import Kind, common_type, kinds_of
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.batches import NamedRows
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
 from dpnb_columnar.rows.input_files import cannot_be_opened, check_file, not_parquet, scan_file
 from dpnb_columnar.rows.parquet_footer import footer_of, number_of_rows, with_metadata
 from dpnb_columnar.rows.parquet_pages import check_pages
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output
-from dpnb_columnar.runtime.row_progress import begin_work
+from dpnb_columnar.runtime.row_progress import Size, begin_work
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+BATCH_ROWS = 2**16
+"""Rows that are read at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedRows:
+    """Rows of a file, or of a table.
+
+    Attributes:
+        name: Name in messages.
+        rows: The rows. Confidential.
+        types: The type of each column.
+        size: Returns how many rows there are, as far as that is public.
+    """
+
+    name: str
+    rows: pl.LazyFrame
+    types: Mapping[str, pl.DataType]
+    size: Size
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """Rows in their order.
+
+    Attributes:
+        name: Name in messages.
+        schema: Columns, and the metadata to keep with them.
+        batches: The rows; they can be read once. Confidential.
+        size: Returns how many rows there are, as far as that is public.
+    """
+
+    name: str
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+    size: Size
+
+
+def size_of(rows: Sequence[NamedRows]) -> int | None:
+    """Add up how many rows there are; None where one of them does not say."""
+    total = 0
+    for each in rows:
+        if (size := each.size()) is None:
+            return None
+        total += size
+    return total
+
 
 ARROW_SCHEMA = "ARROW:schema"
 """Key of the Arrow schema in a file's metadata, which Arrow writes for itself."""

@@ -31,8 +31,7 @@ import polars as pl
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, kinds_of
 from dpnb_columnar.domain.condition import in_halves
-from dpnb_columnar.rows.cell_codes import cell_code, number_of_codes
-from dpnb_columnar.rows.row_rules import classed_rows, column, weight_steps
+from dpnb_columnar.rows.row_rules import cell_code, classed_rows, column, number_of_codes, weight_steps
 
 PRIME = 2**31 - 1
 

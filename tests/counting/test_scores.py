@@ -23,8 +23,8 @@ from dpnb_columnar.counting.gradients import GradientQuery, WeightGroup
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
 from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.rows.cell_codes import MOST_STEPPED, number_of_codes
 from dpnb_columnar.rows.parquet import open_parquet
+from dpnb_columnar.rows.row_rules import MOST_STEPPED, number_of_codes
 
 
 @pytest.mark.slow

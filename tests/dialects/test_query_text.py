@@ -31,7 +31,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters_table import table_rows, table_statements
 from dpnb_columnar.model.scoring_query import scoring_query
-from dpnb_columnar.rows.cell_codes import number_of_codes
+from dpnb_columnar.rows.row_rules import number_of_codes
 
 HOSTILE = [
     *("it's", '"', "`", "\\", "a\\", "\\'", "\\`", "'; DROP TABLE x; --", '"; DROP TABLE x; --', "`; DROP TABLE x; --"),

@@ -13,9 +13,8 @@ from polars.testing import assert_series_equal
 
 from dpnb_columnar.domain import Attribute, Categorical, Missing, Numeric
 from dpnb_columnar.domain.column_kinds import kind_of
-from dpnb_columnar.rows import cell_codes
-from dpnb_columnar.rows.cell_codes import cell_code
-from dpnb_columnar.rows.row_rules import category_code, grid_code
+from dpnb_columnar.rows import row_rules
+from dpnb_columnar.rows.row_rules import category_code, cell_code, grid_code
 
 TYPES = {
     str(type_): type_
@@ -80,7 +79,7 @@ def test_most_columns_of_whole_numbers_are_looked_up(type_: pl.DataType, monkeyp
     age = Numeric("x", Fraction(0), Fraction(120), Fraction(1))
     rows = pl.DataFrame(pl.Series("x", [7, None, 120], dtype=type_))
     looked_up = cell_code(age, type_, pl.UInt16)
-    monkeypatch.setattr(cell_codes, "MOST_LOOKED_UP", 0)
+    monkeypatch.setattr(row_rules, "MOST_LOOKED_UP", 0)
     computed = cell_code(age, type_, pl.UInt16)
     assert looked_up.meta.serialize() != computed.meta.serialize()
     assert rows.select(looked_up).equals(rows.select(computed).rename({"x": rows.select(looked_up).columns[0]}))

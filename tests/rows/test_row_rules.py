@@ -12,17 +12,19 @@ import pytest
 from dpnb_columnar.domain import Categorical, Missing, Numeric, Weight, read_domain
 from dpnb_columnar.domain.column_kinds import kind_of, kinds_of
 from dpnb_columnar.domain.condition import parse_condition
-from dpnb_columnar.rows.cell_codes import MOST_STEPPED, cell_code, step_score
 from dpnb_columnar.rows.row_rules import (
+    MOST_STEPPED,
     attribute_fits,
     category_code,
     category_key,
+    cell_code,
     classed_rows,
     condition_holds,
     grid_code,
     has_weight,
     number,
     row_fits,
+    step_score,
     weight_steps,
 )
 from dpnb_columnar.rows.unit_order import PRIME, counted_rows, multiplier

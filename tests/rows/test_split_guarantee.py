@@ -18,7 +18,7 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.rows import holdout
-from dpnb_columnar.rows.batches import BATCH_ROWS
+from dpnb_columnar.rows.parquet import BATCH_ROWS
 
 Row = tuple[Any, ...]
 

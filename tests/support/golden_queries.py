@@ -15,7 +15,7 @@ from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters_table import table_statements
 from dpnb_columnar.model.scoring_query import scoring_query
-from dpnb_columnar.rows.cell_codes import number_of_codes
+from dpnb_columnar.rows.row_rules import number_of_codes
 from support.golden_model import golden_model
 
 NAME = "person"

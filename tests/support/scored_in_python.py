@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpnb_columnar.counting.gradients import GradientQuery, GradientSums, WeightGroup, exponentials
 from dpnb_columnar.counting.scores import Integers, Scores, ScoreTable
 from dpnb_columnar.domain import Domain, Missing
-from dpnb_columnar.rows.cell_codes import number_of_codes
+from dpnb_columnar.rows.row_rules import number_of_codes
 from support.rows_in_python import Row, chosen, class_of, code_of
 
 NUMBERS = st.integers(-300, 300)

@@ -21,10 +21,10 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of
 from dpnb_columnar.domain.database_address import Database, Dialect
-from dpnb_columnar.rows.cell_codes import number_of_codes
 from dpnb_columnar.rows.column_checks import check_columns, matched_columns
 from dpnb_columnar.rows.database_query import query_columns, read_query, table_size, table_sizes
 from dpnb_columnar.rows.postgres_query import PageRanges
+from dpnb_columnar.rows.row_rules import number_of_codes
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.row_progress import Size, is_watched, unknown
 

@@ -21,9 +21,8 @@ from dpnb_columnar.counting.gradients import CERTAIN, GradientQuery, GradientSum
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
-from dpnb_columnar.rows.cell_codes import step_score
 from dpnb_columnar.rows.parquet import ParquetSource
-from dpnb_columnar.rows.row_rules import classed_rows
+from dpnb_columnar.rows.row_rules import classed_rows, step_score
 from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.rows.unit_order import counted_rows
 from dpnb_columnar.runtime.confinement import confined
