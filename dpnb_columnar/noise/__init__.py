@@ -1,8 +1,6 @@
 """Noise families and the sampler that draws from them."""
 
-from dpnb_columnar.noise.approximate import ApproximateLaplace, Gaussian
-from dpnb_columnar.noise.cauchy import NissimCauchy, PaperCauchy
-from dpnb_columnar.noise.classical import ClassicalGaussian, ClassicalLaplace
+from dpnb_columnar.noise.approximate import ApproximateLaplace, ClassicalGaussian, ClassicalLaplace, Gaussian
 from dpnb_columnar.noise.family import NoiseFamily
 from dpnb_columnar.noise.laplace import Laplace
 from dpnb_columnar.noise.log_normal import ArsinhNormal, LaplaceLogNormal, UniformLogNormal
@@ -16,7 +14,7 @@ from dpnb_columnar.noise.sampler import (
     SystemBits,
     draw,
 )
-from dpnb_columnar.noise.student import StudentT
+from dpnb_columnar.noise.student import NissimCauchy, PaperCauchy, StudentT
 
 __all__ = [
     "ApproximateLaplace",

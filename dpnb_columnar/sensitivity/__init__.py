@@ -1,8 +1,14 @@
 """Trimmed moments of confidential columns and their smooth sensitivity: numpy in, numbers out."""
 
-from dpnb_columnar.sensitivity.columns import RunLengthColumn, RunLengthColumns, chunks, end_to_end
+from dpnb_columnar.sensitivity.columns import (
+    RunLengthColumn,
+    RunLengthColumns,
+    chunks,
+    end_to_end,
+    public_size,
+    public_sizes,
+)
 from dpnb_columnar.sensitivity.moments import trimmed_mean, trimmed_means, trimmed_variance, trimmed_variances
-from dpnb_columnar.sensitivity.public_size import public_size, public_sizes
 from dpnb_columnar.sensitivity.search import raised, searched_beta
 from dpnb_columnar.sensitivity.smooth_bounds import (
     mean_smooth_sensitivities,

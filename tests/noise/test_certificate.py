@@ -13,11 +13,17 @@ from flint import arb, ctx
 from support.noise_cases import CONCENTRATED, every
 
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.noise import ArsinhNormal, LaplaceLogNormal, UniformLogNormal, certificate, concentrated
+from dpnb_columnar.noise import ArsinhNormal, LaplaceLogNormal, UniformLogNormal, certificate, log_normal
 from dpnb_columnar.noise.certificate import Cumulants, certified, cumulants
-from dpnb_columnar.noise.concentrated import ConcentratedNoise, Shape, calibrate
 from dpnb_columnar.noise.family import rational
-from dpnb_columnar.noise.log_normal import StandardArsinhNormal, StandardLaplaceLogNormal, StandardUniformLogNormal
+from dpnb_columnar.noise.log_normal import (
+    ConcentratedNoise,
+    Shape,
+    StandardArsinhNormal,
+    StandardLaplaceLogNormal,
+    StandardUniformLogNormal,
+    calibrate,
+)
 
 SHAPES = [
     StandardArsinhNormal,
@@ -118,7 +124,7 @@ def test_the_released_scales_are_certified_and_less_is_not(make: Callable[[Fract
 def test_every_release_has_the_ratio_that_is_certified(name: str, rho: str) -> None:
     family = smooth_noise(name, smooth_family(name).kind(Fraction(rho)))
     assert isinstance(family, ConcentratedNoise)
-    assert concentrated._ratio_squared(family.rho, family.beta) == RELEASED
+    assert log_normal._ratio_squared(family.rho, family.beta) == RELEASED
 
 
 @every(
@@ -128,7 +134,7 @@ def test_every_release_has_the_ratio_that_is_certified(name: str, rho: str) -> N
     ]
 )
 def test_every_scale_is_certified_and_seven_tenths_of_it_is_not(family: ConcentratedNoise) -> None:
-    ratio_squared = max(concentrated._ratio_squared(family.rho, family.beta), concentrated.SMALLEST_RATIO**2)
+    ratio_squared = max(log_normal._ratio_squared(family.rho, family.beta), log_normal.SMALLEST_RATIO**2)
     scale = calibrate(family.shape, ratio_squared).scale
     assert certified(family.standard.score(), ratio_squared, scale)
     assert not certified(family.standard.score(), ratio_squared, scale * Fraction(7, 10))
@@ -147,14 +153,14 @@ def test_a_scale_is_raised_until_it_is_certified(monkeypatch: pytest.MonkeyPatch
         scales.append(scale)
         return len(scales) == 3
 
-    monkeypatch.setattr(concentrated, "certified", third)
+    monkeypatch.setattr(log_normal, "certified", third)
     found = calibrate.__wrapped__(StandardArsinhNormal, RELEASED)
     assert found.scale == scales[2]
     assert [float(scale / scales[0]) for scale in scales] == pytest.approx([1, 1 + 2**-14, 1 + 3 * 2**-14], rel=1e-7)
 
 
 def test_a_family_without_a_certified_scale_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concentrated, "certified", lambda *_: False)
+    monkeypatch.setattr(log_normal, "certified", lambda *_: False)
     with pytest.raises(ArithmeticError, match=r"no scale of StandardArsinhNormal was certified .* = 1/25"):
         calibrate.__wrapped__(StandardArsinhNormal, RELEASED)
 
