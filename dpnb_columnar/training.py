@@ -27,8 +27,14 @@ from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import BusyError, DataError, UsageError
-from dpnb_columnar.mechanisms.further_releases import query_given
-from dpnb_columnar.mechanisms.model_release import first_round, release, release_given, release_round, release_weights
+from dpnb_columnar.mechanisms.model_release import (
+    first_round,
+    query_given,
+    release,
+    release_given,
+    release_round,
+    release_weights,
+)
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.mechanisms.score_release import ScorePlan, release_scores
 from dpnb_columnar.model.model import Model

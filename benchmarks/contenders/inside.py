@@ -87,8 +87,8 @@ def time_pass(data: str, kind: str) -> None:
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.mechanisms.model_release import release
     from dpnb_columnar.mechanisms.release_plan import plan
-    from dpnb_columnar.mechanisms.round_starts import start_rounds
     from dpnb_columnar.mechanisms.score_calibration import scores_given
+    from dpnb_columnar.mechanisms.weight_rounds import start_rounds
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
 

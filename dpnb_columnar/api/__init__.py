@@ -46,7 +46,7 @@ from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
 from dpnb_columnar.domain.editing import Number, provisional
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
-from dpnb_columnar.mechanisms.further_releases import plan_given, query_given, without_further_passes
+from dpnb_columnar.mechanisms.model_release import plan_given, query_given, without_further_passes
 from dpnb_columnar.mechanisms.release_plan import plan as plan_release
 from dpnb_columnar.mechanisms.score_release import plan_scores
 from dpnb_columnar.model.model import Model

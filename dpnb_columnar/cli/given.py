@@ -31,7 +31,7 @@ def plan_of(given: Path) -> ReleasePlan:
         UsageError: if the model left no share of its budget for one.
         dpnb_columnar.errors.Error: if the file is no model.
     """
-    from dpnb_columnar.mechanisms.further_releases import plan_given
+    from dpnb_columnar.mechanisms.model_release import plan_given
     from dpnb_columnar.model.model import load_model
 
     model = load_model(given)
@@ -47,7 +47,7 @@ def query_of(given: Path) -> FurtherQuery:
     Raises:
         UsageError, dpnb_columnar.errors.Error: as ``plan_of``.
     """
-    from dpnb_columnar.mechanisms.further_releases import query_given
+    from dpnb_columnar.mechanisms.model_release import query_given
 
     model = plan_of(given).given
     assert model is not None

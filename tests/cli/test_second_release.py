@@ -27,7 +27,7 @@ from dpnb_columnar.counting.further_passes import CountedGiven
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.score_files import load_score_counts, save_score_counts
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
-from dpnb_columnar.mechanisms.further_releases import plan_given, without_further_passes
+from dpnb_columnar.mechanisms.model_release import plan_given, without_further_passes
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, scores_given
 from dpnb_columnar.model.model import load_model

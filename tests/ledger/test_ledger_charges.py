@@ -18,8 +18,7 @@ from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.ledger import Charge, Ledger
 from dpnb_columnar.ledger.codec import amount
 from dpnb_columnar.ledger.refusals import other_inputs
-from dpnb_columnar.mechanisms.further_releases import plan_given, without_further_passes
-from dpnb_columnar.mechanisms.model_release import release
+from dpnb_columnar.mechanisms.model_release import plan_given, release, without_further_passes
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_release import plan_scores
 from dpnb_columnar.training import Payment, payment_for, payment_for_scores

@@ -21,11 +21,9 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain, Weight
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.mechanisms import model_size, release_plan
-from dpnb_columnar.mechanisms.further_releases import without_further_passes
-from dpnb_columnar.mechanisms.model_release import release
-from dpnb_columnar.mechanisms.model_size import ModelSize, largest_model
-from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
+from dpnb_columnar.mechanisms import release_plan
+from dpnb_columnar.mechanisms.model_release import release, without_further_passes
+from dpnb_columnar.mechanisms.release_plan import ModelSize, ReleasePlan, largest_model, plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import LARGEST_COUNT, AttributeWeights
@@ -122,7 +120,7 @@ def test_parameters_are_counted_exactly_where_no_bins_are_placed() -> None:
 def test_a_float_of_more_characters_does_not_exist() -> None:
     words = random.Random(1).randbytes(8 * 20_000)
     longest_text = max(len(repr(number)) for (number,) in struct.iter_unpack("<d", words))
-    assert longest_text == len(repr(model_size.LONGEST_FLOAT))
+    assert longest_text == len(repr(release_plan.LONGEST_FLOAT))
 
 
 @pytest.mark.parametrize(
@@ -135,9 +133,9 @@ def test_each_limit_is_one_line_with_its_remedy(limit: str, told: str, monkeypat
     found = largest_model(planned)
     numbers = {"MOST_PARAMETERS": found.parameters, "MOST_CONTAINERS": found.containers}
     number = numbers.get(limit, found.bytes)
-    monkeypatch.setattr(model_size, limit, number)
+    monkeypatch.setattr(release_plan, limit, number)
     assert plan(domain, Budget(Fraction(1))) == planned
-    monkeypatch.setattr(model_size, limit, number - 1)
+    monkeypatch.setattr(release_plan, limit, number - 1)
     expected = (
         rf"^domain '\w+': a model of it may have {told}, and a model file has at most {number - 1}: 2 classes, times 2 "
         r"cells of SEX; merge categories with groups, leave attributes out, or declare fewer classes$"

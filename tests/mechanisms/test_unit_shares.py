@@ -15,8 +15,7 @@ from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.budget.costs import Approximate
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.mechanisms.further_releases import plan_given, without_further_passes
-from dpnb_columnar.mechanisms.model_release import release
+from dpnb_columnar.mechanisms.model_release import plan_given, release, without_further_passes
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS, ReleasePlan, plan
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import Model, from_document

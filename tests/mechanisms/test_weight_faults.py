@@ -24,10 +24,9 @@ from dpnb_columnar.counting.scores import UNITS, ScoreTable
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import score_calibration
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.round_starts import start_rounds
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.mechanisms.score_release import FINER, model_scores
-from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
+from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, start_rounds
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.parameters import AttributeWeights, ClassCounts

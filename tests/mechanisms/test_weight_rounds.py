@@ -24,11 +24,18 @@ from dpnb_columnar.counting.scores import UNITS
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
-from dpnb_columnar.mechanisms.further_releases import plan_given, rounds_given, without_further_passes
-from dpnb_columnar.mechanisms.model_release import first_round, release, release_given, release_round
+from dpnb_columnar.mechanisms.model_release import (
+    first_round,
+    plan_given,
+    release,
+    release_given,
+    release_round,
+    rounds_given,
+    without_further_passes,
+)
 from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.mechanisms.round_starts import CLIP, _clip, start_rounds
 from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.weight_rounds import CLIP, _clip, start_rounds
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.training import train

@@ -22,8 +22,8 @@ from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
-from dpnb_columnar.mechanisms.round_starts import start_rounds
 from dpnb_columnar.mechanisms.score_calibration import scores_given
+from dpnb_columnar.mechanisms.weight_rounds import start_rounds
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.study.coded_rows import Folds, HeldOut, code_rows, split

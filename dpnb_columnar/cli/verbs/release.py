@@ -112,7 +112,7 @@ def command(
     """
     from dpnb_columnar.cli.file_output import ModelOutput, payment, rehearse, sampler
     from dpnb_columnar.counting.countable import Counted
-    from dpnb_columnar.mechanisms.further_releases import without_further_passes
+    from dpnb_columnar.mechanisms.model_release import without_further_passes
     from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.public_sample import public_path, weights_chosen

@@ -21,7 +21,7 @@ from dpnb_columnar.counting.further_passes import CountedGiven, count_given
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.mechanisms.further_releases import plan_given, query_given, without_further_passes
+from dpnb_columnar.mechanisms.model_release import plan_given, query_given, without_further_passes
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.model_document import to_document
