@@ -50,8 +50,7 @@ from dpnb_columnar.model.guarantee import relation_text, statement
 from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_document import to_json
 from dpnb_columnar.model.model_files import save_model
-from dpnb_columnar.model.released_scores import ReleasedScores, figures_document, load_scores, scores_document
-from dpnb_columnar.model.score_figures import UNRANKED
+from dpnb_columnar.model.released_scores import UNRANKED, ReleasedScores, figures_document, load_scores, scores_document
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.output_checks import check_no_input, check_target

@@ -21,7 +21,7 @@ from dpnb_columnar.ledger import codec
 from dpnb_columnar.ledger.entries import Entries
 from dpnb_columnar.ledger.records import Charge, Correction
 from dpnb_columnar.model.document_part import InvalidPartError, Part
-from dpnb_columnar.model.guarantee_reader import read_guarantee
+from dpnb_columnar.model.document_reader import read_guarantee
 
 
 def corrections(entries: Entries, dataset: str) -> Iterator[Correction]:

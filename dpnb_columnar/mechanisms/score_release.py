@@ -1,7 +1,7 @@
 """Released scores: noisy counts of labelled rows by class and by the score that a released model gives them.
 
 Of two classes the bins are ranges of the score; of more they are the predicted classes. Whatever says how well a model
-does is computed from these counts (``model.score_figures``). Bins and scores are fixed by the model, so one row is in
+does is computed from these counts (``model.released_scores``). Bins and scores are fixed by the model, so one row is in
 one cell at most, and all counts are one query (docs/privacy.md, Lemma 2.11). Scores are whole numbers as in a second
 pass, so every engine counts the same.
 """

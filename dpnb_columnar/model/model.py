@@ -117,7 +117,7 @@ class Model(NaiveBayes):
             keys: Columns to carry over, placed first; empty for all.
             kinds: What the columns hold, such as ``Kind.DATE``; see ``dpnb_columnar.dialects.rules``.
             parameters: Name of a table of the model's terms for the query to join; it is written by
-                ``dpnb_columnar.model.parameters_table.write_table``.
+                ``dpnb_columnar.model.joined_query.write_table``.
 
         Returns:
             One SELECT, without a semicolon.

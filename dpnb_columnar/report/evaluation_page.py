@@ -16,14 +16,12 @@ from dpnb_columnar.budget.composition import composition_table
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.declared_domain import SHORT, class_texts, predicts, worded
 from dpnb_columnar.domain.names import printable
-from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
+from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes, weighted_rows
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.intervals import Interval, interval_text
 from dpnb_columnar.model.noisy_intervals import Estimate
-from dpnb_columnar.model.released_scores import ReleasedScores, edge_probability
-from dpnb_columnar.model.score_figures import BANDS, UNRANKED, bands, roc_points
+from dpnb_columnar.model.released_scores import BANDS, UNRANKED, ReleasedScores, bands, edge_probability, roc_points
 from dpnb_columnar.model.score_values import EDGES
-from dpnb_columnar.model.weighted_figures import weighted_rows
 from dpnb_columnar.report.figures import ORDERED
 from dpnb_columnar.report.page import write_single_page
 

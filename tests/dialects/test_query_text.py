@@ -28,8 +28,8 @@ from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.numbers import SPELLED_NUMBER
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.model.joined_query import table_rows, table_statements
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters_table import table_rows, table_statements
 from dpnb_columnar.model.scoring_query import scoring_query
 from dpnb_columnar.rows.row_rules import number_of_codes
 

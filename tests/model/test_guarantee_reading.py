@@ -11,7 +11,7 @@ from dpnb_columnar.budget import Approximate
 from dpnb_columnar.budget.costs import concentrated_within
 from dpnb_columnar.domain import Unit
 from dpnb_columnar.model.document_part import InvalidPartError, Part
-from dpnb_columnar.model.guarantee_reader import read_guarantee
+from dpnb_columnar.model.document_reader import read_guarantee
 
 HOUSEHOLD = Unit(("SERIAL",), 3)
 

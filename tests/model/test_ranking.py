@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
+from dpnb_columnar.model.exact_evaluation import LARGEST_LOG_ODDS, RESOLUTION, Ranking, binned, ranking
 from dpnb_columnar.model.intervals import LEVEL, QUANTILE
-from dpnb_columnar.model.ranking import LARGEST_LOG_ODDS, RESOLUTION, Ranking, binned, ranking
 
 
 def ranked(odds: Sequence[float], own: Sequence[bool]) -> Ranking | None:

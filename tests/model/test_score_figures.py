@@ -18,6 +18,7 @@ from support.people import PEOPLE, people_domain
 from dpnb_columnar.budget import Neighbours, Pure, RowEffect, Share
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.model import intervals
+from dpnb_columnar.model.exact_evaluation import ranking
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.noisy_intervals import (
     Estimate,
@@ -28,9 +29,7 @@ from dpnb_columnar.model.noisy_intervals import (
     mean,
     proportion,
 )
-from dpnb_columnar.model.ranking import ranking
-from dpnb_columnar.model.released_scores import ReleasedScores, load_scores
-from dpnb_columnar.model.score_figures import ScoreFigures, score_figures
+from dpnb_columnar.model.released_scores import ReleasedScores, ScoreFigures, load_scores, score_figures
 from dpnb_columnar.model.score_values import EDGES
 from dpnb_columnar.noise import ExactSampler, Laplace, SeededBits
 

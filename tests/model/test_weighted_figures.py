@@ -17,9 +17,9 @@ from support.running import Run
 from support.scored_rows import AGE, SEX
 
 from dpnb_columnar.domain import Domain, Weight
+from dpnb_columnar.model.evaluation import weighted_rows
 from dpnb_columnar.model.exact_evaluation import evaluate
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.weighted_figures import weighted_rows
 
 CAP, STEP = 6, Fraction(1, 2)
 

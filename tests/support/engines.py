@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.model.joined_query import table_statements, write_table
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.parameters_table import table_statements, write_table
 
 Row = Mapping[str, Any]
 

@@ -12,8 +12,8 @@ from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.model.joined_query import table_statements
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.parameters_table import table_statements
 from dpnb_columnar.model.scoring_query import scoring_query
 from dpnb_columnar.rows.row_rules import number_of_codes
 from support.golden_model import golden_model

@@ -448,7 +448,7 @@ def _print_weighted(evaluation: Evaluation, weight: Weight) -> None:
         return
     print_line(f"weight             {weighted.weight:.0f}  ({column}, at most {number_text(weight.cap)} a row)")
     print_line()
-    from dpnb_columnar.model.weighted_figures import weighted_rows
+    from dpnb_columnar.model.evaluation import weighted_rows
 
     rows = [[name, *map(_number, values)] for name, *values in weighted_rows(evaluation, weighted)]
     print_table(["figure", "by rows", "by weight"], rows)

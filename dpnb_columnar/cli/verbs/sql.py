@@ -158,7 +158,7 @@ def score_command(
     kinds = None if like is None else _kinds_like(loaded, like, key or [])
     query = scoring_query(loaded, dialect, table, key or [], kinds, view, parameters_table)
     if parameters_table is not None:
-        from dpnb_columnar.model.parameters_table import table_statements, write_table
+        from dpnb_columnar.model.joined_query import table_statements, write_table
 
         if parameters is None:
             statements = table_statements(loaded, parameters_table, dialect)
@@ -253,7 +253,7 @@ def _check_parameters(
     Raises:
         UsageError: if they do, or the name of the table's file ends in none of its suffixes.
     """
-    from dpnb_columnar.model.parameters_table import check_suffix
+    from dpnb_columnar.model.joined_query import check_suffix
 
     if parameters is None:
         if table is not None and template is not None:
