@@ -20,12 +20,11 @@ import numpy as np
 from benchmarks.tuning import folds
 from dpnb_columnar.budget import Budget, parse_epsilon
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.counting.public_file import PublicFile, open_public_file
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.public_sample import learned, without_noise
+from dpnb_columnar.public_sample import PublicFile, learned, open_public_file, without_noise
 from dpnb_columnar.study.coded_rows import Fold, HeldOut, models
 
 

@@ -46,8 +46,7 @@ from dpnb_columnar.runtime.row_progress import begin_work
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.countable import CheckedRows, Rows
-    from dpnb_columnar.counting.gradients import FurtherStatistics
-    from dpnb_columnar.counting.scores import ScoreCounts
+    from dpnb_columnar.counting.scores import FurtherStatistics, ScoreCounts
     from dpnb_columnar.ledger import Charge, Ledger, Run
     from dpnb_columnar.mechanisms.release_plan import ReleasePlan
     from dpnb_columnar.model.parameters import NaiveBayes

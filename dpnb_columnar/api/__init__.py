@@ -37,9 +37,8 @@ from dpnb_columnar.counting import further_passes
 from dpnb_columnar.counting.countable import Counted
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_declaration, find_domain_to_plan
 from dpnb_columnar.counting.further_passes import CountedGiven
-from dpnb_columnar.counting.gradients import FurtherStatistics
 from dpnb_columnar.counting.inputs import Engine, FrameInput
-from dpnb_columnar.counting.scores import ScoreCounts
+from dpnb_columnar.counting.scores import FurtherStatistics, ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled

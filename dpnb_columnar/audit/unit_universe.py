@@ -17,9 +17,8 @@ from dpnb_columnar.audit.neighbours import AdversarialPair
 from dpnb_columnar.audit.outcomes import Finding
 from dpnb_columnar.audit.universe import Database, Universe, frame_of
 from dpnb_columnar.budget import Neighbours
-from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
-from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpnb_columnar.audit.outcomes import Finding
-from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
-from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing, read_domain
 from dpnb_columnar.errors import Error
@@ -294,14 +293,14 @@ def _count(engine: str, rows: Sequence[Row], domain: Domain, file: Path) -> Stat
 
 @lru_cache(maxsize=4096)
 def _scored(row: Row, scores: Scores) -> ScoreCounts:
-    from dpnb_columnar.counting.engines.polars_further_passes import score_frame
+    from dpnb_columnar.counting.engines.polars import score_frame
 
     return score_frame(frame_of([row]), scores)
 
 
 @lru_cache(maxsize=4096)
 def _differentiated(row: Row, query: GradientQuery) -> GradientSums:
-    from dpnb_columnar.counting.engines.polars_further_passes import differentiate_frame
+    from dpnb_columnar.counting.engines.polars import differentiate_frame
 
     return differentiate_frame(frame_of([row]), query)
 

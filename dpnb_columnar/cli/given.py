@@ -15,8 +15,7 @@ from dpnb_columnar.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.counting.gradients import FurtherQuery, FurtherStatistics, GradientSums
-    from dpnb_columnar.counting.scores import ScoreCounts
+    from dpnb_columnar.counting.scores import FurtherQuery, FurtherStatistics, GradientSums, ScoreCounts
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.mechanisms.release_plan import ReleasePlan
@@ -109,9 +108,8 @@ def added_given(files: Sequence[Path], query: FurtherQuery, *, whole_units: bool
     Raises:
         UsageError, DataError: as ``added_statistics``.
     """
-    from dpnb_columnar.counting.gradient_files import load_gradient_sums
-    from dpnb_columnar.counting.score_files import load_score_counts
     from dpnb_columnar.counting.scores import Scores
+    from dpnb_columnar.counting.statistics_files import load_gradient_sums, load_score_counts
 
     _refuse_repeated(files)
     if isinstance(query, Scores):

@@ -28,16 +28,29 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from dpnb_columnar.counting.engines.local import aggregate
-from dpnb_columnar.counting.engines.polars_further_passes import differentiate_files, score_files
+from dpnb_columnar.counting.engines.polars import differentiate_files, score_files
 from dpnb_columnar.counting.file_parts import beginning_of, file_parts
-from dpnb_columnar.counting.gradient_files import VERSION as GRADIENT_VERSION
-from dpnb_columnar.counting.gradient_files import load_gradient_sums, save_gradient_sums
-from dpnb_columnar.counting.gradients import GradientQuery, GradientSums, sum_columns, sums_part
-from dpnb_columnar.counting.score_files import VERSION as SCORES_VERSION
-from dpnb_columnar.counting.score_files import load_score_counts, save_score_counts
-from dpnb_columnar.counting.scores import ScoreCounts, Scores, counts_part
+from dpnb_columnar.counting.scores import (
+    GradientQuery,
+    GradientSums,
+    ScoreCounts,
+    Scores,
+    counts_part,
+    sum_columns,
+    sums_part,
+)
 from dpnb_columnar.counting.statistics import Statistics, assemble, cells_part
-from dpnb_columnar.counting.statistics_files import VERSION, load_statistics, save_statistics
+from dpnb_columnar.counting.statistics_files import (
+    GRADIENT_VERSION,
+    SCORES_VERSION,
+    VERSION,
+    load_gradient_sums,
+    load_score_counts,
+    load_statistics,
+    save_gradient_sums,
+    save_score_counts,
+    save_statistics,
+)
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, Error, OutputError

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
-    from dpnb_columnar.counting.scores import ScoreCounts, Scores
+    from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
 

@@ -1,4 +1,7 @@
-"""Diagnose how the rows fit the domain, in exact numbers, for the curator. CONFIDENTIAL: no release uses them."""
+"""Diagnose how the rows fit the domain, in exact numbers, for the curator. CONFIDENTIAL: no release uses them.
+
+Count the values of a column that its domain does not declare, for the curator. CONFIDENTIAL.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from typing import Any
 
 import polars as pl
 
-from dpnb_columnar.counting.undeclared_values import UndeclaredValues, undeclared_values
 from dpnb_columnar.domain import Attribute, Categorical, Domain, Missing, Numeric
 from dpnb_columnar.domain.column_kinds import Kind, kinds_of
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame
@@ -20,6 +22,7 @@ from dpnb_columnar.rows.row_rules import (
     category_code,
     category_key,
     class_code,
+    column,
     grid_code,
     has_weight,
     label_missing,
@@ -28,6 +31,63 @@ from dpnb_columnar.rows.row_rules import (
 )
 from dpnb_columnar.rows.streaming import Source, stream
 from dpnb_columnar.runtime.confinement import confined
+
+MOST_SHOWN = 20
+"""Undeclared values of a column that a diagnosis lists."""
+
+LONGEST_SHOWN = 1000
+"""Characters of an undeclared value that a diagnosis holds: a text may be as large as the file."""
+
+MOST_VALUES = 10_000
+"""Undeclared values of a column that are counted at a time: a column of free text may have as many as rows."""
+
+PART_ROWS = 2**17
+"""Rows whose undeclared values are counted at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class UndeclaredValues:
+    """The most frequent undeclared values of one column. Confidential.
+
+    Attributes:
+        column: The column.
+        values: At most ``MOST_SHOWN`` values as text, cut to ``LONGEST_SHOWN`` characters, and the number of rows of
+            each, most frequent first.
+        more: Whether there are other values.
+        exact: Whether the numbers of rows are exact; with very many values they are lower bounds.
+    """
+
+    column: str
+    values: tuple[tuple[str, int], ...]
+    more: bool
+    exact: bool
+
+
+def undeclared_values(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -> UndeclaredValues:
+    """Count the undeclared values of a categorical attribute, or of a label that is a column (``Label.categories``).
+
+    Rows are read in parts, and at most ``MOST_VALUES`` values are held between them.
+    """
+    counts, exact = pl.DataFrame(schema={"value": pl.String, "rows": pl.Int64}), True
+
+    def count(part: pl.DataFrame) -> None:
+        nonlocal counts, exact
+        both = pl.concat([counts, part.group_by("value").agg(pl.len().cast(pl.Int64).alias("rows"))])
+        both = both.group_by("value").agg(pl.col("rows").sum())
+        exact &= len(both) <= MOST_VALUES
+        counts = both.sort(["rows", "value"], descending=[True, False]).head(MOST_VALUES)
+
+    # Not collect_batches: it ends as if all were well where a thread of the query panics, and rows would be missing.
+    _undeclared(attribute, kind, rows).sink_batches(count, chunk_size=PART_ROWS, engine="streaming")
+    return UndeclaredValues(attribute.name, tuple(counts.head(MOST_SHOWN).iter_rows()), len(counts) > MOST_SHOWN, exact)
+
+
+def _undeclared(attribute: Categorical, kind: Kind, rows: pl.LazyFrame) -> pl.LazyFrame:
+    undeclared = category_key(attribute, kind).is_not_null() & ~attribute_fits(attribute, kind)
+    return rows.filter(undeclared).select(
+        column(attribute.name).cast(pl.String).str.slice(0, LONGEST_SHOWN).alias("value")
+    )
+
 
 MOST_ROWS = 2**22
 """Rows that are compared by 64-bit hashes in memory, some 200 MiB; of more rows, a fixed share of all hashes is."""

@@ -6,10 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpnb_columnar.counting.gradient_files import save_gradient_sums
-from dpnb_columnar.counting.gradients import FurtherQuery, FurtherStatistics, GradientQuery, GradientSums
-from dpnb_columnar.counting.score_files import save_score_counts
-from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.scores import (
+    FurtherQuery,
+    FurtherStatistics,
+    GradientQuery,
+    GradientSums,
+    ScoreCounts,
+    Scores,
+)
+from dpnb_columnar.counting.statistics_files import save_gradient_sums, save_score_counts
 from dpnb_columnar.domain.database_address import Dialect
 
 if TYPE_CHECKING:
@@ -74,8 +79,7 @@ def save_further(statistics: FurtherStatistics, path: Path, *, overwrite: bool =
 
 def further_query(query: FurtherQuery, kinds: Kinds, table: str | None, dialect: Dialect) -> str:
     """Write the query of a further pass, as ``score_counts_query`` or ``gradients_query``."""
-    from dpnb_columnar.counting.gradients_query import gradients_query
-    from dpnb_columnar.counting.score_counts_query import score_counts_query
+    from dpnb_columnar.counting.score_counts_query import gradients_query, score_counts_query
 
     if isinstance(query, Scores):
         return score_counts_query(query, kinds, table, dialect)

@@ -22,8 +22,7 @@ from importlib.metadata import version
 
 from dpnb_columnar.budget import Budget, Concentrated, Pure, Share, total
 from dpnb_columnar.budget.composition import GRADIENT
-from dpnb_columnar.counting.gradients import FurtherQuery, FurtherStatistics, GradientSums
-from dpnb_columnar.counting.scores import ScoreCounts
+from dpnb_columnar.counting.scores import FurtherQuery, FurtherStatistics, GradientSums, ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
 from dpnb_columnar.errors import UsageError

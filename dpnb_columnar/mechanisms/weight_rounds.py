@@ -42,8 +42,7 @@ import numpy as np
 
 from dpnb_columnar.budget import Pure, Request, Share
 from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, GRADIENT
-from dpnb_columnar.counting.gradients import CERTAIN, LARGEST_CLIP, GradientQuery, GradientSums, WeightGroup
-from dpnb_columnar.counting.scores import UNITS
+from dpnb_columnar.counting.scores import CERTAIN, LARGEST_CLIP, UNITS, GradientQuery, GradientSums, WeightGroup
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED

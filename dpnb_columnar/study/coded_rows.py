@@ -18,8 +18,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dpnb_columnar.counting.gradients import CERTAIN, GradientQuery, GradientSums, WeightGroup, exponentials
-from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.counting.scores import (
+    CERTAIN,
+    UNITS,
+    GradientQuery,
+    GradientSums,
+    ScoreCounts,
+    Scores,
+    ScoreTable,
+    WeightGroup,
+    exponentials,
+)
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.column_kinds import Kind
@@ -208,7 +217,7 @@ class HeldOut:
         return ScoreCounts(scores, counts)
 
     def sum_gradients(self, query: GradientQuery) -> GradientSums:
-        """Sum up a round's gradient, as ``counting.engines.polars_further_passes`` does."""
+        """Sum up a round's gradient, as ``counting.engines.polars`` does."""
         relative = [self._clipped(group, query.domain) for group in query.groups]
         totals = np.zeros((len(query.domain.classes), self.size), dtype=np.int64)
         totals[1:] = np.array(query.log_odds)[:, None]

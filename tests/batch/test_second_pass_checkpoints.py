@@ -14,9 +14,8 @@ from support.running import Run
 
 from dpnb_columnar.counting import checkpoints
 from dpnb_columnar.counting.checkpoints import aggregate_by_file, differentiate_by_file, score_by_file
-from dpnb_columnar.counting.engines.polars_further_passes import score_files
-from dpnb_columnar.counting.gradients import GradientQuery, GradientSums, WeightGroup
-from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.counting.engines.polars import score_files
+from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores, ScoreTable, WeightGroup
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 
 DOMAIN = people_domain()

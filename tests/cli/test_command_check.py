@@ -10,7 +10,7 @@ import pytest
 from support.people import PEOPLE, people, write_people
 from support.running import Run
 
-from dpnb_columnar.counting import diagnostics, undeclared_values
+from dpnb_columnar.counting import diagnostics
 
 
 def rows_of(text: str) -> dict[str, list[str]]:
@@ -99,8 +99,8 @@ def test_what_is_undeclared_is_told_with_its_counts(folder: Path, run: Run) -> N
 def test_very_many_undeclared_values_take_bounded_memory(
     folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(undeclared_values, "MOST_VALUES", 30)
-    monkeypatch.setattr(undeclared_values, "PART_ROWS", 40)
+    monkeypatch.setattr(diagnostics, "MOST_VALUES", 30)
+    monkeypatch.setattr(diagnostics, "PART_ROWS", 40)
     frame = people(1000).with_row_index("row")
     other = pl.when(pl.col("row") % 2 == 0).then(pl.lit("usual")).otherwise(pl.col("row").cast(pl.String))
     write_people(folder / "people.parquet", frame.with_columns(sex=other).drop("row"))

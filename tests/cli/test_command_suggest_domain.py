@@ -18,8 +18,7 @@ from support.people import people, write_people
 from support.real_data import prepared
 from support.running import Run
 
-from dpnb_columnar.counting.column_profiles import ColumnProfile
-from dpnb_columnar.counting.suggestion import draft, outward
+from dpnb_columnar.counting.suggestion import ColumnProfile, draft, outward
 from dpnb_columnar.datasets.catalogue import entry_toml, read_catalogue
 from dpnb_columnar.domain import read_declaration
 from dpnb_columnar.domain.column_kinds import Kind

@@ -21,7 +21,7 @@ from dpnb_columnar.advice import recommendation
 from dpnb_columnar.audit import attacks
 from dpnb_columnar.audit.outcomes import configurations
 from dpnb_columnar.cli import console
-from dpnb_columnar.counting.database_input import DatabaseInput
+from dpnb_columnar.counting.inputs import DatabaseInput
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.rows import duckdb_query, sqlite_query
 from dpnb_columnar.runtime.row_progress import watched

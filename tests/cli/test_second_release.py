@@ -25,7 +25,7 @@ from dpnb_columnar.budget import Approximate, Budget, Pure
 from dpnb_columnar.counting.countable import Counted
 from dpnb_columnar.counting.further_passes import CountedGiven
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.score_files import load_score_counts, save_score_counts
+from dpnb_columnar.counting.statistics_files import load_score_counts, save_score_counts
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
 from dpnb_columnar.mechanisms.model_release import plan_given, without_further_passes
 from dpnb_columnar.mechanisms.release_plan import plan

@@ -16,7 +16,7 @@ from support.people import DECLARATION, PEOPLE, people, people_domain, write_peo
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.engines.polars_further_passes import score_frame
+from dpnb_columnar.counting.engines.polars import score_frame
 from dpnb_columnar.counting.file_parts import digest_blocks
 from dpnb_columnar.counting.scores import Scores, ScoreTable
 from dpnb_columnar.counting.statistics import Statistics

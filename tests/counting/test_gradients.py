@@ -19,18 +19,18 @@ from support.random_tables import frames
 from support.rows_in_python import Document
 from support.scored_in_python import expected_gradients, listed, queries_of
 
-from dpnb_columnar.counting.engines.polars_further_passes import differentiate_files, differentiate_frame
+from dpnb_columnar.counting.engines.polars import differentiate_files, differentiate_frame
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.gradients import (
+from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
+from dpnb_columnar.counting.scores import (
     CERTAIN,
     LARGEST_CLIP,
     UNITS,
     GradientQuery,
+    ScoreTable,
     WeightGroup,
     exponentials,
 )
-from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
-from dpnb_columnar.counting.scores import ScoreTable
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet

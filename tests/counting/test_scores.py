@@ -17,11 +17,10 @@ from support.rows_in_python import Document
 from support.scored_in_python import expected_score_counts, scores_of
 
 from dpnb_columnar.counting import diagnostics
-from dpnb_columnar.counting.engines.polars_further_passes import differentiate_frame, score_files, score_frame
+from dpnb_columnar.counting.engines.polars import differentiate_frame, score_files, score_frame
 from dpnb_columnar.counting.further_passes import CountedGiven
-from dpnb_columnar.counting.gradients import GradientQuery, WeightGroup
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
-from dpnb_columnar.counting.scores import ScoreCounts, Scores, ScoreTable
+from dpnb_columnar.counting.scores import GradientQuery, ScoreCounts, Scores, ScoreTable, WeightGroup
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import MOST_STEPPED, number_of_codes

@@ -11,7 +11,7 @@ import pytest
 from support.aggregation_cases import BOTH, LABEL, MIXED, NUMERIC_BODIES, declared, total, written
 from support.rows_in_python import counts_of
 
-from dpnb_columnar.counting import query_results, statistics_files
+from dpnb_columnar.counting import statistics_files
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
@@ -154,9 +154,9 @@ def test_statistics_may_be_as_large_as_their_file_allows(
 ) -> None:
     """What is written is read again, however much it is; what unpacks to far more than its file is not."""
     save_statistics(parts[2], tmp_path / "all.statistics.parquet")
-    monkeypatch.setattr(query_results, "LARGEST_TABLE", 1)
+    monkeypatch.setattr(statistics_files, "LARGEST_TABLE", 1)
     assert load_statistics(tmp_path / "all.statistics.parquet") == parts[2]
-    monkeypatch.setattr(query_results, "LARGEST_RATIO", 0.001)
+    monkeypatch.setattr(statistics_files, "LARGEST_RATIO", 0.001)
     with pytest.raises(DataError, match=r"all\.statistics\.parquet: not a statistics file"):
         load_statistics(tmp_path / "all.statistics.parquet")
 

@@ -19,10 +19,9 @@ from support.rows_in_python import Document, counts_of, expected_counts
 from support.running import Run
 
 from dpnb_columnar.counting.engines import local, polars_units
-from dpnb_columnar.counting.engines.polars_further_passes import differentiate_frame, score_frame
-from dpnb_columnar.counting.gradients import GradientQuery, WeightGroup
+from dpnb_columnar.counting.engines.polars import differentiate_frame, score_frame
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import Scores, ScoreTable
+from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable, WeightGroup
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet

@@ -12,7 +12,7 @@ import pytest
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines import duckdb, local
-from dpnb_columnar.counting.engines.polars_further_passes import score_files
+from dpnb_columnar.counting.engines.polars import score_files
 from dpnb_columnar.counting.statistics import assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import DataError

@@ -22,19 +22,15 @@ from support.scored_in_python import expected_gradients, expected_score_counts, 
 from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.engines import spark as spark_engine
 from dpnb_columnar.counting.engines.local import aggregate_frame
-from dpnb_columnar.counting.engines.polars_further_passes import differentiate_files, score_files
+from dpnb_columnar.counting.engines.polars import differentiate_files, score_files
 from dpnb_columnar.counting.engines.spark import open_files
 from dpnb_columnar.counting.engines.spark_files import read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.gradient_files import gradient_sums_of
-from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
-from dpnb_columnar.counting.gradients_query import gradients_query
-from dpnb_columnar.counting.query_results import SCORE_COLUMNS
-from dpnb_columnar.counting.score_counts_query import score_counts_query
-from dpnb_columnar.counting.score_files import score_counts_of
-from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.score_counts_query import gradients_query, score_counts_query
+from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.statistics_files import SCORE_COLUMNS, gradient_sums_of, score_counts_of
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet

@@ -11,10 +11,8 @@ from sqlglot import exp
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 from support.scored_rows import AGE, MIXED
 
-from dpnb_columnar.counting.gradients import GradientQuery, WeightGroup
-from dpnb_columnar.counting.gradients_query import gradients_query
-from dpnb_columnar.counting.score_counts_query import score_counts_query
-from dpnb_columnar.counting.scores import Scores, ScoreTable
+from dpnb_columnar.counting.score_counts_query import gradients_query, score_counts_query
+from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable, WeightGroup
 from dpnb_columnar.dialects.rendering import (
     NUMBER_TYPES,
     OTHER_CHARACTERS,

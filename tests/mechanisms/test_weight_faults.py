@@ -18,9 +18,8 @@ from support.people import PEOPLE, people, people_domain
 from support.recorded_draws import Forced
 
 from dpnb_columnar.budget import Budget, Neighbours
-from dpnb_columnar.counting.gradients import GradientQuery, GradientSums, WeightGroup
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import UNITS, ScoreTable
+from dpnb_columnar.counting.scores import UNITS, GradientQuery, GradientSums, ScoreTable, WeightGroup
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms import score_calibration
 from dpnb_columnar.mechanisms.release_plan import plan

@@ -18,9 +18,8 @@ from support.people import PEOPLE, people, people_domain
 
 from dpnb_columnar.budget import Budget, Neighbours, Pure, total
 from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, GRADIENT
-from dpnb_columnar.counting.gradients import LARGEST_CLIP
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.scores import UNITS
+from dpnb_columnar.counting.scores import LARGEST_CLIP, UNITS
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED

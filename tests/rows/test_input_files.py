@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.census_files import CENSUS, COLUMNS, parquet, refusal
 
-from dpnb_columnar.counting.column_profiles import profile
+from dpnb_columnar.counting.suggestion import profile
 from dpnb_columnar.errors import DataError, MissingInputError
 from dpnb_columnar.rows.holdout import batches_of_files
 from dpnb_columnar.rows.input_files import resolve_files

@@ -17,7 +17,7 @@ from support.model_cases import declared, histogram_of, model_of, models, normal
 from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.counting.engines.polars_further_passes import differentiate_frame, score_frame
+from dpnb_columnar.counting.engines.polars import differentiate_frame, score_frame
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED

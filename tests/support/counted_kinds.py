@@ -8,8 +8,8 @@ from functools import lru_cache
 
 import polars as pl
 
-from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
 from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.counting.scores import GradientQuery, GradientSums
 from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 

@@ -12,9 +12,8 @@ import pytest
 from dpnb_columnar import training
 from dpnb_columnar.audit import universe as audit_universe
 from dpnb_columnar.budget import Budget, Pure, Request, RowEffect, Share, compose, costs
-from dpnb_columnar.counting.engines import polars_further_passes
-from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
-from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.engines import polars
+from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms import release_plan as planning
 from dpnb_columnar.mechanisms import score_calibration, weight_rounds
@@ -83,8 +82,8 @@ def counted_in_two_bins(patch: Patch) -> None:
         counts = rows.count_scores(training.scores_given(model))
         return Model.of(training.release_weights(model, counts, plan, draw))
 
-    once = polars_further_passes.count_scores
-    patch.setattr(polars_further_passes, "count_scores", twice)
+    once = polars.count_scores
+    patch.setattr(polars, "count_scores", twice)
     patch.setattr(audit_universe, "_scored", audit_universe._scored.__wrapped__)  # remembers nothing
     patch.setattr(training, "_release", unchecked)
 
@@ -108,7 +107,7 @@ def bound_too_small(patch: Patch) -> None:
 
 def score_not_clipped(patch: Patch) -> None:
     """Log-ratios are summed up as they are, however large."""
-    patch.setattr(polars_further_passes, "_clipped", lambda number, group: [])
+    patch.setattr(polars, "_clipped", lambda number, group: [])
     forget(patch)
 
 

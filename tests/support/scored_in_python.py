@@ -9,8 +9,15 @@ from fractions import Fraction
 import numpy as np
 from hypothesis import strategies as st
 
-from dpnb_columnar.counting.gradients import GradientQuery, GradientSums, WeightGroup, exponentials
-from dpnb_columnar.counting.scores import Integers, Scores, ScoreTable
+from dpnb_columnar.counting.scores import (
+    GradientQuery,
+    GradientSums,
+    Integers,
+    Scores,
+    ScoreTable,
+    WeightGroup,
+    exponentials,
+)
 from dpnb_columnar.domain import Domain, Missing
 from dpnb_columnar.rows.row_rules import number_of_codes
 from support.rows_in_python import Row, chosen, class_of, code_of

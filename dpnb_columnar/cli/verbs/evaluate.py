@@ -28,8 +28,7 @@ from dpnb_columnar.model.intervals import interval_text
 from dpnb_columnar.runtime.output_checks import check_target, default_name
 
 if TYPE_CHECKING:
-    from dpnb_columnar.counting.database_input import DatabaseInput
-    from dpnb_columnar.counting.inputs import LocalInput
+    from dpnb_columnar.counting.inputs import DatabaseInput, LocalInput
     from dpnb_columnar.ledger.accounts import Ledger
     from dpnb_columnar.ledger.records import Charge
     from dpnb_columnar.model.evaluation import ClassFigures

@@ -19,10 +19,10 @@ from dpnb_columnar.errors import UsageError
 if TYPE_CHECKING:
     from dpnb_columnar.budget.amounts import DeclaredRowCount
     from dpnb_columnar.counting.countable import Counted
-    from dpnb_columnar.counting.database_input import DatabaseInput
     from dpnb_columnar.counting.engines.database import DatabaseRows
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.counting.further_passes import CountedGiven
+    from dpnb_columnar.counting.inputs import DatabaseInput
     from dpnb_columnar.counting.statistics import Statistics
 
 
@@ -227,8 +227,7 @@ def _database(data: Sequence[str], table: str | None, query: Path | None) -> Dat
     Raises:
         UsageError: if options do not go together, or the database is one whose rows are counted here.
     """
-    from dpnb_columnar.counting.database_input import DatabaseInput
-    from dpnb_columnar.counting.inputs import database_in
+    from dpnb_columnar.counting.inputs import DatabaseInput, database_in
     from dpnb_columnar.domain.database_address import Dialect
 
     database = database_in(data, table, query)

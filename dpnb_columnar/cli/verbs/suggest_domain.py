@@ -48,9 +48,8 @@ def command(
       dpnb-columnar suggest-domain survey.parquet --most-values 60
     """
     from dpnb_columnar.cli.next_commands import training_command
-    from dpnb_columnar.counting.column_profiles import profile
     from dpnb_columnar.counting.inputs import local_input
-    from dpnb_columnar.counting.suggestion import draft
+    from dpnb_columnar.counting.suggestion import draft, profile
     from dpnb_columnar.domain import UnlabelledDomain
 
     rows = local_input(data, table)

@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from dpnb_columnar.counting.countable import OpenedRows
-from dpnb_columnar.counting.gradient_files import gradient_sums_of
-from dpnb_columnar.counting.gradients import GradientQuery, GradientSums
-from dpnb_columnar.counting.query_results import COLUMNS, GRADIENT_TEXTS, SCORE_COLUMNS, statistics_of
-from dpnb_columnar.counting.score_files import score_counts_of
-from dpnb_columnar.counting.scores import ScoreCounts, Scores
+from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.statistics_files import (
+    COLUMNS,
+    GRADIENT_TEXTS,
+    SCORE_COLUMNS,
+    gradient_sums_of,
+    score_counts_of,
+    statistics_of,
+)
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of
 from dpnb_columnar.domain.database_address import Database, Dialect
@@ -196,7 +200,7 @@ def differentiate_table(source: DatabaseTable, query: GradientQuery) -> Gradient
     Raises:
         MissingInputError, TemporaryError, DataError: as ``count_table``.
     """
-    from dpnb_columnar.counting.gradients_query import gradients_query
+    from dpnb_columnar.counting.score_counts_query import gradients_query
 
     ranges = source.ranges(query.domain, cells=1)
     text = gradients_query(query, source.kinds, source.rows(ranges), source.database.dialect)

@@ -18,7 +18,7 @@ from typing import Any
 
 import polars as pl
 
-from dpnb_columnar.counting.engines.spark_java import hadoop
+from dpnb_columnar.counting.engines.spark_session import hadoop
 from dpnb_columnar.counting.file_parts import BEGINNING, footer_part
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.errors import DataError, MissingInputError

@@ -21,8 +21,8 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate
 from dpnb_columnar.counting import checkpoints
-from dpnb_columnar.counting.gradient_files import load_gradient_sums, save_gradient_sums
-from dpnb_columnar.counting.gradients import GradientSums
+from dpnb_columnar.counting.scores import GradientSums
+from dpnb_columnar.counting.statistics_files import load_gradient_sums, save_gradient_sums
 from dpnb_columnar.model.model import load_model
 
 
