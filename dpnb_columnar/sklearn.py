@@ -1,16 +1,311 @@
-"""A scikit-learn classifier whose every fit is differentially private. Needs the extra ``sklearn``."""
+"""A scikit-learn classifier whose every fit is differentially private. Needs the extra ``sklearn``.
+
+Columns of known types from array-likes, and the labels of y. No error text holds a value or a number of rows.
+
+scikit-learn's own ``check_array`` would quote both, and raise errors that depend on single rows. So would a type that
+numpy chooses for a list: one row's None or word would change how the numbers of all other rows are read.
+
+The domain that an estimator's parameters declare. No row is read here.
+
+Parts of the scikit-learn estimator that do without scikit-learn: declarations, and columns of array-likes.
+"""
 
 from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
+
+from dpnb_columnar.api.arguments import budget_of
+from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.domain import Domain, Label, Numeric, read_domain
+from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
+from dpnb_columnar.domain.editing import with_unit
+from dpnb_columnar.domain.names import listed
+from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.errors import Error
+from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.scoring import PREDICTED, probability_column
+from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.public_sample import weights_chosen
+from dpnb_columnar.rows.frames import to_polars
+from dpnb_columnar.rows.untyped_values import cell_of, is_pandas, plain, series_of, text_of
+from dpnb_columnar.runtime.confinement import confined
+from dpnb_columnar.training import train
+from dpnb_columnar.wording import in_python
+
+NAME = "SmoothNaiveBayes"
+"""Name of the domain, and of the place where it is declared."""
+
+
+def declared_domain(names: Sequence[str], bounds: Any, categories: Any, classes: Sequence[object]) -> Domain:
+    """Make the domain of some columns.
+
+    Args:
+        names: Names of all columns, in order.
+        bounds: (lower, upper) or (lower, upper, step) of all columns that are not categorical, or a mapping of column
+            names or positions to such.
+        categories: Mapping of column names or positions to lists of values; or None.
+        classes: The labels.
+
+    Raises:
+        ValueError: if a column is declared twice or not at all, or a declaration names no column.
+        dpnb_columnar.errors.DomainError: if bounds, categories or classes are faulty.
+    """
+    values = _by_name(categories or {}, names, "categories")
+    numeric = [name for name in names if name not in values]
+    if isinstance(bounds, Mapping):
+        ranges = _by_name(bounds, names, "bounds")
+    else:
+        ranges = {} if bounds is None else dict.fromkeys(numeric, bounds)
+    _check_each_once(names, ranges, values)
+    attributes = {name: _categorical(values[name]) if name in values else _numeric(ranges[name]) for name in names}
+    label = {"column": free_name(names), "classes": [text_of(label) for label in classes]}
+    return read_domain(NAME, {"label": label, "attributes": attributes}, NAME)
+
+
+def labelled_by_y(domain: Domain) -> Domain:
+    """Return the domain with its label read from one column, that of y.
+
+    Raises:
+        ValueError: if the domain declares a weight.
+    """
+    if domain.weight is not None:
+        raise ValueError(
+            f"domain: declares the weight {domain.weight.column}, and fit takes none, since a sample_weight of 2 would "
+            "mean a row that is there twice; train a frame with the weight's column by dpnb_columnar.train"
+        )
+    if domain.label.condition is None:
+        return domain
+    taken = [*(each.name for each in domain.attributes), *(() if domain.unit is None else domain.unit.columns)]
+    return replace(domain, label=Label(domain.classes, free_name(taken)))
+
+
+def by_groups(domain: Domain, rows: int | None, *, given: bool) -> Domain:
+    """Return the domain counted by groups, one column beside y; as it is where there are none.
+
+    Args:
+        domain: The domain, labelled by y.
+        rows: The most rows of a group that count; None for what the domain declares, else 1.
+        given: Whether the group of each row is given.
+
+    Raises:
+        ValueError: if rows are to be counted by groups, and they are not given.
+        dpnb_columnar.errors.DomainError: if the number of rows is out of range.
+    """
+    if not given:
+        if rows is not None or domain.unit is not None:
+            raise ValueError("groups: missing; give fit the group of each row, or leave unit_rows and the unit out")
+        return domain
+    most = domain.unit.rows if rows is None and domain.unit is not None else rows
+    columns = None if domain.unit is None or len(domain.unit.columns) > 1 else domain.unit.columns
+    return with_unit(domain, columns or [free_name(domain.columns, "group")], most)
+
+
+def free_name(names: Sequence[str], name: str = "y") -> str:
+    """Choose a name for the column of labels, or another, that no other column has, in upper or lower case."""
+    taken = {name.lower() for name in names}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _by_name(declared: Any, names: Sequence[str], parameter: str) -> dict[str, Any]:
+    """Map column names to declarations, where columns may be named by position as well."""
+    if not isinstance(declared, Mapping):
+        raise ValueError(f"{parameter}: expected a mapping of columns, found {type(declared).__name__}")
+    by_name: dict[str, Any] = {}
+    for column, body in declared.items():
+        position = isinstance(column, int | np.integer) and 0 <= column < len(names)
+        name = names[column] if position else column
+        if name not in names:
+            raise ValueError(f"{parameter}: there is no column {column!r}; the columns are {', '.join(names)}")
+        if name in by_name:
+            raise ValueError(f"{parameter}: column {name!r} is declared twice, by name and by position")
+        by_name[name] = body
+    return by_name
+
+
+def _check_each_once(names: Sequence[str], ranges: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    if twice := [name for name in ranges if name in values]:
+        raise ValueError(f"{_listed(twice)}: declared in bounds and in categories; leave one of them out")
+    if lacking := [name for name in names if name not in ranges and name not in values]:
+        raise ValueError(
+            f"{_listed(lacking)}: not declared. Give bounds=(lower, upper) for all numeric columns, "
+            f"bounds={{{lacking[0]!r}: (lower, upper)}} or categories={{{lacking[0]!r}: [...]}}. They are public facts "
+            "(of a codebook), never taken from X"
+        )
+
+
+def _numeric(body: Any) -> dict[str, Any]:
+    if not isinstance(body, Sequence | np.ndarray) or isinstance(body, str) or len(body) not in (2, 3):
+        raise ValueError(f"bounds: expected (lower, upper) or (lower, upper, step), found {body!r:.80}")
+    return dict(zip(("lower", "upper", "step"), map(_written, body), strict=False))
+
+
+def _written(number: object) -> object:
+    """Return the number that was typed: of a float its shortest text, so that 0.1 is one tenth."""
+    if isinstance(number, float | np.floating):
+        return str(number)
+    return int(number) if isinstance(number, np.integer) else number
+
+
+def _categorical(body: Any) -> dict[str, Any]:
+    listed = isinstance(body, Sequence | range | np.ndarray) and not isinstance(body, str)
+    return {"values": [text_of(value) for value in body] if listed else body}
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"column{'s' * (len(names) > 1)} {', '.join(map(repr, names))}"
+
+
+def table_of(X: Any) -> Any:
+    """Return the rows as a Polars frame, a pandas frame or an array of two dimensions.
+
+    Raises:
+        TypeError: if X is sparse, or a lazy frame.
+        ValueError: if X has not two dimensions, no column, or two of one name, or holds complex numbers.
+        dpnb_columnar.errors.DataError: if X is an Arrow table that Polars does not read.
+    """
+    if isinstance(X, pl.LazyFrame):
+        raise TypeError("X is a LazyFrame; collect it first")
+    table: Any
+    if isinstance(X, pl.DataFrame | pa.Table):
+        table = to_polars(X)
+    elif is_pandas(X, "DataFrame"):
+        table = X
+        if twice := [str(name) for name, times in Counter(X.columns).items() if times > 1]:
+            raise ValueError(f"X: expected unique column names; drop all but one of those named {listed(twice)}")
+    else:
+        table = _rows_of(X) if _is_sequence(X) else array_of(X, "X")
+        if table.ndim != 2:
+            raise ValueError(
+                f"Expected 2D array, got {table.ndim}D array instead. Reshape your data: array.reshape(-1, 1) if it is "
+                "one column, array.reshape(1, -1) if it is one row"
+            )
+    if table.shape[1] == 0:  # in scikit-learn's words, the number of rows left out
+        raise ValueError("X: found 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+    return table
+
+
+def array_of(values: Any, name: str) -> np.ndarray[Any, Any]:
+    """Return values as an array: arrays of their own type, a sequence as its elements, of type ``object``.
+
+    Raises:
+        TypeError: if the values are sparse.
+        ValueError: if they do not convert to an array, or numbers are complex.
+    """
+    if hasattr(values, "toarray"):
+        raise TypeError(f"{name}: sparse data was passed, but dense data is required; use {name}.toarray()")
+    if _is_sequence(values):
+        return np.fromiter(values, dtype=object, count=len(values))
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name}: not an array; are all rows equally long?") from None
+    if array.dtype.kind == "c":
+        raise ValueError(f"{name}: Complex data not supported")
+    return array
+
+
+def _rows_of(rows: Sequence[Any]) -> np.ndarray[Any, Any]:
+    """Return a sequence of rows as an array of type ``object``, of one dimension where an element is no row.
+
+    Raises:
+        ValueError: if rows are not equally long.
+    """
+    if not rows or not all(_is_sequence(row) or getattr(row, "ndim", 0) for row in rows):
+        return array_of(rows, "X")
+    if len({len(row) for row in rows}) > 1:
+        raise ValueError("X: not an array; are all rows equally long?")
+    shape = len(rows), len(rows[0])
+    return np.fromiter(chain.from_iterable(rows), dtype=object, count=shape[0] * shape[1]).reshape(shape)
+
+
+def _is_sequence(values: object) -> bool:
+    """Test for a list, tuple or the like, whose elements are of no declared type."""
+    return isinstance(values, Sequence) and not isinstance(values, str | bytes)
+
+
+def frame_of(table: Any, names: Sequence[str], domain: Domain, *others: pl.Series) -> pl.DataFrame:
+    """Select the columns that are attributes of the domain, and add others.
+
+    Args:
+        table: What ``table_of`` returns.
+        names: Names of all its columns, in order.
+        domain: The declared domain.
+        *others: Columns of as many rows.
+    """
+    attributes = {attribute.name: attribute for attribute in domain.attributes}
+    columns = [
+        series_of(values, name, numeric=isinstance(attributes[name], Numeric))
+        for name, values in zip(names, _columns(table), strict=True)
+        if name in attributes
+    ]
+    return pl.DataFrame([*columns, *others])
+
+
+def _untyped(values: pl.Series | NDArray[Any]) -> bool:
+    return not isinstance(values, pl.Series) and values.dtype == object
+
+
+def _columns(table: Any) -> Iterator[Any]:
+    if isinstance(table, pl.DataFrame):
+        return iter(table.get_columns())
+    if isinstance(table, np.ndarray):
+        return iter(table.T)
+    return (table.iloc[:, position] for position in range(table.shape[1]))
+
+
+NUMBERED = (Kind.INTEGER, Kind.UNSIGNED, Kind.FLOAT, Kind.BOOLEAN)
+"""Kinds of columns whose labels are numbers."""
+
+UNTYPED = (Kind.INTEGER, Kind.BOOLEAN)
+"""Kinds that the classes of labels without a type may be of, if they are not text."""
+
+
+def distinct(labels: pl.Series | NDArray[Any]) -> list[Any]:
+    """List the labels that occur, sorted, without those that are missing. For public labels only.
+
+    Raises:
+        ValueError: if there are fewer than two, or if they are no labels.
+    """
+    if isinstance(labels, pl.Series):
+        values = labels.to_list()
+    else:
+        values = list(map(cell_of, labels)) if _untyped(labels) else labels.tolist()
+    present = [value for value in values if text_of(value) is not None]
+    if len({type(label) if isinstance(label, bool | str) else object for label in present}) > 1:
+        raise ValueError("Unknown label type: labels in y are of several types; make them text")
+    occurring = sorted(set(present))
+    if any(isinstance(label, float) and not label.is_integer() for label in occurring):
+        raise ValueError("Unknown label type: continuous. Labels are text or whole numbers")
+    if len(occurring) < 2:
+        raise ValueError('classes="public": y holds one class or none, and a classifier needs two')
+    return occurring
+
+
+def labels_of(domain: Domain, labels: pl.Series | NDArray[Any]) -> NDArray[Any]:
+    """Name the classes of a domain as y does: by numbers where y holds numbers and every class is one.
+
+    Of labels without a type, whose values say nothing here, the classes alone decide.
+    """
+    for kind in UNTYPED if _untyped(labels) else [kind_of(series_of(labels, "y").dtype)]:
+        if kind in NUMBERED and len(numbers := value_keys(domain.classes, kind)) == len(domain.classes):
+            return np.array(list(numbers))
+    return np.array(domain.classes)
+
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -21,23 +316,6 @@ except ModuleNotFoundError as error:
     raise ImportError(
         "dpnb_columnar.sklearn needs scikit-learn, which is not installed: pip install 'dpnb-columnar[sklearn]'"
     ) from error
-
-from dpnb_columnar.api.arguments import budget_of
-from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.domain import Domain
-from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import Error
-from dpnb_columnar.estimator.array_columns import array_of, distinct, frame_of, labels_of, table_of
-from dpnb_columnar.estimator.declared import by_groups, declared_domain, labelled_by_y
-from dpnb_columnar.mechanisms.release_plan import plan
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.scoring import PREDICTED, probability_column
-from dpnb_columnar.noise import ExactSampler, SeededBits
-from dpnb_columnar.public_sample import weights_chosen
-from dpnb_columnar.rows.untyped_values import plain, series_of
-from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.training import train
-from dpnb_columnar.wording import in_python
 
 logger = logging.getLogger(__name__)
 

@@ -552,7 +552,7 @@ def _default_run(plan: ReleasePlan) -> str:
 
 def _unit(domain: Domain) -> tuple[str, ...]:
     """Name the unit of a domain; empty where it is one row."""
-    from dpnb_columnar.ledger.codec import unit_named
+    from dpnb_columnar.ledger.records import unit_named
 
     return () if domain.unit is None else unit_named(domain.unit.columns)
 

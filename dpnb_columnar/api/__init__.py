@@ -59,8 +59,7 @@ from dpnb_columnar.rows.input_files import resolve_files
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.streaming import Source
 from dpnb_columnar.runtime.locks import output_lock
-from dpnb_columnar.runtime.output_checks import check_parquet, check_target
-from dpnb_columnar.runtime.outputs import check_output
+from dpnb_columnar.runtime.outputs import check_output, check_parquet, check_target
 from dpnb_columnar.simulation import simulate_census
 from dpnb_columnar.wording import in_python, speaking_python
 

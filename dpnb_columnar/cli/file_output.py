@@ -53,8 +53,7 @@ from dpnb_columnar.model.model_files import save_model
 from dpnb_columnar.model.released_scores import UNRANKED, ReleasedScores, figures_document, load_scores, scores_document
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.runtime.locks import output_lock
-from dpnb_columnar.runtime.output_checks import check_no_input, check_target
-from dpnb_columnar.runtime.outputs import check_output
+from dpnb_columnar.runtime.outputs import check_no_input, check_output, check_target
 from dpnb_columnar.training import Output, PlanT, ReleasedT, Task
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ def payment(file: Path, ledger: Ledger) -> tuple[bool, str]:
     Raises:
         dpnb_columnar.errors.Error: if the file or the ledger cannot be read.
     """
-    from dpnb_columnar.ledger.codec import cost_of
+    from dpnb_columnar.ledger.records import cost_of
     from dpnb_columnar.ledger.refusals import stated
 
     digest, private = _content(file)

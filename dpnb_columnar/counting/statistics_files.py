@@ -48,8 +48,7 @@ from dpnb_columnar.domain.names import named
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError, excerpt
 from dpnb_columnar.rows.parquet import is_plain, is_text
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.runtime.outputs import atomic_output
-from dpnb_columnar.runtime.parquet_output import parquet_writer
+from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
 
 if TYPE_CHECKING:
     import polars as pl

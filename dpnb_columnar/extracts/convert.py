@@ -36,8 +36,7 @@ from dpnb_columnar.extracts.described_extract import (
     undeclared_columns,
 )
 from dpnb_columnar.extracts.extract_files import Extract, Progress, refuse_changed
-from dpnb_columnar.runtime.outputs import atomic_output, check_output
-from dpnb_columnar.runtime.parquet_output import parquet_writer
+from dpnb_columnar.runtime.outputs import atomic_output, check_output, parquet_writer
 from dpnb_columnar.runtime.workers import prefetch
 
 if TYPE_CHECKING:

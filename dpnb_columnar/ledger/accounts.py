@@ -13,9 +13,9 @@ from dpnb_columnar.budget import Approximate, Neighbours, Spent, admits
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.ledger import codec, former_charges, refusals, storage
-from dpnb_columnar.ledger.entries import Entries
+from dpnb_columnar.ledger import former_charges, records, refusals, storage
 from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, check_run, sha256
+from dpnb_columnar.ledger.storage import Entries
 from dpnb_columnar.ledger.verification import Verified, verify
 
 MOST_NAMES = 1000
@@ -91,8 +91,8 @@ class Ledger:
             UsageError: if the name is malformed or has an account already, or another account is bound to one of the
                 files: two limits for the same persons would add up.
         """
-        account = Account(check_dataset(dataset), limit, neighbours, parts, Spent(), codec.unit_named(unit))
-        codec.check_limit(limit)
+        account = Account(check_dataset(dataset), limit, neighbours, parts, Spent(), records.unit_named(unit))
+        records.check_limit(limit)
         with storage.writing(self.path, self._connection):
             if self._entries.one("account", dataset=dataset) is not None:
                 raise UsageError(
@@ -102,7 +102,7 @@ class Ledger:
             for other in self.accounts():
                 if parts and other.parts and other.parts & parts:
                     raise refusals.bound_twice(self.path, dataset, other)
-            self._entries.append(lambda number: codec.account_entry(account, number))
+            self._entries.append(lambda number: records.account_entry(account, number))
         return account
 
     def account(self, dataset: str) -> Account:
@@ -114,11 +114,11 @@ class Ledger:
         opened = self._entries.one("account", dataset=dataset)
         if opened is None:
             raise refusals.unknown_dataset(self.path, dataset, self._datasets(MOST_NAMES))
-        account = self._entries.decoded(opened, codec.account_of)
+        account = self._entries.decoded(opened, records.account_of)
         spend = self._entries.one("last_spend", dataset=dataset)
         if spend is None:
             return account
-        recorded = self._entries.decoded(spend, codec.total_of)
+        recorded = self._entries.decoded(spend, records.total_of)
         account = replace(account, corrections=tuple(former_charges.corrections(self._entries, dataset)))
         return account.corrected(recorded)
 
@@ -135,7 +135,7 @@ class Ledger:
         spend = self._entries.one("spend", run=check_run(run))
         if spend is None:
             return None
-        charge = self._entries.decoded(spend, codec.charge_of)
+        charge = self._entries.decoded(spend, records.charge_of)
         model = self._entries.one("model", run=run)
         return Run(charge) if model is None else Run(charge, self._entries.document(model), model.model_digest)
 
@@ -151,7 +151,7 @@ class Ledger:
         known = self._known(charge)
         if known is None:
             self._total_with(charge)
-            codec.inputs_text(charge)
+            records.inputs_text(charge)
         return known
 
     def spend(self, charge: Charge) -> Run:
@@ -174,7 +174,7 @@ class Ledger:
             if known is not None:
                 return known
             total = self._total_with(charge)
-            self._entries.append(lambda number: codec.spend_entry(charge, total, number))
+            self._entries.append(lambda number: records.spend_entry(charge, total, number))
         return Run(charge)
 
     def keep(self, run: str, document: str) -> str:
@@ -200,7 +200,7 @@ class Ledger:
                 raise UsageError(f"{self.path}: run id {run}: nothing was charged under it; spend first")
             if known.document is not None:
                 return known.document
-            self._entries.append(lambda number: codec.model_entry(run, sha256(document), number))
+            self._entries.append(lambda number: records.model_entry(run, sha256(document), number))
             self._entries.keep(run, document)
         return document
 

@@ -19,8 +19,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.ledger.accounts import Ledger
 from dpnb_columnar.ledger.records import Account, Correction, Entry, written_relation
 from dpnb_columnar.ledger.refusals import amount_shown
-from dpnb_columnar.runtime.outputs import atomic_output
-from dpnb_columnar.runtime.parquet_output import parquet_writer
+from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
 
 FIELDS = (
     *("number", "time", "run", "dataset", "epsilon", "delta", "rho", "neighbours", "mechanism", "noise"),

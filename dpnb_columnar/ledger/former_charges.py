@@ -17,9 +17,9 @@ import json
 from collections.abc import Iterator
 
 from dpnb_columnar.budget import Concentrated, total
-from dpnb_columnar.ledger import codec
-from dpnb_columnar.ledger.entries import Entries
+from dpnb_columnar.ledger import records
 from dpnb_columnar.ledger.records import Charge, Correction
+from dpnb_columnar.ledger.storage import Entries
 from dpnb_columnar.model.document_part import InvalidPartError, Part
 from dpnb_columnar.model.document_reader import read_guarantee
 
@@ -32,7 +32,7 @@ def corrections(entries: Entries, dataset: str) -> Iterator[Correction]:
     """
     for row in entries.rows("concentrated_spends", dataset=dataset):
         spend = entries.entry(row)
-        charge = entries.decoded(spend, codec.charge_of)
+        charge = entries.decoded(spend, records.charge_of)
         if "attribute_weights" not in charge.inputs:
             continue
         model = entries.one("model", run=charge.run)

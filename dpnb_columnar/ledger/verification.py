@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from dpnb_columnar.budget import admits
 from dpnb_columnar.domain.names import check_dataset
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.ledger import codec
-from dpnb_columnar.ledger.entries import Entries
+from dpnb_columnar.ledger import records
 from dpnb_columnar.ledger.records import COLUMNS, ORIGIN, Account, Entry, Kind, check_run, link, sha256
+from dpnb_columnar.ledger.storage import Entries
 
 _HEAD = frozenset({"number", "kind", "time", "version", "digest"})
 FIELDS = {
@@ -135,7 +135,7 @@ class _Walk:
 
         def exceeds(number: int) -> bool:
             rows = self.entries.rows("last_spend_before", dataset=account.dataset, number=number)
-            return bool(rows) and not admits(account.limit, codec.total_of(Entry(*rows[0])))
+            return bool(rows) and not admits(account.limit, records.total_of(Entry(*rows[0])))
 
         return 1 + bisect_left(range(1, self.number), True, key=exceeds)
 
@@ -159,14 +159,14 @@ class _Walk:
         return None
 
     def _opened(self, entry: Entry) -> Account:
-        account = codec.account_of(entry)
+        account = records.account_of(entry)
         _check_name(check_dataset, account.dataset)
         if account.dataset in self.accounts:
             raise ValueError("its data set has an account already")
         return account
 
     def _charged(self, entry: Entry) -> Account:
-        charge = codec.charge_of(entry)
+        charge = records.charge_of(entry)
         _check_name(check_run, charge.run)
         account = self.accounts.get(charge.dataset)
         if account is None:
@@ -176,7 +176,7 @@ class _Walk:
         if entry.inputs_digest != sha256(entry.inputs or ""):
             raise ValueError("its inputs do not have the digest beside them")
         spent = account.spent.plus(charge.cost)
-        if codec.total_of(entry) != spent:
+        if records.total_of(entry) != spent:
             raise ValueError("its totals are not the previous totals plus its cost")
         return replace(account, spent=spent)
 

@@ -193,7 +193,7 @@ def check_suffix(output: Path) -> str:
 def _write_parquet(model: NaiveBayes, path: Path) -> None:
     import pyarrow as pa
 
-    from dpnb_columnar.runtime.parquet_output import parquet_writer
+    from dpnb_columnar.runtime.outputs import parquet_writer
 
     types = {exp.DType.TEXT: pa.string(), exp.DType.DOUBLE: pa.float64()}
     schema = pa.schema([(name, types[type_]) for name, type_ in COLUMNS.items()])

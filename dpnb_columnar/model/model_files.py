@@ -21,8 +21,7 @@ from dpnb_columnar.model.model_document import (
     to_json,
 )
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.runtime.outputs import atomic_output
-from dpnb_columnar.runtime.parquet_output import parquet_writer
+from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq

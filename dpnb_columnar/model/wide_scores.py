@@ -20,7 +20,7 @@ import polars as pl
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.score_batches import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED, PREDICTED_LABEL, Steps, checked_steps, class_words
-from dpnb_columnar.runtime.parquet_output import parquet_writer
+from dpnb_columnar.runtime.outputs import parquet_writer
 
 if TYPE_CHECKING:
     import pyarrow as pa

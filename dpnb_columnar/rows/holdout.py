@@ -37,9 +37,7 @@ from dpnb_columnar.rows.row_digest import Values, digest_word, row_words
 from dpnb_columnar.rows.streaming import NAME
 from dpnb_columnar.rows.untyped_values import text_of
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.runtime.output_checks import check_target, default_name
-from dpnb_columnar.runtime.outputs import atomic_output
-from dpnb_columnar.runtime.parquet_output import parquet_writer
+from dpnb_columnar.runtime.outputs import atomic_output, check_target, default_name, parquet_writer
 from dpnb_columnar.runtime.row_progress import begin_pass
 
 if TYPE_CHECKING:

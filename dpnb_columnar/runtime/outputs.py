@@ -3,6 +3,10 @@
 An output is written to a file beside it, ``.NAME.<digits>.partial``, and renamed when it is complete. While it is
 written its descriptor is locked, so that a later run can tell an unfinished output that somebody writes from one whose
 writer was killed, and remove the second.
+
+Names of output files: defaults, and refusals before any long work.
+
+Write Parquet files whose descriptors are closed even where there is no room to write.
 """
 
 from __future__ import annotations
@@ -12,11 +16,17 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from dpnb_columnar.errors import OutputError
+from dpnb_columnar.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
 
 try:
     import fcntl
@@ -297,3 +307,73 @@ def _fsync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def default_name(data: Sequence[str], domain: str, suffix: str) -> Path:
+    """Return the default name of an output, in the working directory.
+
+    Args:
+        data: Inputs as typed. A single one that is a path gives the output its name.
+        domain: Name of the domain, which gives the output its name otherwise.
+        suffix: End of the name.
+    """
+    is_path = len(data) == 1 and Path(data[0]).exists()
+    stem = Path(os.path.abspath(data[0])).stem if is_path else ""  # noqa: PTH100 a link keeps its name, ".." gets one
+    return Path((stem or Path(domain).name) + suffix)
+
+
+def check_parquet(output: Path) -> None:
+    """Refuse a name that does not end in .parquet.
+
+    Raises:
+        UsageError: if the name ends otherwise.
+    """
+    if output.suffix.lower() != ".parquet":
+        raise UsageError(f"{output}: is written as Parquet; end its name in .parquet")
+
+
+def check_target(output: Path, overwrite: bool, inputs: Iterable[Path]) -> None:
+    """Refuse an output that exists, cannot be created, or is an input of the run.
+
+    Raises:
+        OutputError: if the output is refused.
+    """
+    check_output(output, overwrite)
+    check_no_input(output, inputs)
+
+
+def check_no_input(output: Path, inputs: Iterable[Path]) -> None:
+    """Refuse an output that is an input of the run, which it would replace.
+
+    Raises:
+        OutputError: if the output is one of the inputs.
+    """
+    if output.exists() and any(output.samefile(file) for file in inputs if file.exists()):
+        raise OutputError(f"{output}: is an input as well, and would be lost; choose another --output")
+
+
+@contextmanager
+def parquet_writer(path: Path, schema: pa.Schema, plain: Collection[str] = ()) -> Iterator[pq.ParquetWriter]:
+    """Open a Parquet file for writing, and close it with the block. Every setting is fixed: equal rows, equal bytes.
+
+    pyarrow keeps a file that it has opened by its name open, until it is collected as garbage, where its footer cannot
+    be written; so the file is opened here.
+
+    Args:
+        path: File to write.
+        schema: Its columns, and its metadata.
+        plain: Columns whose values hardly repeat and that nobody searches: they get no dictionary and no statistics.
+
+    Yields:
+        The writer.
+
+    Raises:
+        OSError: if the file cannot be written.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    others: Any = [name for name in schema.names if name not in plain] if plain else True
+    settings = {"version": "2.6", "compression": "zstd", "use_dictionary": others, "write_statistics": others}
+    with pa.OSFile(str(path), "wb") as file, pq.ParquetWriter(file, schema, **settings) as writer:
+        yield writer

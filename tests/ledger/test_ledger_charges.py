@@ -16,7 +16,7 @@ import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure, parse_division
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.ledger import Charge, Ledger
-from dpnb_columnar.ledger.codec import amount
+from dpnb_columnar.ledger.records import amount
 from dpnb_columnar.ledger.refusals import other_inputs
 from dpnb_columnar.mechanisms.model_release import plan_given, release, without_further_passes
 from dpnb_columnar.mechanisms.release_plan import plan

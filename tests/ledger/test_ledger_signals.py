@@ -19,7 +19,7 @@ from pathlib import Path
 from dpnb_columnar.budget import Approximate, Neighbours
 from dpnb_columnar.runtime.signals import exit_on_signals
 from dpnb_columnar.ledger import Ledger
-from dpnb_columnar.ledger.entries import Entries
+from dpnb_columnar.ledger.storage import Entries
 
 append = Entries.append
 

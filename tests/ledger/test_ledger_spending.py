@@ -16,7 +16,7 @@ from support.ledger_cases import APPROXIMATE, CONCENTRATED, LIMIT, PURE_LIMIT, T
 from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, PrivacyCost, Pure, Spent, admits
 from dpnb_columnar.errors import BudgetError, BusyError, ConfigurationError, UsageError
 from dpnb_columnar.ledger import Ledger, Run, fresh_run, storage
-from dpnb_columnar.ledger.entries import Entries
+from dpnb_columnar.ledger.storage import Entries
 
 AMOUNTS = st.sampled_from([Fraction(1, 10), Fraction(1, 3), Fraction(1, 7), Fraction(3, 10), Fraction(1, 1000)])
 SMALL = st.sampled_from([Fraction(1, 10**7), Fraction(3, 10**7), Fraction(1, 3 * 10**6)])
@@ -328,7 +328,7 @@ def test_a_clock_that_is_set_back_changes_no_order(tmp_path: Path, monkeypatch: 
         def now(cls, tz: tzinfo | None = None) -> Clock:
             return cls(2026, 11, 22, next(hours), tzinfo=tz)
 
-    monkeypatch.setattr("dpnb_columnar.ledger.codec.datetime", Clock)
+    monkeypatch.setattr("dpnb_columnar.ledger.records.datetime", Clock)
     with Ledger(new_ledger(tmp_path / "x.ledger")) as ledger:
         for run in ("z", "b", "a"):
             ledger.spend(charge(run))

@@ -13,8 +13,7 @@ from support.running import Run
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Charge, Ledger
-from dpnb_columnar.ledger.codec import relation_of
-from dpnb_columnar.ledger.records import Entry, written_relation
+from dpnb_columnar.ledger.records import Entry, relation_of, written_relation
 
 
 def of_units(run: str, *columns: str) -> Charge:

@@ -13,7 +13,7 @@ PACKAGE = TESTS.parent / "dpnb_columnar"
 
 ROOMS = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
 DOORS = {"api"}
-"""Modules on the package's top level with tests of their own; ``sklearn`` is tested with the room ``estimator``."""
+"""Modules on the package's top level with tests of their own; ``sklearn`` is tested with the room ``sklearn``."""
 
 ACROSS = {
     "batch": "unattended runs, by every room that one passes through",

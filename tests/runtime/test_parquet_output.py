@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from dpnb_columnar.runtime.parquet_output import parquet_writer
+from dpnb_columnar.runtime.outputs import parquet_writer
 
 
 def test_a_file_without_room_for_its_footer_is_closed(tmp_path: Path) -> None:

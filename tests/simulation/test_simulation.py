@@ -18,7 +18,7 @@ from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.errors import OutputError, UsageError
 from dpnb_columnar.simulation import simulate_census
 from dpnb_columnar.simulation.census import BLOCK_ROWS
-from dpnb_columnar.simulation.lookup_tables import Draws, Lookup, interval_indices
+from dpnb_columnar.simulation.marginals import Draws, Lookup, interval_indices
 
 ROWS = 150_000
 SEED = 1940

@@ -15,7 +15,7 @@ from dpnb_columnar.counting.countable import CheckpointFolder
 from dpnb_columnar.counting.inputs import Engine, Input, opened_input
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.locks import output_lock
-from dpnb_columnar.runtime.output_checks import check_parquet, check_target, default_name
+from dpnb_columnar.runtime.outputs import check_parquet, check_target, default_name
 
 FURTHER = ".given.parquet"
 """How the default name of a further pass's file ends."""

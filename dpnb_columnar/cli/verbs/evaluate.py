@@ -25,7 +25,7 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
 from dpnb_columnar.model.intervals import interval_text
-from dpnb_columnar.runtime.output_checks import check_target, default_name
+from dpnb_columnar.runtime.outputs import check_target, default_name
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.inputs import DatabaseInput, LocalInput
@@ -122,7 +122,7 @@ def _is_same_table(one: str, other: str) -> bool:
 
 def _charges(ledger: Ledger, model: str) -> list[Charge]:
     """List the charges of the runs that released a model."""
-    from dpnb_columnar.ledger.codec import charge_of
+    from dpnb_columnar.ledger.records import charge_of
 
     return [charge_of(spend) for spend, released in ledger.releases() if released == model]
 

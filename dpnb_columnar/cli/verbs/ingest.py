@@ -14,7 +14,7 @@ from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat, print_line, print_lines, progress
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.locks import output_lock
-from dpnb_columnar.runtime.output_checks import check_parquet, check_target
+from dpnb_columnar.runtime.outputs import check_parquet, check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.domain import Declaration

@@ -12,7 +12,7 @@ from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_table, print_warning
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
-from dpnb_columnar.runtime.output_checks import check_target
+from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.ledger import Account, Ledger

@@ -11,7 +11,7 @@ from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat, print_line, stage
 from dpnb_columnar.runtime.locks import output_lock
-from dpnb_columnar.runtime.output_checks import check_parquet, check_target
+from dpnb_columnar.runtime.outputs import check_parquet, check_target
 
 
 def command(

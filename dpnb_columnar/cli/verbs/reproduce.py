@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpnb_columnar.cli.console import print_line, print_table, print_warning, stage
-from dpnb_columnar.runtime.output_checks import check_parquet
+from dpnb_columnar.runtime.outputs import check_parquet
 
 if TYPE_CHECKING:
     from dpnb_columnar.study.reproduction import Progress, Reproduction

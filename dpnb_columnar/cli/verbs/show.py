@@ -15,7 +15,7 @@ from dpnb_columnar.cli.next_commands import awaits
 from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.declared_domain import SHORT, class_texts, predicts, worded
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.runtime.output_checks import check_target
+from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.model.model import Model

@@ -10,8 +10,7 @@ import typer
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, progress
 from dpnb_columnar.runtime.locks import output_lock
-from dpnb_columnar.runtime.output_checks import check_parquet
-from dpnb_columnar.runtime.outputs import check_output
+from dpnb_columnar.runtime.outputs import check_output, check_parquet
 
 
 def command(

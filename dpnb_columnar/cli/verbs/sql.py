@@ -15,7 +15,7 @@ from dpnb_columnar.cli.given import query_of
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.runtime.output_checks import check_target
+from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.domain.column_kinds import Kind

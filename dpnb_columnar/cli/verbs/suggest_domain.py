@@ -12,7 +12,7 @@ import typer
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_warning, stage
 from dpnb_columnar.errors import DataError, OutputError, UsageError
-from dpnb_columnar.runtime.output_checks import check_target
+from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.suggestion import Draft

@@ -12,7 +12,7 @@ from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.counting.inputs import Engine, opened_input
-from dpnb_columnar.runtime.output_checks import default_name
+from dpnb_columnar.runtime.outputs import default_name
 
 
 def command(
