@@ -33,7 +33,7 @@ from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import Error
+from dpnb_columnar.errors import Error, in_python
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
@@ -43,7 +43,6 @@ from dpnb_columnar.rows.frames import to_polars
 from dpnb_columnar.rows.untyped_values import cell_of, is_pandas, plain, series_of, text_of
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.training import train
-from dpnb_columnar.wording import in_python
 
 NAME = "SmoothNaiveBayes"
 """Name of the domain, and of the place where it is declared."""

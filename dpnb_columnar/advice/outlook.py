@@ -88,7 +88,7 @@ class Outlook:
         return max(self.assumed.rows // len(self.plan.domain.classes), 1)
 
     def __repr__(self) -> str:
-        from dpnb_columnar.wording import in_python
+        from dpnb_columnar.errors import in_python
 
         return "\n".join(map(in_python, outlook_lines(self)))
 

@@ -43,7 +43,7 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
 from dpnb_columnar.domain.editing import Number, provisional
-from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.errors import DataError, UsageError, in_python, speaking_python
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.model_release import plan_given, query_given, without_further_passes
 from dpnb_columnar.mechanisms.release_plan import plan as plan_release
@@ -61,7 +61,6 @@ from dpnb_columnar.rows.streaming import Source
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_output, check_parquet, check_target
 from dpnb_columnar.simulation import simulate_census
-from dpnb_columnar.wording import in_python, speaking_python
 
 if TYPE_CHECKING:
     from dpnb_columnar.advice.outlook import Outlook

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import typer
 
+from dpnb_columnar.errors import CONFIDENTIAL as CONFIDENTIAL
 from dpnb_columnar.errors import OutputError, PipeClosedError
 from dpnb_columnar.runtime.row_progress import Advance, Watcher, watched
-from dpnb_columnar.wording import CONFIDENTIAL as CONFIDENTIAL
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -157,7 +157,7 @@ class _Declared(ABC):
 
     def __str__(self) -> str:
         """Show the domain as a table of its attributes."""
-        from dpnb_columnar.wording import in_python
+        from dpnb_columnar.errors import in_python
 
         assert isinstance(self, Domain | UnlabelledDomain)
         return "\n".join(map(in_python, domain_lines(self)))

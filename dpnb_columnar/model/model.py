@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dpnb_columnar.domain.declared_domain import class_texts
 from dpnb_columnar.domain.names import listed
+from dpnb_columnar.errors import speaking_python
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.wording import speaking_python
 
 if TYPE_CHECKING:
     from dpnb_columnar.dialects.rules import Kinds

@@ -21,13 +21,12 @@ from dpnb_columnar.counting.diagnostics import (
 from dpnb_columnar.domain import Attribute, Domain, Missing, Weight
 from dpnb_columnar.domain.declared_domain import class_texts, table_lines
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import excerpt
+from dpnb_columnar.errors import CONFIDENTIAL, excerpt, in_python
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.rows.frames import Frame
 from dpnb_columnar.rows.streaming import Source
-from dpnb_columnar.wording import CONFIDENTIAL, in_python
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain

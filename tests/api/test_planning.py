@@ -16,7 +16,7 @@ from support.running import Run
 import dpnb_columnar as dpnb
 from dpnb_columnar import errors
 from dpnb_columnar.advice.outlook import outlook_document
-from dpnb_columnar.wording import in_python
+from dpnb_columnar.errors import in_python
 
 FORMS: dict[str, Callable[[pl.DataFrame], Any]] = {
     "DataFrame": lambda frame: frame,

@@ -19,9 +19,8 @@ from support.running import parser_of
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.cli.program import VERBS
-from dpnb_columnar.errors import DomainError, Error
+from dpnb_columnar.errors import FUNCTIONS, DomainError, Error, argument_of, in_python, speaking_python
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.wording import FUNCTIONS, argument_of, in_python, speaking_python
 
 PACKAGE = Path(dpnb.__file__).parent
 COMMAND_LINE = ("cli", "audit", "study", "report", "datasets", "dialects")
