@@ -18,11 +18,9 @@
 Texts name files, columns, types and public facts. They never hold a value from a row, or a count of rows: the log of a
 scheduled run is read by people who may not see the data.
 
-Error texts in the words of whoever called: options for the command line, arguments for Python.
-
-Texts are written once, where the error is raised, with the options of the command line: ``leave --noise out``, ``make
-Parquet of it: dpnb-columnar ingest rows.csv --output NAME.parquet``. What is raised through the Python interface says
-``leave noise out`` and ``dpnb.ingest("rows.csv", output="NAME.parquet")``.
+*Words.* Texts are written once, where the error is raised, with the options of the command line: ``leave --noise out``,
+``make Parquet of it: dpnb-columnar ingest rows.csv --output NAME.parquet``. What is raised through the Python interface
+says ``leave noise out`` and ``dpnb.ingest("rows.csv", output="NAME.parquet")``.
 """
 
 from __future__ import annotations

@@ -3,10 +3,8 @@
 The tables are those that the mechanism would release of the public rows, were there no noise; naive Bayes on them with
 the learned weights is the public model, which ``evaluate`` scores beside the released one.
 
-Rows that a curator declares public, in a Parquet file: a public-use sample in the domain of a release.
-
-The one file whose rows may be named in errors, and which nothing protects. It is told from the confidential files
-before a row of it is read.
+The file is a public-use sample in the domain of a release, which the curator declares public: the one file whose rows
+may be named in errors, and which nothing protects. It is told from the confidential files before a row of it is read.
 """
 
 from __future__ import annotations

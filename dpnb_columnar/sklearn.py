@@ -1,13 +1,8 @@
 """A scikit-learn classifier whose every fit is differentially private. Needs the extra ``sklearn``.
 
-Columns of known types from array-likes, and the labels of y. No error text holds a value or a number of rows.
-
-scikit-learn's own ``check_array`` would quote both, and raise errors that depend on single rows. So would a type that
-numpy chooses for a list: one row's None or word would change how the numbers of all other rows are read.
-
-The domain that an estimator's parameters declare. No row is read here.
-
-Parts of the scikit-learn estimator that do without scikit-learn: declarations, and columns of array-likes.
+Columns of known types are made from array-likes. No error text holds a value or a number of rows: scikit-learn's own
+``check_array`` would quote both, and raise errors that depend on single rows. So would a type that numpy chooses for a
+list: one row's None or word would change how the numbers of all other rows are read.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def print_seconds(part: Callable[[], object], repetitions: int = 1) -> None:
 
 def time_count(data: str, step: str) -> None:
     """Time counting."""
-    from dpnb_columnar.counting.engines import duckdb, local, polars  # noqa: F401
+    from dpnb_columnar.counting.engines import local, polars
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.rows import row_rules
     from dpnb_columnar.rows.input_files import resolve_files
@@ -83,7 +83,10 @@ def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
 def time_pass(data: str, kind: str) -> None:
     """Time one pass over the rows, those after the first by a model of the rows."""
     from dpnb_columnar.budget import Budget
-    from dpnb_columnar.counting.engines import local
+    from dpnb_columnar.counting.engines import (
+        local,
+        polars,
+    )
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.mechanisms.model_release import release
     from dpnb_columnar.mechanisms.release_plan import plan
@@ -101,10 +104,10 @@ def time_pass(data: str, kind: str) -> None:
     model = release(local.aggregate(source, domain), plan(domain, Budget(Fraction(1))))
     if kind == "scores":
         scores = scores_given(model)
-        print_seconds(lambda: polars_further_passes.score_files(source, scores))
+        print_seconds(lambda: polars.score_files(source, scores))
     else:
         query = start_rounds(model, "learned").query
-        print_seconds(lambda: polars_further_passes.differentiate_files(source, query))
+        print_seconds(lambda: polars.differentiate_files(source, query))
 
 
 def time_release(statistics_file: str) -> None:

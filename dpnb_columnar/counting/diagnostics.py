@@ -1,6 +1,6 @@
 """Diagnose how the rows fit the domain, in exact numbers, for the curator. CONFIDENTIAL: no release uses them.
 
-Count the values of a column that its domain does not declare, for the curator. CONFIDENTIAL.
+Beside them: the values of a column that its domain does not declare.
 """
 
 from __future__ import annotations

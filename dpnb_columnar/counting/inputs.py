@@ -2,8 +2,6 @@
 
 One door for every verb that reads rows, and one place where an engine is chosen. Whatever it is, the statistics are
 the same integers.
-
-Rows of a database as an input: those of a table, or of a query.
 """
 
 from __future__ import annotations
@@ -20,14 +18,13 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from dpnb_columnar.counting.countable import CheckpointFolder, OpenedRows, Rows
 from dpnb_columnar.domain.database_address import Database, Dialect, parse_database
 from dpnb_columnar.errors import DataError, MissingInputError, UsageError
-from dpnb_columnar.rows.parquet import Batches, NamedRows
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.rows.database_query import SelectedRows
     from dpnb_columnar.rows.frames import Frame
-    from dpnb_columnar.rows.parquet import ParquetSource
+    from dpnb_columnar.rows.parquet import Batches, NamedRows, ParquetSource
     from dpnb_columnar.rows.streaming import OpenedFrame
 
 
@@ -408,7 +405,7 @@ class DatabaseInput:
         Raises:
             UsageError, MissingInputError, TemporaryError, DataError, UnavailableError: as ``DatabaseRows.check``.
         """
-        from dpnb_columnar.rows.batches import NamedRows
+        from dpnb_columnar.rows.parquet import NamedRows
 
         selected = self._selected(columns)
         rows = selected.scan(columns)
@@ -423,7 +420,7 @@ class DatabaseInput:
         Raises:
             UsageError, MissingInputError, TemporaryError, DataError, UnavailableError: as ``DatabaseRows.check``.
         """
-        from dpnb_columnar.rows.batches import BATCH_ROWS, Batches
+        from dpnb_columnar.rows.parquet import BATCH_ROWS, Batches
 
         rows = self._selected(by)
         schema = rows.scan(None).clear().collect().to_arrow().schema

@@ -2,10 +2,9 @@
 
 CONFIDENTIAL: the result of the query is exact. Scores are whole numbers, so every database counts the same.
 
-The sums of a round of weights as one query: ``gradients`` by the integer arithmetic of a database.
-
-CONFIDENTIAL: the result of the query is exact sums over rows. Quotients are computed in 64-bit floats and rounded down:
-numerators are below 2^53 and denominators below 2^30, so that no quotient is rounded up to a whole number.
+*Sums of a round*: ``scores.GradientSums`` by the integer arithmetic of a database. Quotients are computed in 64-bit
+floats and rounded down: numerators are below 2^53 and denominators below 2^30, so that no quotient is rounded up to a
+whole number.
 """
 
 from __future__ import annotations
@@ -200,7 +199,7 @@ DOMAIN, GRADIENT = "domain", "gradient"
 def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
     """Write the query whose one row holds the numbers of ``GradientSums``, as 64-bit integers, and two digests.
 
-    Its columns: ``gradients.sum_columns``, then ``domain`` and ``gradient`` (text).
+    Its columns: ``scores.sum_columns``, then ``domain`` and ``gradient`` (text).
 
     Args:
         query: What to sum up.

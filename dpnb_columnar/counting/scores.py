@@ -4,12 +4,11 @@
 so every engine and every division of the rows into parts counts the same cells. They carry digests of what was counted
 likewise, so that no row is counted twice.
 
-Define the statistics of a round of weights: sums over rows that released values fix. CONFIDENTIAL.
-
-A row has, per class, a score that its attributes' tables give, and from the scores a probability. What is summed up is
-the gradient of the logistic likelihood at public weights: the difference between the row's class, as 0 or 1, and its
-probability, times what each weight multiplies. Every step is a whole number by integer arithmetic, so every engine and
-every division of the rows into parts has the same sums. They carry digests of what was summed up, like ``ScoreCounts``.
+*Sums of a round of weights.* A row has, per class, a score that its attributes' tables give, and from the scores a
+probability. What is summed up is the gradient of the logistic likelihood at public weights: the difference between the
+row's class, as 0 or 1, and its probability, times what each weight multiplies. Every step is a whole number by integer
+arithmetic, so every engine and every division of the rows into parts has the same sums. They carry digests of what was
+summed up, like ``ScoreCounts``.
 
 Let D be the clipped scores of a group in all classes, S = B + the sum of weight * D over the groups, S = 0 in the first
 class. Then in every class but the first

@@ -1,18 +1,9 @@
 """Save and load statistics as Parquet files: exact counts, readable by the owner alone, marked as such. CONFIDENTIAL.
 
 The metadata of a file holds the domain, and digests of the files or counts that the statistics were made from.
-
-Save and load the statistics of a round of weights: the one row of sums that its query gives. CONFIDENTIAL.
-
-A file names its domain and what was summed up by their digests: whoever reads it has the model that gives them.
-
-Read counts from files of any origin, and check the result of ``sql statistics`` against a domain. CONFIDENTIAL.
-
-A CSV or Parquet file may unpack to far more than its own size, so what is read into memory is bounded.
-
-Save and load the statistics of a second pass: rows per class and bin of a score, marked as such. CONFIDENTIAL.
-
-A file names its domain and the scores that it counts by their digests: whoever reads it has the model that gives them.
+Counts of scores and sums of a round name their domain, and what was asked, by digests: whoever reads them has the
+model that gives both. Results of ``sql statistics`` come from any program: a CSV or Parquet file may unpack to far more
+than its own size, so what is read into memory is bounded.
 """
 
 from __future__ import annotations
@@ -470,7 +461,7 @@ def _whole_number(name: str) -> pl.Expr:
 STATISTICS_KEY = "dpnb_columnar.statistics"
 SCORES_KEY = "dpnb_columnar.score_counts"
 GRADIENT_KEY = "dpnb_columnar.gradient_sums"
-"""Keys of the metadata in files of a further pass (``score_files``, ``gradient_files``)."""
+"""Keys of the metadata in files of a further pass."""
 
 KEYS = {STATISTICS_KEY: Kind.CELLS, SCORES_KEY: Kind.SCORES, GRADIENT_KEY: Kind.SUMS}
 
@@ -705,8 +696,8 @@ def load_gradient_sums(path: Path, query: GradientQuery) -> GradientSums:
         raise _not_sums(path) from None
     if version != GRADIENT_VERSION:
         raise DataError(
-            f"{path}: sums of version {excerpt(version)} are not known to this program (it reads {GRADIENT_VERSION}); make it "
-            "again with dpnb-columnar aggregate --given MODEL"
+            f"{path}: sums of version {excerpt(version)} are not known to this program (it reads {GRADIENT_VERSION}); "
+            "make it again with dpnb-columnar aggregate --given MODEL"
         )
     if kind is None or not (parts is None or are_digests(parts)):
         raise _not_sums(path)
@@ -718,7 +709,7 @@ def gradient_sums_of(result: pl.DataFrame, query: GradientQuery, source: object)
     """Check the result of the query of a round, and return its sums.
 
     Args:
-        result: One row: ``gradients.sum_columns`` (whole numbers of any type, or their text), ``domain`` and
+        result: One row: ``scores.sum_columns`` (whole numbers of any type, or their text), ``domain`` and
             ``gradient``, the digests of what was summed up. Confidential.
         query: What must have been summed up.
         source: Name of the file or database in messages.

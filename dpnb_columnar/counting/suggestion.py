@@ -2,9 +2,7 @@
 
 CONFIDENTIAL. A domain is public: the curator replaces what a draft discloses of the rows by public facts.
 
-Profile the columns of some rows, for the draft of a domain. CONFIDENTIAL.
-
-Text columns whose texts are numbers are profiled as numbers.
+Columns are profiled first. Text columns whose texts are numbers are profiled as numbers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Entries of a ledger as they are stored, the names in them, and the chain of their digests.
 
-Encode accounts, charges and models as ledger entries, and decode entries. Decoding trusts nothing in the file.
+Accounts, charges and models are encoded as entries. Decoding trusts nothing in the file.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Entries of a file that others can change, or that has a second name, prove nothing.
 
-Read and append single entries of a ledger; an entry that is read must continue the chain of digests.
+Single entries are read and appended; an entry that is read must continue the chain of digests.
 """
 
 from __future__ import annotations
@@ -179,8 +179,10 @@ def _check_identity(path: Path, connection: sqlite3.Connection) -> None:
         raise BusyError(f"{path}: another program keeps it open in another mode; close that, then try again")
 
 
+@cache
 def _query(name: str) -> str:
-    return sections("ledger")[name]
+    named = sections("ledger")
+    return named[name].replace("@columns", named["columns"])
 
 
 @contextmanager
@@ -324,7 +326,7 @@ class Entries:
     def rows(self, section: str, **parameters: object) -> list[Any]:
         """Run a named query that returns few rows."""
         with reported(self.path):
-            return self.connection.execute(_section(section), parameters).fetchall()
+            return self.connection.execute(_query(section), parameters).fetchall()
 
     def document(self, model: Entry) -> str:
         """Return the released model's document.
@@ -380,9 +382,3 @@ class Entries:
         if not ({*map(type, head)} == {str} and {*map(type, row[1:])} <= {str, type(None)}):
             raise DataError(f"{self.path}: entry {entry.number}: is damaged; restore a backup whose head is known")
         return entry
-
-
-@cache
-def _section(section: str) -> str:
-    named = sections("ledger")
-    return named[section].replace("@columns", named["columns"])

@@ -6,11 +6,9 @@ once, or, by ``release_given``, each in a release of its own, given a model that
 All noise is drawn under it. Claim: under the budget's neighbouring relation the model is (epsilon,
 delta)-differentially private, as the sum of the composition table says. Proof in docs/privacy.md, sections 2 to 6.
 
-Releases of attribute weights given a model, one for each further pass that a release from statistics has left.
-
-Statistics that are there already cannot be asked what the tables that are drawn of them give. So a release from
-statistics spends nothing on further passes: its model reserves their shares. Each of them is spent by a release of its
-own, given the model of the last one, until none is left (docs/privacy.md, Lemma 2.8).
+*Releases given a model.* Statistics that are there already cannot be asked what the tables that are drawn of them give.
+So a release from statistics spends nothing on further passes: its model reserves their shares. Each of them is spent by
+a release of its own, given the model of the last one, until none is left (docs/privacy.md, Lemma 2.8).
 """
 
 from __future__ import annotations

@@ -24,11 +24,10 @@ after it are those of normal distributions. So a round that says little moves li
 computed from rows that are made up under the released model, N times their mean for N the released number of rows. The
 model takes attributes for independent, so its J is too small where they are not: ``CURVATURE`` makes up for it.
 
-Where rounds of weights begin, and go on: from a released model, and from the rows that are made up under it.
-
-What a round asks about depends on the model's tables, the weights so far, and clips that the tables decide. What a
-step makes of the answer depends, beside that, on how certain the weights are, which follows from the weights of all
-rounds before and from their shares. So a model that is to be continued names these weights, and nothing else.
+Begin and continue. What a round asks about depends on the model's tables, the weights so far, and clips that the tables
+decide. What a step makes of the answer depends, beside that, on how certain the weights are, which follows from the
+weights of all rounds before and from their shares. So a model that is to be continued names these weights, and nothing
+else.
 """
 
 from __future__ import annotations

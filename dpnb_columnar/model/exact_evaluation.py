@@ -1,8 +1,7 @@
 """The evaluation of a model on labelled rows, streamed. CONFIDENTIAL: every figure is exact, without noise.
 
-Area under the ROC curve of one class against the rest, in memory that does not grow with the rows.
-
-Rows are counted in bins of the class's log-odds; rows of one bin count as tied. CONFIDENTIAL.
+The area under the ROC curve is computed from rows counted in bins of the class's log-odds; rows of one bin count as
+tied. So memory does not grow with the rows.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
@@ -22,16 +22,7 @@ from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model import intervals
-from dpnb_columnar.model.evaluation import (
-    WEIGHT,
-    Calibration,
-    ClassFigures,
-    Evaluation,
-    WeightedFigures,
-    weighed_sums,
-    weighted_area,
-    weighted_figures,
-)
+from dpnb_columnar.model.evaluation import Calibration, ClassFigures, Evaluation, WeightedFigures
 from dpnb_columnar.model.intervals import QUANTILE, Interval
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.score_values import EDGES
@@ -41,6 +32,12 @@ from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 from dpnb_columnar.rows.row_rules import attribute_fits, class_code, row_fits, weight_steps
 from dpnb_columnar.rows.streaming import OpenedFrame, Source, stream
 from dpnb_columnar.runtime.confinement import confined
+
+WEIGHT = "weight"
+"""Column of the steps of weight: of a row, or of the rows of a cell together."""
+
+WEIGHED = "weighed "
+"""What begins the names of sums of which each row's summand is multiplied by its weight."""
 
 RESOLUTION = 8192
 """Bins for each unit of the inverse hyperbolic sine of the log-odds: next to zero a bin is 1/8192 wide, at log-odds x
@@ -381,3 +378,72 @@ def _calibration(tenth: int, cells: pl.DataFrame) -> Calibration:
         accuracy=right / rows,
         interval=intervals.wilson(right, rows),
     )
+
+
+def weighed_sums(values: Sequence[pl.Expr], names: Sequence[str]) -> list[pl.Expr]:
+    """Return the sums of some values of the rows, each times the row's weight, and the sum of the weights."""
+    weight = pl.col(WEIGHT)
+    products = zip(values, names, strict=True)
+    return [weight.sum(), *((value * weight).sum().alias(WEIGHED + name) for value, name in products)]
+
+
+def weighted_area(bins: pl.DataFrame) -> float | None:
+    """Compute the area under the ROC curve of weighted rows, those of one bin tied; None where all are of one kind.
+
+    Args:
+        bins: The frame that ``binned`` describes, with the steps of weight of its rows.
+    """
+    own, weight = pl.col("own"), pl.col(WEIGHT).cast(pl.Float64)
+    both = bins.group_by("bin").agg(weight.filter(own).sum().alias("p"), weight.filter(~own).sum().alias("n"))
+    p, n = (both.sort("bin")[name] for name in ("p", "n"))
+    pairs = float(p.sum()) * float(n.sum())
+    return float((p * (n.cum_sum() - n / 2)).sum()) / pairs if pairs else None
+
+
+def weighted_figures(
+    cells: pl.DataFrame, classes: int, step: Fraction, areas: Sequence[float | None]
+) -> WeightedFigures | None:
+    """Compute the figures from sums over cells; None where no row has a weight above 0.
+
+    Args:
+        cells: Sums over the cells of (true class, predicted class, tenth), with ``true`` and ``predicted code``, and
+            the sums that ``weighed_sums`` returns.
+        classes: Number of classes.
+        step: Width of a step of weight.
+        areas: The weighted area of each class that is ranked.
+    """
+    total = int(cells[WEIGHT].sum())
+    if not total:
+        return None
+    summed = cells.group_by("true", "predicted code").agg(pl.col(WEIGHT).sum())
+    steps = {(true, code): int(weight) for true, code, weight in summed.rows()}
+    confusion = [[steps.get((true, code), 0) for code in range(classes)] for true in range(classes)]
+    sizes, hits = [sum(row) for row in confusion], [confusion[code][code] for code in range(classes)]
+    recalls = [hit / size if size else None for hit, size in zip(hits, sizes, strict=True)]
+    tenths = [cells.filter(pl.col("tenth") == tenth) for tenth in cells["tenth"].unique().sort()]
+    weights = [int(tenth[WEIGHT].sum()) for tenth in tenths]
+    calibration = [
+        (_sum(tenth, "top") / weight, int(tenth.filter("right")[WEIGHT].sum()) / weight) if weight else None
+        for tenth, weight in zip(tenths, weights, strict=True)
+    ]
+    distances = [0 if each is None else abs(each[0] - each[1]) for each in calibration]
+    ranked = [area for area in areas if area is not None]
+    return WeightedFigures(
+        weight=float(total * step),
+        accuracy=sum(hits) / total,
+        majority=max(sizes) / total,
+        balanced_accuracy=fmean(recall for recall in recalls if recall is not None),
+        auc=fmean(ranked) if ranked else None,
+        log_loss=_sum(cells, "loss") / total,
+        brier_score=_sum(cells, "distance") / total,
+        calibration_error=sum(weight * distance for weight, distance in zip(weights, distances, strict=True)) / total,
+        confusion=tuple(tuple(float(count * step) for count in row) for row in confusion),
+        shares=tuple(size / total for size in sizes),
+        mean_probabilities=tuple(_sum(cells, f"probability_{code}") / total for code in range(classes)),
+        recalls=tuple(recalls),
+        calibration=tuple(calibration),
+    )
+
+
+def _sum(cells: pl.DataFrame, name: str) -> float:
+    return float(cells[WEIGHED + name].sum())

@@ -3,9 +3,8 @@
 A category is looked up by its text, and by its number where that finds nothing: each is one join with the rows of the
 table that belong to the attribute. A normal attribute is a formula, as in ``scoring_query``.
 
-A model's terms as a table that a query joins: of every category and of every bin, one row per class.
-
-Like the model, it is public. Its columns are in ``COLUMNS``:
+*The table*: of every category and of every bin, one row per class. Like the model, it is public. Its columns are in
+``COLUMNS``:
 
 * ``model``: ``model_key``, so that a table may hold several models, and a query finds its own;
 * ``attribute``: the attribute's name;
@@ -101,8 +100,8 @@ def table_rows(model: NaiveBayes) -> Iterator[Row]:
             continue
         attribute = model.domain[parameters.attribute]
         classes = list(zip(model.domain.classes, cell_terms(parameters, weight), strict=True))
-        for value, number, cell in _cells(attribute, parameters):
-            yield from ((key, attribute.name, value, number, name, row[cell]) for name, row in classes)
+        for value, exact, cell in _cells(attribute, parameters):
+            yield from ((key, attribute.name, value, exact, name, row[cell]) for name, row in classes)
 
 
 def _cells(attribute: Attribute, parameters: Table | Histogram) -> Iterator[tuple[str, float | None, int]]:

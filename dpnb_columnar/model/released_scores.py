@@ -1,10 +1,7 @@
 """Released scores as users hold them: noisy counts by class and bin, their document and their file.
 
-Of two classes bins are ranges of the log-odds of the second; of more they are the predicted classes.
-
-Figures of released scores, with intervals that include the noise: accuracy, of two classes ranking and calibration.
-
-Public.
+Of two classes bins are ranges of the log-odds of the second; of more they are the predicted classes. Figures
+have intervals that include the noise. Public.
 """
 
 from __future__ import annotations

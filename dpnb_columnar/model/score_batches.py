@@ -20,11 +20,10 @@ import polars as pl
 
 from dpnb_columnar.model.polars_terms import TabulatedTerms, Terms
 
+pass
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-pass
 
 
 BATCH = 2**18

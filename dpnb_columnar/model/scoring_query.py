@@ -1,10 +1,9 @@
 """A model's scores as one query: what ``dpnb_columnar.model.scoring.score`` computes, in a database's own SQL.
 
-The terms of an attribute as lists of constants, one per class, in which DuckDB looks up a row by a place.
-
-The place is never null: behind those of the values there is one for rows without a value. So a row costs one look-up
-per class, where a CASE, and a COALESCE around each term, cost several times as much. Whole numbers are listed by
-themselves: their terms are the very numbers of ``predict``.
+*DuckDB* looks up a row's place in lists of constants, one per class. The place is never null: behind those of the
+values there is one for rows without a value. So a row costs one look-up per class, where a CASE, and a COALESCE around
+each term, cost several times as much. Whole numbers are listed by themselves: their terms are the very numbers of
+``predict``.
 """
 
 from __future__ import annotations
@@ -226,7 +225,7 @@ def scoring_query(
         keys: Columns to carry over, placed first; empty for all.
         kinds: What the columns hold; see ``dialects.rules``.
         view: Name of a view to create; None for a query.
-        parameters: Name of a table of the model's terms (``parameters_table``) that the query joins; None for a query
+        parameters: Name of a table of the model's terms (``joined_query``) that the query joins; None for a query
             that holds them.
 
     Raises:

@@ -22,12 +22,10 @@ So the scale is the larger of those two bounds and the one at which the forward 
 dilation (c growing without end) has a divergence of its own, which grows with beta: where it reaches delta, no scale is
 large enough.
 
-Gaussian and Laplace noise with the constants of Nissim, Raskhodnikova and Smith (2007), for comparison.
-
+*The constants of Nissim, Raskhodnikova and Smith (2007)*, for comparison (``ClassicalGaussian``, ``ClassicalLaplace``).
 Their argument bounds a shift and a dilation one after the other, for small epsilon. Here the constants are taken only
-where they are proven by the exact calibration of ``Gaussian`` and ``ApproximateLaplace``: where the classical scale
-is at least the exact one. For delta <= 1/10 that is everywhere up to epsilon = 9 or more; beyond, a large beta is
-refused.
+where they are proven by the exact calibration of ``Gaussian`` and ``ApproximateLaplace``: where the classical scale is
+at least the exact one. For delta <= 1/10 that is everywhere up to epsilon = 9 or more; beyond, a large beta is refused.
 """
 
 from __future__ import annotations

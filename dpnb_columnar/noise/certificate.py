@@ -1,6 +1,6 @@
 """Prove in ball arithmetic that concentrated noise of a given scale is private.
 
-The condition of ``concentrated`` for kappa = 1 is log F(mu) <= mu^2/2 for every real mu, where
+The condition of ``log_normal`` for kappa = 1 is log F(mu) <= mu^2/2 for every real mu, where
 
     F(mu) = E exp(mu s) = E exp(mu beta A) cosh(mu B/c),    A = 1 + X psi(X), B = |psi(X)|, X the shape, c its scale.
 

@@ -1,11 +1,9 @@
 """Log-normal and arsinh-normal noise (Bun and Steinke 2019): zero-concentrated differential privacy.
 
-Calibrate log-normal and arsinh-normal noise to rho-zCDP, by a condition on the score.
-
-When is noise zero-concentrated differentially private? Move from one neighbour to the other along scale exp(b tau)
-and location m with m' = a times the scale, 0 <= tau <= 1,
-|b| <= beta, |a| <= 1; every admissible neighbour is reached so (docs/privacy.md, section 5). With u = (z - m)/scale,
-h the density of Z and psi = (log h)', the log-density at a point changes at the rate
+*Calibration* is by a condition on the score. When is noise zero-concentrated differentially private? Move from one
+neighbour to the other along scale exp(b tau) and location m with m' = a times the scale, 0 <= tau <= 1, |b| <= beta,
+|a| <= 1; every admissible neighbour is reached so (docs/privacy.md, section 5). With u = (z - m)/scale, h the density
+of Z and psi = (log h)', the log-density at a point changes at the rate
 
     s = -b (1 + u psi(u)) - a psi(u),    u distributed as Z.
 
@@ -455,7 +453,7 @@ def _sums(sigma: fmpq, exponent: int) -> tuple[list[arb], arb_mat, list[arb]]:
 
 @dataclass(frozen=True, slots=True)
 class LaplaceLogNormal(ConcentratedNoise):
-    """Z = c X exp(sigma Y), calibrated by the condition of ``concentrated``.
+    """Z = c X exp(sigma Y), calibrated by the condition above.
 
     A dilation by exp(b) is a shift of Y by b/sigma, so E exp(m (1 + Z psi)) <= exp(m^2/(2 sigma^2)). Bun and
     Steinke's own bound, kappa = beta/sigma + exp(3 sigma^2/2)/c, adds the losses of dilation and shift; it needs more
@@ -605,7 +603,7 @@ class UniformLogNormalScore:
 
 @dataclass(frozen=True, slots=True)
 class UniformLogNormal(ConcentratedNoise):
-    """Z = c X exp(sigma Y), calibrated by the condition of ``concentrated``.
+    """Z = c X exp(sigma Y), calibrated by the condition above.
 
     A dilation by exp(b) is a shift of Y by b/sigma, so E exp(m (1 + Z psi)) <= exp(m^2/(2 sigma^2)). Bun and
     Steinke's own bound, kappa = beta/sigma + sqrt(2/pi) exp(3 sigma^2/2)/(sigma c), adds the losses of dilation and
@@ -708,7 +706,7 @@ class ArsinhNormalScore:
 
 @dataclass(frozen=True, slots=True)
 class ArsinhNormal(ConcentratedNoise):
-    """Z = c sinh(sigma Y)/sigma, calibrated by the condition of ``concentrated``.
+    """Z = c sinh(sigma Y)/sigma, calibrated by the condition above.
 
     As 1 + x h'(x)/h(x) >= -|y|/sigma, E exp(-m (1 + Z psi)) <= 2 exp(m^2/(2 sigma^2)) for m >= 0. With beta =
     kappa/10 the standard deviation is 6 % above that of Gaussian noise for a constant sensitivity, 1/kappa.

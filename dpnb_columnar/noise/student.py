@@ -1,8 +1,7 @@
-"""Student's t noise: pure differential privacy, with tails as light as beta allows.
+"""Student's t noise: pure differential privacy, with tails as light as beta allows; Cauchy noise is its special case.
 
-Cauchy noise: the paper's (Zafarani and Clifton 2021, Algorithm 1) and that of Nissim, Raskhodnikova and Smith 2007.
-
-The log-ratio of two Cauchy densities has supremum d, the hyperbolic distance of their parameters (location, scale) in
+*Cauchy noise* of the paper (Zafarani and Clifton 2021, Algorithm 1) and of Nissim, Raskhodnikova and Smith 2007. The
+log-ratio of two Cauchy densities has supremum d, the hyperbolic distance of their parameters (location, scale) in
 the upper half plane. For a shift min(1, exp(b)) and a scale ratio exp(b), |b| <= beta,
 
     cosh d = cosh b + exp(-|b|) / (2 c^2),
@@ -244,7 +243,7 @@ class StudentT(Scaled):
 
     One degree of freedom is the Cauchy distribution at the smallest scale. The variance is finite for nu > 2.
 
-    Source: the family is Bun and Steinke's (2019); the distance is what ``cauchy`` uses.
+    Source: the family is Bun and Steinke's (2019); the distance is that of Cauchy noise, above.
 
     Raises:
         ValueError: unless nu > 0, and 0 < beta < epsilon/max(nu, 1).

@@ -1,6 +1,6 @@
-"""Open Parquet files: which columns, of which types. Footers are read, rows are not.
+"""Open Parquet files: which columns, of which types; and hand out their rows. CONFIDENTIAL.
 
-Rows under the name that a user knows them by: as a lazy frame, or batch by batch in order. CONFIDENTIAL.
+To open a file reads its footer alone. Rows come as a lazy frame, or batch by batch in order.
 """
 
 from __future__ import annotations

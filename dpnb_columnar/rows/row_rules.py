@@ -2,10 +2,8 @@
 
 Every rule looks at one row only. docs/privacy.md, section 1, states the rules; ``dialects/rules.py`` holds them in SQL.
 
-Compute an attribute's code per row by looking it up.
-
-A column of whole numbers holds few values that the rules of ``row_rules`` tell apart, so each rule is applied once to
-all of these values, not once to each row.
+*Codes by look-up.* A column of whole numbers holds few values that the rules of ``row_rules`` tell apart, so each rule
+is applied once to all of these values, not once to each row.
 """
 
 from __future__ import annotations

@@ -4,9 +4,7 @@ An output is written to a file beside it, ``.NAME.<digits>.partial``, and rename
 written its descriptor is locked, so that a later run can tell an unfinished output that somebody writes from one whose
 writer was killed, and remove the second.
 
-Names of output files: defaults, and refusals before any long work.
-
-Write Parquet files whose descriptors are closed even where there is no room to write.
+Outputs that exist, or that cannot be created, are refused before any long work.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Sorted columns in run-length form: one, and many end to end, so that one numpy call works on all of them.
 
-The image of a column that has a public size (docs/privacy.md, section 3).
+``public_size`` is the image of a column that has a public size (docs/privacy.md, section 3).
 """
 
 from __future__ import annotations

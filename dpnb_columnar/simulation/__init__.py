@@ -1,4 +1,4 @@
-"""Census-like extracts for demonstrations, tests and benchmarks. Importing this package loads no heavy library."""
+"""Census-like extracts for demonstrations, tests and benchmarks."""
 
 from dpnb_columnar.simulation.census import simulate_census
 

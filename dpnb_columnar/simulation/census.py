@@ -1,14 +1,8 @@
 """Simulated census extracts: synthetic persons in the codes of the IPUMS 1940 full count, written block by block.
 
-Libraries are loaded where they are used: this module is imported where none of them may be needed.
-
-Employment, class of worker, occupation, and the weeks and hours worked.
-
-Shares are rounded from general knowledge of the published tables of the 1940 census, as those of ``marginals``.
-
-Who people are: sex, age, race, place, nativity, marriage, household and schooling.
-
-Wages of 1939 in dollars: log-normal around the wage expected from sex, age, schooling, occupation and place.
+In this order: who people are (sex, age, race, place, nativity, marriage, household and schooling); their work; their
+wages of 1939 in dollars, log-normal around the wage expected from sex, age, schooling, occupation and place. Shares are
+rounded from general knowledge of the published tables of the 1940 census, as those of ``marginals``.
 
 Logarithms are whole thousandths and dollars come from a table, so that no rounding differs between machines.
 """

@@ -2,11 +2,9 @@
 
 Codes are those of the IPUMS codebook. Weights are relative; each distribution is scaled to one in its lookup table.
 
-Random draws by lookup table: a 16-bit draw is the index into a table where each value has its share of the slots.
-
-Only the raw output of the bit generator is used, whose stream NumPy promises to keep (NEP 19), and only whole numbers
-follow from it. So a seed gives the same rows on every machine and with every version of NumPy; ``Generator.choice``
-promises neither.
+*Draws*: a 16-bit draw is the index into a lookup table where each value has its share of the slots. Only the raw output
+of the bit generator is used, whose stream NumPy promises to keep (NEP 19), and only whole numbers follow from it. So a
+seed gives the same rows on every machine and with every version of NumPy; ``Generator.choice`` promises neither.
 """
 
 from __future__ import annotations

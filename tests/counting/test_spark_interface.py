@@ -10,10 +10,10 @@ import dpnb_columnar
 ENGINES = Path(dpnb_columnar.__file__).parent / "counting" / "engines"
 
 PRIVATE = {
-    ("spark_java", "hadoop", "_jvm"),
-    ("spark_java", "_forget_java", "_gateway"),
-    ("spark_java", "_forget_java", "_jvm"),
-    ("spark_java", "end_java", "_gateway_client"),
+    ("spark_session", "hadoop", "_jvm"),
+    ("spark_session", "_forget_java", "_gateway"),
+    ("spark_session", "_forget_java", "_jvm"),
+    ("spark_session", "end_java", "_gateway_client"),
 }
 """Module, function and attribute."""
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from support.ledger_cases import charge
 from dpnb_columnar.budget import Pure
 from dpnb_columnar.errors import BudgetError
-from dpnb_columnar.ledger import Ledger, entries
+from dpnb_columnar.ledger import Ledger, storage
 path = Path(sys.argv[1])
 """
 
@@ -111,9 +111,9 @@ def dying(section, original):
         return found
     return act
 if point == "inside spend":
-    entries.Entries.rows = dying("append", entries.Entries.rows)
+    storage.Entries.rows = dying("append", storage.Entries.rows)
 if point == "inside keep":
-    entries.Entries.rows = dying("keep", entries.Entries.rows)
+    storage.Entries.rows = dying("keep", storage.Entries.rows)
 with Ledger(path) as ledger:
     ledger.spend(charge("a"))
     if point == "after spend":

@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from fractions import Fraction
+from itertools import chain, repeat
 from pathlib import Path
 
 import pytest
@@ -321,7 +322,7 @@ def test_no_account_is_opened_with_a_limit_that_protects_nobody(limit: Approxima
 
 def test_a_clock_that_is_set_back_changes_no_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Entries are numbered, and a new run's id does not rely on the time alone."""
-    hours = iter((9, 3, 3, 1))
+    hours = chain((9, 3, 3), repeat(1))
 
     class Clock(datetime):
         @classmethod

@@ -12,8 +12,9 @@ TESTS = Path(__file__).parents[1]
 PACKAGE = TESTS.parent / "dpnb_columnar"
 
 ROOMS = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
-DOORS = {"api"}
-"""Modules on the package's top level with tests of their own; ``sklearn`` is tested with the room ``sklearn``."""
+DOORS = {"api", "estimator"}
+"""Modules on the package's top level with tests of their own. ``estimator`` tests ``sklearn``: a folder of that name
+would stand before the library's."""
 
 ACROSS = {
     "batch": "unattended runs, by every room that one passes through",

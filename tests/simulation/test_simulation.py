@@ -259,11 +259,6 @@ def test_memory_does_not_grow_with_the_rows(tmp_path: Path) -> None:
     assert large - small < 20
 
 
-def test_importing_the_package_is_light() -> None:
-    script = "import sys, dpnb_columnar.simulation; sys.exit(bool({'numpy', 'pyarrow', 'polars'} & set(sys.modules)))"
-    subprocess.run([sys.executable, "-c", script], check=True)
-
-
 def test_each_block_has_the_stream_of_a_spawned_child() -> None:
     child = np.random.PCG64(np.random.SeedSequence(SEED).spawn(4)[3])
     np.testing.assert_array_equal(Draws(SEED, 3, 8).slots().view(np.uint64), child.random_raw(2))

@@ -4,9 +4,7 @@ Rules are looked up by value (``rows.row_rules``) and cells are added up in coun
 rules for each row and group the rows. 10 million rows of 13 attributes take 1.9 s this way, 4.1 s with rules computed
 for each row, and 3.3 s with a group-by in place of the counters (docs/journal/speed.md, "What each step bought").
 
-Count bins of scores, or sum up gradients, with Polars in one scan of the rows: memory does not grow with them.
-
-CONFIDENTIAL.
+Bins of scores are counted, and gradients summed up, in one scan as well.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Count with Spark: its workers count, and counts of cells and bins reach this process, never rows. CONFIDENTIAL.
 
-Watch a query that Spark's workers carry out: how much of it they have done, and why it fails.
+Queries are watched: how much of one the workers have done, and why it fails.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ def aggregate(source: SparkSource, domain: Domain) -> Statistics:
 
 @confined()
 def score(source: SparkSource, scores: Scores) -> ScoreCounts:
-    """Count bins of scores over the rows of the source; the counts are those of ``polars_further_passes.score_files``.
+    """Count bins of scores over the rows of the source; the counts are those of ``polars.score_files``.
 
     Raises:
         DataError, UnavailableError: as ``aggregate``.

@@ -2,10 +2,8 @@
 
 Nothing that Spark writes is passed on: its errors and its log may quote rows.
 
-Start, stop and end the Java process behind pyspark, and reach its file systems.
-
-Every use of a private attribute of pyspark or py4j is in this module: ``hadoop``, ``end_java`` and ``_forget_java``
-say why.
+The Java process behind pyspark is started, stopped and ended here. Every use of a private attribute of pyspark or py4j
+is in this module: ``hadoop``, ``end_java`` and ``_forget_java`` say why.
 """
 
 from __future__ import annotations
