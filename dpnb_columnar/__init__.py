@@ -16,7 +16,24 @@ from typing import TYPE_CHECKING, Any
 from dpnb_columnar.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from dpnb_columnar.api import *
+    from dpnb_columnar.api import (
+        aggregate,
+        calibrate,
+        check,
+        count_given,
+        evaluate,
+        ingest,
+        load_model,
+        load_scores,
+        plan,
+        read_domain,
+        release,
+        release_scores,
+        save,
+        simulate,
+        split,
+        train,
+    )
 
 __all__ = [
     "aggregate",
@@ -38,13 +55,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    # Imported on first use: the command line's --help must not wait for the engines.
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from dpnb_columnar import api
+if not TYPE_CHECKING:  # a type checker that sees this function takes every name, misspelt or not, for Any
 
-    return getattr(api, name)
+    def __getattr__(name: str) -> Any:
+        # Imported on first use: the command line's --help must not wait for the engines.
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from dpnb_columnar import api
+
+        return getattr(api, name)
 
 
 def __dir__() -> list[str]:

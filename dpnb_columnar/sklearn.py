@@ -367,6 +367,15 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         private_: Whether it carries a guarantee: not with a ``random_state`` or with mechanism ``none``.
         epsilon_spent_: Exact epsilon of the last fit, a Fraction; None where ``private_`` is False.
         delta_spent_: Exact delta of the last fit, likewise.
+
+    Examples:
+        >>> from dpnb_columnar.sklearn import SmoothNaiveBayes
+        >>> X, y = [[x % 10] for x in range(1000)], [x % 10 > 4 for x in range(1000)]
+        >>> classifier = SmoothNaiveBayes(epsilon=1, bounds=(0, 9, 1), classes=[False, True], random_state=0)
+        >>> classifier.fit(X, y).predict([[0], [9]])
+        array([False,  True])
+        >>> classifier.private_  # with random_state=None it is True, and each fit spends its epsilon
+        False
     """
 
     def __init__(

@@ -122,6 +122,11 @@ def simulate(output: str | PathLike[str], *, rows: int = 100_000, seed: int = 19
 
     Raises:
         dpnb_columnar.errors.Error: if an argument is out of range, or the output exists or cannot be written.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> dpnb.simulate("census.parquet", rows=500, seed=1940, overwrite=True).name
+        'census.parquet'
     """
     path = Path(output)
     check_parquet(path)
@@ -166,6 +171,17 @@ def ingest(
 
     Raises:
         dpnb_columnar.errors.Error: if an extract, a codebook or an argument is faulty, or the output exists.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> import polars as pl
+        >>> import dpnb_columnar as dpnb
+        >>> pl.DataFrame({"AGE": [30, 41], "STREET": ["High Street", "Mill Lane"]}).write_csv("town.csv")
+        >>> Path("types.toml").write_text('AGE = "integer"')
+        15
+        >>> dpnb.ingest("town.csv", "town.parquet", types="types.toml", overwrite=True)
+        wrote town.parquet: 2 columns, no domain
+        not declared by a codebook: STREET: kept as text; numbers match by value
     """
     from dpnb_columnar.extracts.convert import convert, plan_conversion
     from dpnb_columnar.extracts.extract_files import find_extracts, refuse_copies
@@ -221,6 +237,17 @@ def check(
 
     Raises:
         dpnb_columnar.errors.Error: if the data is missing, lacks a column or has one of a type that does not fit.
+
+    Examples:
+        >>> import polars as pl
+        >>> import dpnb_columnar as dpnb
+        >>> rows = pl.DataFrame({"age": [20, 30, 40, 500], "works": ["no", "yes", "yes", "no"]})
+        >>> works = {"column": "works", "classes": ["no", "yes"]}
+        >>> findings = dpnb.check(rows, domain={"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}})
+        >>> findings.ready, findings.diagnosis.rows
+        (True, 4)
+        >>> [column.above for column in findings.diagnosis.columns if column.name == "age"]
+        [1]
     """
     from dpnb_columnar.report.findings import find
 
@@ -272,6 +299,14 @@ def split(
 
     Raises:
         dpnb_columnar.errors.Error: if an argument is faulty, a column is missing, or an output exists.
+
+    Examples:
+        >>> import polars as pl
+        >>> import dpnb_columnar as dpnb
+        >>> rows = pl.DataFrame({"household": [1, 1, 2, 2, 3, 3], "age": [30, 4, 41, 40, 70, 68]})
+        >>> parts = dpnb.split(rows, test="0.5", by="household", seed=1)
+        >>> parts.train["household"].to_list(), parts.test["household"].to_list()
+        ([3, 3], [1, 1, 2, 2])
     """
     division = split_of(test, (by,) if isinstance(by, str) else by, seed)
     if is_frame(data):
@@ -311,6 +346,16 @@ def read_domain(
 
     Raises:
         dpnb_columnar.errors.Error: if no domain is declared, or it is faulty.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> works = {"column": "works", "classes": ["no", "yes"]}
+        >>> print(dpnb.read_domain({"label": works, "attributes": {"age": {"lower": 0, "upper": 99, "step": 1}}}))
+        predicts works: 2: no, yes
+        <BLANKLINE>
+          attribute  kind     values           missing
+          ---------  -------  ---------------  --------
+          age        numeric  0 to 99, step 1  left out
     """
     if source is None and dataset is None:
         raise UsageError("name a Parquet file, or an entry of datasets.toml with dataset")
@@ -384,6 +429,14 @@ def plan(
 
     Raises:
         dpnb_columnar.errors.Error: if ``train`` would refuse the arguments.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> works = {"column": "works", "classes": ["no", "yes"]}
+        >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
+        >>> outlook = dpnb.plan(domain=domain, epsilon="0.9", mechanism="smooth", rehearse=False)
+        >>> [(share.query, str(share.cost.epsilon)) for share in outlook.plan.shares]
+        [('class counts', '3/10'), ('mean', '3/10'), ('variance', '3/10')]
     """
     from dpnb_columnar.advice.outlook import outlook
 
@@ -449,6 +502,17 @@ def save(model: Model, path: str | PathLike[str], *, overwrite: bool = False) ->
 
     Raises:
         dpnb_columnar.errors.Error: if the name ends otherwise, or the file exists or cannot be written.
+
+    Examples:
+        >>> import polars as pl
+        >>> import dpnb_columnar as dpnb
+        >>> works = {"column": "works", "classes": ["no", "yes"]}
+        >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
+        >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
+        >>> model = dpnb.train(rows, epsilon=1, domain=domain)
+        >>> dpnb.save(model, "works.model.json", overwrite=True)
+        >>> dpnb.load_model("works.model.json") == model
+        True
     """
     model.save(Path(path), overwrite=overwrite)
 
@@ -462,6 +526,14 @@ def load_model(path: str | PathLike[str]) -> Model:
 
     Raises:
         dpnb_columnar.errors.Error: if the file is missing, or not a model that this program reads.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> census = dpnb.simulate("census.parquet", rows=500, overwrite=True)
+        >>> dpnb.train(census, epsilon=1).save("census.model.json", overwrite=True)
+        >>> model = dpnb.load_model("census.model.json")
+        >>> model.domain.classes, str(model.guarantee.epsilon)
+        (('<=1000', '>1000'), '1')
     """
     return read_model(Path(path))
 
@@ -481,6 +553,13 @@ def evaluate(model: Model, data: Data, *, table: str | None = None) -> Evaluatio
 
     Raises:
         dpnb_columnar.errors.Error: if the data is missing, does not fit the domain, or no row of it does.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> training, held_out = dpnb.split(dpnb.simulate("census.parquet", rows=2000, overwrite=True), overwrite=True)
+        >>> figures = dpnb.evaluate(dpnb.train(training, epsilon=1, mechanism="histogram"), held_out)
+        >>> figures.rows, figures.auc > 0.6
+        (327, True)
     """
     if is_frame(data):
         refuse_table(table)
@@ -523,6 +602,14 @@ def release_scores(
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> census = dpnb.simulate("census.parquet", rows=2000, overwrite=True)
+        >>> scores = dpnb.release_scores(dpnb.train(census, epsilon=1), census, epsilon="0.5")
+        >>> lower, upper = scores.figures.accuracy.interval
+        >>> lower < scores.figures.accuracy.value < upper, str(scores.guarantee.epsilon)
+        (True, '1/2')
     """
     planned = plan_scores(model, budget_of(epsilon, 0, neighbours))
     with opened_data(data, engine, table) as opened:
@@ -539,6 +626,14 @@ def load_scores(path: str | PathLike[str]) -> ReleasedScores:
 
     Raises:
         dpnb_columnar.errors.Error: if the file is missing, or does not hold released scores.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> census = dpnb.simulate("census.parquet", rows=500, overwrite=True)
+        >>> scores = dpnb.release_scores(dpnb.train(census, epsilon=1), census, epsilon=1)
+        >>> scores.save("census.scores.json", overwrite=True)
+        >>> dpnb.load_scores("census.scores.json") == scores
+        True
     """
     return read_scores_file(Path(path))
 
@@ -587,6 +682,11 @@ def aggregate(
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> dpnb.aggregate(dpnb.simulate("census.parquet", rows=500, overwrite=True))
+        Statistics(CONFIDENTIAL, domain 'census_simulated': 2 classes, 4 numeric and 9 categorical attributes)
     """
     with opened_data(data, engine, table) as rows:
         resolved = declared_domain(rows, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
@@ -637,6 +737,13 @@ def release(
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> statistics = dpnb.aggregate(dpnb.simulate("census.parquet", rows=500, overwrite=True))
+        >>> model = dpnb.release(statistics, epsilon="1/3", neighbours="replace-one")
+        >>> str(model.guarantee.epsilon), model.guarantee.neighbours.value, model.guarantee.private
+        ('1/3', 'replace-one', True)
     """
     counted = Counted(statistics)
     known = declared_rows(rows, delta, attribute_weights)
@@ -720,6 +827,14 @@ def train(
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> model = dpnb.train(dpnb.simulate("census.parquet", rows=500, overwrite=True), epsilon="0.5")
+        >>> print(repr(model).splitlines()[0])
+        Model of census_simulated: '<=1000', '>1000' from 4 numeric and 9 categorical attributes
+        >>> str(sum(share.cost.epsilon for share in model.guarantee.composition))
+        '1/2'
     """
     known = declared_rows(rows, delta, attribute_weights)
     budget = budget_of(epsilon, delta, neighbours, known, shares)
@@ -748,6 +863,15 @@ def count_given(data: Data, model: Model, *, table: str | None = None, engine: s
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> census = dpnb.simulate("census.parquet", rows=500, overwrite=True)
+        >>> model = dpnb.release(dpnb.aggregate(census), epsilon=1, attribute_weights="calibrated")
+        >>> [share.query for share in model.guarantee.reserved]
+        ['calibration counts']
+        >>> dpnb.count_given(census, model)
+        ScoreCounts(CONFIDENTIAL, domain 'census_simulated': 12 bins, 2 classes)
     """
     plan_given(model)
     with opened_data(data, engine, table) as rows:
@@ -773,6 +897,14 @@ def calibrate(
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
+
+    Examples:
+        >>> import dpnb_columnar as dpnb
+        >>> census = dpnb.simulate("census.parquet", rows=500, overwrite=True)
+        >>> model = dpnb.release(dpnb.aggregate(census), epsilon=1, attribute_weights="calibrated")
+        >>> calibrated = dpnb.calibrate(model, dpnb.count_given(census, model))
+        >>> len(model.guarantee.reserved), len(calibrated.guarantee.reserved)
+        (1, 0)
     """
     planned = plan_given(model)
     counted = counts.scores if isinstance(counts, ScoreCounts) else counts.query

@@ -177,6 +177,13 @@ class Domain(_Declared):
         value_labels: Words for values; they change no count either.
         weight: The weight that class counts are sums of as well; None where rows have none.
         available_weight: A weight that the data has, though nothing is weighted by it. It changes no count either.
+
+    Examples:
+        >>> from dpnb_columnar.domain import Categorical, Domain, Label, Numeric
+        >>> age, sex = Numeric("age", 0, 99, 1), Categorical("sex", ("m", "f"))
+        >>> domain = Domain("town", Label(("no", "yes"), "works"), (age, sex))
+        >>> domain.columns, domain.classes
+        (('works', 'age', 'sex'), ('no', 'yes'))
     """
 
     name: str

@@ -31,6 +31,21 @@ class Ledger:
 
     Attributes:
         path: Its file.
+
+    Examples:
+        >>> from fractions import Fraction
+        >>> from pathlib import Path
+        >>> import dpnb_columnar as dpnb
+        >>> from dpnb_columnar.budget import Approximate, Neighbours
+        >>> from dpnb_columnar.ledger import Ledger
+        >>> census, path = dpnb.simulate("census.parquet", rows=500, overwrite=True), Path("census.ledger")
+        >>> with Ledger.create(path) as ledger:
+        ...     limit = Approximate(Fraction(1), Fraction(0))
+        ...     account = ledger.open_account("census_simulated", limit, Neighbours.ADD_REMOVE)
+        >>> model = dpnb.train(census, epsilon="0.4", ledger=path)
+        >>> with Ledger(path) as ledger:
+        ...     str(ledger.account("census_simulated").remaining.epsilon)
+        '3/5'
     """
 
     def __init__(self, path: Path) -> None:

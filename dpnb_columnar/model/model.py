@@ -26,6 +26,17 @@ class Model(NaiveBayes):
 
     Its attributes are those of ``NaiveBayes``: ``domain``, ``guarantee``, ``classes``, ``attributes``, ``software``,
     ``attribute_weights`` and ``weighted_classes``.
+
+    Examples:
+        >>> import polars as pl
+        >>> import dpnb_columnar as dpnb
+        >>> works = {"column": "works", "classes": ["no", "yes"]}
+        >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
+        >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
+        >>> model = dpnb.train(rows, epsilon=1, domain=domain)
+
+        >>> model.domain.classes, model.guarantee.private, round(sum(model.priors), 9)
+        (('no', 'yes'), True, 1.0)
     """
 
     @speaking_python()
@@ -45,6 +56,17 @@ class Model(NaiveBayes):
 
         Raises:
             dpnb_columnar.errors.DataError: if the columns do not fit, as ``score`` says.
+
+        Examples:
+            >>> import polars as pl
+            >>> import dpnb_columnar as dpnb
+            >>> works = {"column": "works", "classes": ["no", "yes"]}
+            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
+            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
+            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
+
+            >>> model.predict(rows.drop("works"), keep=["age"]).columns
+            ['age', 'predicted', 'probability_no', 'probability_yes', 'skipped']
         """
         from dpnb_columnar.model.scoring import score
         from dpnb_columnar.rows.frames import in_form_of, to_polars
@@ -63,6 +85,17 @@ class Model(NaiveBayes):
 
         Raises:
             dpnb_columnar.errors.Error: if the data is missing, does not fit the domain, or no row of it does.
+
+        Examples:
+            >>> import polars as pl
+            >>> import dpnb_columnar as dpnb
+            >>> works = {"column": "works", "classes": ["no", "yes"]}
+            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
+            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
+            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
+
+            >>> model.evaluate(rows).rows
+            3
         """
         from dpnb_columnar.model.exact_evaluation import evaluate
         from dpnb_columnar.rows.frames import is_frame
@@ -124,6 +157,18 @@ class Model(NaiveBayes):
 
         Raises:
             dpnb_columnar.errors.UsageError: if the dialect is not known, or as ``scoring_query`` says.
+
+        Examples:
+            >>> import polars as pl
+            >>> import dpnb_columnar as dpnb
+            >>> works = {"column": "works", "classes": ["no", "yes"]}
+            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
+            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
+            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
+
+            >>> query = model.to_sql("duckdb", "person", keys=["age"])
+            >>> print(query.splitlines()[1])
+            -- Scores rows by a model of 'data' (duckdb). Holds what the model holds, and no row.
         """
         from dpnb_columnar.domain.database_address import parse_dialect
         from dpnb_columnar.model.scoring_query import scoring_query
@@ -140,6 +185,18 @@ class Model(NaiveBayes):
 
         Raises:
             dpnb_columnar.errors.Error: if the name ends otherwise, or the file exists or cannot be written.
+
+        Examples:
+            >>> import polars as pl
+            >>> import dpnb_columnar as dpnb
+            >>> works = {"column": "works", "classes": ["no", "yes"]}
+            >>> domain = {"label": works, "attributes": {"age": {"lower": 0, "upper": 99}}}
+            >>> rows = pl.DataFrame({"age": [20, 30, 40], "works": ["no", "yes", "yes"]})
+            >>> model = dpnb.train(rows, epsilon=1, domain=domain)
+
+            >>> model.save("works.model.parquet", overwrite=True)
+            >>> dpnb.load_model("works.model.parquet") == model
+            True
         """
         from dpnb_columnar.model.model_files import save_model
 
