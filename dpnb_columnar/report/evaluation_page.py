@@ -22,7 +22,7 @@ from dpnb_columnar.model.intervals import Interval, interval_text
 from dpnb_columnar.model.noisy_intervals import Estimate
 from dpnb_columnar.model.released_scores import BANDS, UNRANKED, ReleasedScores, bands, edge_probability, roc_points
 from dpnb_columnar.model.score_values import EDGES
-from dpnb_columnar.report.figures import ORDERED
+from dpnb_columnar.report.figures import DIAGONAL, PLAIN, Axis, Panel, Point, Series
 from dpnb_columnar.report.page import write_single_page
 
 TENTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -41,27 +41,8 @@ PROBABILITIES = (-8, -4, 0, 4, 8)
 """Log-odds of the ticks of a histogram, which are labelled by probability."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """The place of the axes within a drawing."""
-
-    width: int = 460
-    height: int = 400
-    left: int = 62
-    right: int = 446
-    top: int = 12
-    bottom: int = 344
-
-    def x(self, part: float) -> float:
-        """Return the place of a part of the horizontal axis."""
-        return round(self.left + part * (self.right - self.left), 1)
-
-    def y(self, part: float) -> float:
-        """Return the place of a part of the vertical axis."""
-        return round(self.bottom - part * (self.bottom - self.top), 1)
-
-
-FRAME = Frame()
+HEIGHT = 330
+"""Height of a drawing, so that its axes are about as high as wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,49 +61,18 @@ class ClassScores:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a plot.
-
-    Attributes:
-        label: Its name; empty where there is one line only.
-        look: Place of its style.
-        path: SVG path.
-        bars: SVG path of its intervals; empty for none.
-    """
-
-    label: str
-    look: int
-    path: str
-    bars: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Plot:
     """A drawing, and its numbers.
 
     Attributes:
-        title: Its heading.
-        description: What it shows, for readers who do not see it.
-        x_label: Text along the horizontal axis.
-        y_label: Text along the vertical axis.
-        x_ticks: Places and labels.
-        y_ticks: Places and labels.
-        lines: What is drawn.
+        panel: What is drawn.
         note: How to read it.
         tables: Caption, header and rows of each.
-        diagonal: Whether a line from corner to corner is drawn.
     """
 
-    title: str
-    description: str
-    x_label: str
-    y_label: str
-    x_ticks: list[tuple[float, str]]
-    y_ticks: list[tuple[float, str]]
-    lines: list[Line]
+    panel: Panel
     note: str
     tables: list[tuple[str, list[str], list[list[str]]]]
-    diagonal: bool = True
 
 
 def roc_plot(classes: Sequence[ClassScores], areas: Sequence[str], variance: float) -> Plot:
@@ -142,9 +92,9 @@ def roc_plot(classes: Sequence[ClassScores], areas: Sequence[str], variance: flo
             for point in points
             if point.false_positives.value is not None and point.true_positives.value is not None
         ]
-        corners = [(1.0, 1.0), *((x, y) for x, y, _ in known), (0.0, 0.0)]
-        bars = [_bar(x, ends) for x, _, ends in known] if variance else []
-        lines.append(Line(f"{scores.name}, AUC {area}", look, _path(corners), " ".join(bars)))
+        curve = [Point(x, y, *(ends if variance else ())) for x, y, ends in known]
+        label = f"{scores.name}, AUC {area}"
+        lines.append(Series(label, PLAIN[look], (Point(1.0, 1.0), *curve, Point(0.0, 0.0))))
         rows = [
             [_share(point.probability), str(point.false_positives), str(point.true_positives)]
             for point in roc_points(counts, variance, BANDS)
@@ -152,13 +102,7 @@ def roc_plot(classes: Sequence[ClassScores], areas: Sequence[str], variance: flo
         header = ["probability above", "other rows taken for it", "its rows found"]
         tables.append((f"{scores.name}: points of the ROC curve", header, rows))
     return Plot(
-        "ROC curve",
-        "ROC curve: part of a class's rows that are found against part of other rows that are taken for it, of "
-        + "; ".join(line.label for line in lines),
-        "part of other rows taken for it",
-        "part of its rows found",
-        *_parts(),
-        lines,
+        _square("ROC curve", "part of other rows taken for the class", "part of its own rows found", lines),
         "Along a curve falls the probability above which rows are taken for the class. On the diagonal they are drawn "
         "by lot." + (" Upright bars hold the part of its rows found with 95 % confidence." if variance else ""),
         tables,
@@ -180,20 +124,23 @@ def calibration_plot(classes: Sequence[ClassScores], variance: float) -> Plot:
             for band in found
             if band.share.value is not None and band.share.interval[1] - band.share.interval[0] < WIDEST
         ]
-        path = " ".join(_path([(band.lower, share), (band.upper, share)]) for band, share in drawn)
         aside = ASIDE * (look - (len(classes) - 1) / 2)
-        bars = " ".join(_bar((band.lower + band.upper) / 2 + aside, band.share.interval) for band, _ in drawn)
-        lines.append(Line(scores.name, look, path, bars))
+        points = [
+            point
+            for band, share in drawn
+            for point in (
+                Point(band.lower, share),
+                Point((band.lower + band.upper) / 2 + aside, share, *band.share.interval),
+                Point(band.upper, share),
+                Point(band.upper, math.nan),
+            )
+        ]
+        lines.append(Series(scores.name, PLAIN[look], tuple(points)))
         rows = [[f"{_share(band.lower)} to {_share(band.upper)}", f"{band.rows:,}", str(band.share)] for band in found]
         header = ["predicted probability", "rows", "part of them that is of the class"]
         tables.append((f"{scores.name}: calibration", header, rows))
     return Plot(
-        "Predicted and observed",
-        f"Part of rows that are of a class against its predicted probability, of {', '.join(c.name for c in classes)}",
-        "predicted probability",
-        "part of rows that is of the class",
-        *_parts(),
-        lines,
+        _square("Predicted and observed", "predicted probability", "part of rows that is of the class", lines),
         "Level lines: rows whose predicted probability is in a range. Upright bars hold 95 % confidence intervals. "
         "Where the probabilities are right, a level line crosses the diagonal.",
         tables,
@@ -205,38 +152,28 @@ def histogram_plot(scores: ClassScores) -> Plot:
     ends = (-REACH, *EDGES, REACH)
     densities = []
     for counts in (scores.others, scores.own):
-        rows = [max(count, 0) for count in counts]
-        whole = max(sum(rows), 1)
+        positive = [max(count, 0) for count in counts]
+        whole = max(sum(positive), 1)
         densities.append(
-            [count / whole / (high - low) for count, (low, high) in zip(rows, pairwise(ends), strict=True)]
+            [count / whole / (high - low) for count, (low, high) in zip(positive, pairwise(ends), strict=True)]
         )
-    highest = max(*map(max, densities), 1e-9)
     labels = ("other rows", f"rows of {scores.name}")
-    lines = []
-    for look, (label, density) in enumerate(zip(labels, densities, strict=True)):
-        corners = [
-            ((end + REACH) / (2 * REACH), value / highest)
-            for value, pair in zip(density, pairwise(ends), strict=True)
-            for end in pair
-        ]
-        lines.append(Line(label, look, _path(corners)))
-    ticks = [(FRAME.x((odds + REACH) / (2 * REACH)), _share(edge_probability(odds))) for odds in PROBABILITIES]
+    steps = [
+        tuple(Point(end, value) for value, pair in zip(density, pairwise(ends), strict=True) for end in pair)
+        for density in densities
+    ]
+    ticks = tuple((odds, _share(edge_probability(odds))) for odds in PROBABILITIES)
+    x = Axis("odds", "predicted probability", ticks, limits=(-REACH, REACH))
+    y = Axis("density", "part of the rows, per unit of log-odds", limits=(0.0, 1.04 * max(*map(max, densities)) or 1.0))
     probabilities = [0.0, *map(edge_probability, EDGES), 1.0]
-    rows_ = [
+    rows = [
         [f"{_share(low)} to {_share(high)}", f"{other:,}", f"{own:,}"]
         for (low, high), other, own in zip(pairwise(probabilities), scores.others, scores.own, strict=True)
     ]
     return Plot(
-        f"Predicted probability of {scores.name}",
-        f"How {' and '.join(labels)} are spread over the predicted probability of {scores.name}",
-        f"predicted probability of {scores.name}"[:60],
-        "part of the rows, per unit of log-odds",
-        ticks,
-        [(FRAME.y(part), f"{part * highest:.2g}") for part in (0.0, 0.5, 1.0)],
-        lines,
+        Panel(f"Predicted probability of {scores.name}", x, y, tuple(map(Series, labels, PLAIN, steps)), height=HEIGHT),
         "The horizontal axis is even in log-odds. The further apart the two lines, the better the model ranks.",
-        [(f"Rows by predicted probability of {scores.name}", ["probability", *labels], rows_)],
-        diagonal=False,
+        [(f"Rows by predicted probability of {scores.name}", ["probability", *labels], rows)],
     )
 
 
@@ -254,16 +191,11 @@ def _share(probability: float) -> str:
     return f"{probability:.{digits}f}"
 
 
-def _parts() -> tuple[list[tuple[float, str]], list[tuple[float, str]]]:
-    return [(FRAME.x(part), f"{part:g}") for part in TENTHS], [(FRAME.y(part), f"{part:g}") for part in TENTHS]
-
-
-def _path(points: Sequence[tuple[float, float]]) -> str:
-    return "M" + " L".join(f"{FRAME.x(x)},{FRAME.y(y)}" for x, y in points)
-
-
-def _bar(x: float, ends: tuple[float, float]) -> str:
-    return _path([(x, ends[0]), (x, ends[1])])
+def _square(title: str, x: str, y: str, lines: Sequence[Series]) -> Panel:
+    """Draw lines between parts, over the diagonal."""
+    ticks = tuple((part, f"{part:g}") for part in TENTHS)
+    axes = (Axis("x", x, ticks, limits=(0.0, 1.0)), Axis("y", y, ticks, limits=(0.0, 1.0)))
+    return Panel(title, *axes, (*lines, Series("", DIAGONAL, (Point(0.0, 0.0), Point(1.0, 1.0)))), height=HEIGHT)
 
 
 EXACT = "Computed from the rows without noise; for the curator. Do not release."
@@ -382,8 +314,6 @@ def _write(output: Path, domain: Domain, content: Mapping[str, object], *, confi
     weighted = [("weighted", "By weight")] if content.get("weighted") else []
     common = {
         "title": f"Evaluation: {domain.name}",
-        "frame": FRAME,
-        "styles": ORDERED,
         "level": "95 %",
         "parts": [*PARTS[:2], *weighted, *(PARTS[2:] if content["roc"] else []), *guarantee],
         "composition": None,
@@ -397,7 +327,7 @@ def _write(output: Path, domain: Domain, content: Mapping[str, object], *, confi
 def _drawn(evaluation: Evaluation, domain: Domain) -> dict[str, tuple[Sequence[int], Sequence[int]]]:
     """Choose the classes that are drawn: the second of two; of more, the largest, in declared order."""
     sizes = {each.name: each.rows for each in evaluation.classes}
-    largest = sorted(evaluation.scores, key=lambda klass: -sizes[klass])[: len(ORDERED)]
+    largest = sorted(evaluation.scores, key=lambda klass: -sizes[klass])[: len(PLAIN)]
     return {klass: evaluation.scores[klass] for klass in domain.classes if klass in largest}
 
 

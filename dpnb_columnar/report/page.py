@@ -5,75 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree.ElementTree import Element, tostring
-
-from defusedxml.ElementTree import fromstring
 
 from dpnb_columnar.domain.names import printable
 from dpnb_columnar.errors import OutputError, UsageError
-from dpnb_columnar.report.figures import COLOURS, Figure, Panel, drawn_files, panel_svg, sample_svg, slug, style
+from dpnb_columnar.report.drawing import embedded_panel, embedded_sample, figure_file
+from dpnb_columnar.report.figures import COLOURS, Figure, slug, style
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
-
-# Drawings embedded in a page: matplotlib's SVG with the page's fonts and its colours for light and dark.
-
-SVG = "{http://www.w3.org/2000/svg}"
-LINK = "{http://www.w3.org/1999/xlink}href"
-
-VARIABLES = {light: f"var(--{name})" for name, (light, _) in COLOURS.items()}
-"""CSS variables of the page by the light colour that a drawing holds in their place."""
-
-
-def embedded(svg: str, description: str) -> str:
-    """Make an element of a page from a drawing.
-
-    Args:
-        svg: Matplotlib's output. Its references are unique within a page if ``svg.hashsalt`` was.
-        description: Read aloud in place of the drawing.
-    """
-    drawing = _themed(svg)
-    return _markup("svg", drawing, viewBox=drawing.get("viewBox", ""), role="img", **{"aria-label": description})
-
-
-def symbol(svg: str, name: str) -> str:
-    """Make a symbol of a page from a drawing, to be shown by ``<use>`` and its name."""
-    drawing = _themed(svg)
-    return _markup("symbol", drawing, id=name, viewBox=drawing.get("viewBox", ""))
-
-
-def _markup(tag: str, drawing: Element, **attributes: str) -> str:
-    outer = Element(tag, attributes)
-    outer.extend(drawing)
-    return tostring(outer, encoding="unicode")
-
-
-def _themed(svg: str) -> Element:
-    """Parse a drawing, and leave out what only a file needs: style sheet, groups' names, fonts and white space."""
-    drawing: Element = fromstring(svg)
-    for element in [*drawing.iter()]:
-        element.tag = element.tag.removeprefix(SVG)
-        for child in element.findall(f"{SVG}style"):  # would apply to the whole page
-            element.remove(child)
-        if element.tag == "g":
-            element.attrib.pop("id", None)  # counted from 1 in every drawing, and nothing refers to it
-        if LINK in element.attrib:
-            element.set("href", element.attrib.pop(LINK))
-        if "d" in element.attrib:
-            element.set("d", " ".join(element.attrib["d"].split()))
-        if "style" in element.attrib:
-            element.set("style", _themed_style(element.attrib["style"]))
-        if element.tag != "text" and (element.text or "").isspace():
-            element.text = None
-        element.tail = None
-    return drawing
-
-
-def _themed_style(style: str) -> str:
-    """Replace colours by the page's variables; the font family is the page's."""
-    declarations = (part.partition(":") for part in style.split(";") if part.strip())
-    values = {name.strip(): value.strip() for name, _, value in declarations}
-    values.pop("font-family", None)
-    return "; ".join(f"{name}: {VARIABLES.get(value, value)}" for name, value in values.items())
-
 
 PAGE_SUFFIX = ".html"
 
@@ -113,14 +50,10 @@ def check_page(output: Path, overwrite: bool) -> None:
     """Refuse a page that could not be written, before any long work.
 
     Raises:
-        UsageError: if the ``report`` extra is not installed, or ``output`` does not end in ``.html``.
+        UsageError: if ``output`` does not end in ``.html``.
         OutputError: if the page exists, or its folder of figures cannot be made.
     """
     check_single_page(output, overwrite)
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise _missing(error) from None
     folder = _folder(output)
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is not a folder, and the figures need one of this name; choose another page")
@@ -130,20 +63,12 @@ def check_single_page(output: Path, overwrite: bool) -> None:
     """Refuse a page without figures' files that could not be written, before any long work.
 
     Raises:
-        UsageError: if Jinja is not installed, or ``output`` does not end in ``.html``.
+        UsageError: if ``output`` does not end in ``.html``.
         OutputError: if the page exists.
     """
-    try:
-        import jinja2  # noqa: F401
-    except ImportError as error:
-        raise _missing(error) from None
     if output.suffix != PAGE_SUFFIX:
         raise UsageError(f"{output}: a report is a page; choose a name that ends in {PAGE_SUFFIX}")
     check_output(output, overwrite)
-
-
-def _missing(error: ImportError) -> UsageError:
-    return UsageError(f"a report needs {error.name}, which is not installed: pip install 'dpnb-columnar[report]'")
 
 
 def write_single_page(
@@ -163,8 +88,8 @@ def write_page(
 ) -> list[Path]:
     """Write a page, and its figures in a folder beside it.
 
-    The page ``out.html`` needs no other file. The folder ``out`` holds each figure as SVG and PNG, and its numbers as
-    CSV. The page is written last, so that it exists only with all of them. The same content gives the same bytes.
+    The page ``out.html`` needs no other file. The folder ``out`` holds each figure as SVG, and its numbers as CSV. The
+    page is written last, so that it exists only with all of them. The same content gives the same bytes.
 
     Args:
         output: The page; ``check_page`` has accepted it.
@@ -181,7 +106,7 @@ def write_page(
     """
     figures = {name: figure for section in sections for name, figure in section.figures.items()}
     folder = _folder(output)
-    files = [folder / f"{name}.{suffix}" for name in figures for suffix in ("svg", "png", "csv")]
+    files = [folder / f"{name}.{suffix}" for name in figures for suffix in ("svg", "csv")]
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
@@ -189,11 +114,9 @@ def write_page(
     for path in files:
         check_output(path, overwrite)
     for name, figure in figures.items():
-        drawing, picture = drawn_files(figure)
-        contents = {"svg": drawing.encode(), "png": picture, "csv": figure.data().write_csv().encode()}
-        for suffix, written in contents.items():
+        for suffix, text in (("svg", figure_file(figure)), ("csv", figure.data().write_csv())):
             with atomic_output(folder / f"{name}.{suffix}", overwrite=overwrite) as partial:
-                partial.write_bytes(written)
+                partial.write_text(text, encoding="utf-8", newline="")
     with atomic_output(output, overwrite=overwrite) as partial:
         partial.write_text(_page(template, sections, folder.name, content), encoding="utf-8")
     return [output, *files]
@@ -216,15 +139,9 @@ def _page(template: str, sections: Sequence[Section], folder: str, content: Mapp
         lstrip_blocks=True,
         finalize=_printed,
     )
-    environment.filters |= {"unbroken": unbroken, "signed": signed, "panel": _embedded_panel}
-    # Each style is drawn once, and every legend refers to it.
-    looks = dict.fromkeys(
-        look for section in sections for figure in section.figures.values() for _, look in figure.lines()
-    )
-    samples = {look: f"line-{number}" for number, look in enumerate(looks, 1)}
-    symbols = [symbol(sample_svg(look, name), name) for look, name in samples.items()]
+    environment.filters |= {"unbroken": unbroken, "signed": signed, "panel": embedded_panel, "sample": embedded_sample}
     page: str = environment.get_template(template).render(
-        colours=COLOURS, sections=sections, folder=folder, samples=samples, symbols=symbols, style=style, **content
+        colours=COLOURS, sections=sections, folder=folder, style=style, **content
     )
     return page
 
@@ -232,10 +149,6 @@ def _page(template: str, sections: Sequence[Section], folder: str, content: Mapp
 def _printed(value: object) -> object:
     """Values as templates print them: markup as it is, texts without characters that no page may hold."""
     return printable(value) if isinstance(value, str) and not hasattr(value, "__html__") else value
-
-
-def _embedded_panel(panel: Panel, name: str) -> str:
-    return embedded(panel_svg(panel, name), printable(panel.description()))
 
 
 def unbroken(text: str) -> str:

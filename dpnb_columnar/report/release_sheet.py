@@ -50,7 +50,7 @@ from dpnb_columnar.model.parameters import (
     prior_header,
     prior_rows,
 )
-from dpnb_columnar.report.figures import ORDERED
+from dpnb_columnar.report.figures import PLAIN
 from dpnb_columnar.report.informative_attributes import TINY, bin_texts, informative_attributes
 from dpnb_columnar.report.page import write_single_page
 
@@ -250,7 +250,7 @@ def _curves(model: NaiveBayes, part: Normal, shares: Shares, classes: Sequence[i
 MOST_ATTRIBUTES = 10
 """Attributes whose distributions are drawn: those that tell most about the class."""
 
-MOST_CLASSES = len(ORDERED)
+MOST_CLASSES = len(PLAIN)
 """Classes whose distributions are drawn: the largest."""
 
 LARGEST_WORDED = 20
@@ -329,7 +329,7 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
             for each in ranked
         ],
         "figures": [(each.name, drawn(model, parts[each.name], shares, codes)) for each in ranked[:MOST_ATTRIBUTES]],
-        "styles": ORDERED,
+        "styles": PLAIN,
         "prior": (
             [*prior_header(model), "intercept"],
             [

@@ -316,7 +316,7 @@ def write_report(results: Path, output: Path, runtime: Path | None = None, *, ov
         The files that were written, the page first.
 
     Raises:
-        UsageError: if the ``report`` extra is not installed, or ``output`` does not end in ``.html``.
+        UsageError: if ``output`` does not end in ``.html``.
         MissingInputError: if a file does not exist.
         DataError: if a file does not hold results.
         OutputError: if a file exists or cannot be written.
