@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,19 @@ from dpnb_columnar.budget import Approximate, Concentrated, PrivacyCost, Pure, p
 from dpnb_columnar.budget.costs import concentrated_within
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.noise import NoiseFamily
+from dpnb_columnar.report.drawing import figure_file
+from dpnb_columnar.report.figures import (
+    DISTINCT,
+    NONE,
+    Axis,
+    Figure,
+    Panel,
+    Point,
+    Reference,
+    Series,
+    logarithmic,
+    style,
+)
 
 RATIOS, SHIFTS = 17, 9
 WIDTH = 0.05
@@ -73,22 +88,19 @@ def main() -> None:
 
 def draw(rows: Sequence[tuple[str, Fraction, NoiseFamily, float]], file: Path) -> None:
     """Draw the measured loss as a part of the claim: one line per family."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams["svg.hashsalt"] = "noise"
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(9, 4.5), layout="constrained")
-    styles = {Pure: "-", Approximate: "--", Concentrated: ":"}
-    for place, name in enumerate(NOISE_FAMILIES):
-        points = [(float(epsilon), worst / claimed(noise)) for own, epsilon, noise, worst in rows if own == name]
-        line, colour = styles[smooth_family(name).kind], matplotlib.colormaps["tab20"](place)
-        axes.plot(*zip(*points, strict=True), line, marker="o", color=colour, label=name)
-    axes.axhline(1, color="black", linewidth=0.8)
-    axes.set(xscale="log", ylim=(0, 1.05), xlabel="epsilon of one release", ylabel="worst loss measured / claimed")
-    axes.legend(fontsize="small", bbox_to_anchor=(1, 1), loc="upper left")
-    figure.savefig(file, metadata={"Date": None, "Creator": None})
+    x = logarithmic("epsilon", "epsilon of one release", [float(epsilon) for _, epsilon, _, _ in rows])
+    y = Axis("ratio", "worst loss measured / claimed", limits=(0.0, 1.05))
+    series: dict[type[PrivacyCost], list[Series]] = {Pure: [], Approximate: [], Concentrated: []}
+    for name, look in zip(NOISE_FAMILIES, cycle(DISTINCT), strict=False):
+        points = [Point(float(epsilon), worst / claimed(noise)) for own, epsilon, noise, worst in rows if own == name]
+        series[smooth_family(name).kind].append(Series(name, replace(look, width=1.4), tuple(points)))
+    panels = tuple(
+        Panel(title, x, y, tuple(drawn), (Reference("claim", style(NONE), 1.0, "1"),))
+        for title, drawn in zip(("ε", "(ε, δ)", "ρ"), series.values(), strict=True)
+    )
+    caption = "Families by what their loss is stated as; what keeps far from the claim adds more noise than it needs."
+    drawn_figure = Figure("noise", "Worst privacy loss as a part of the claim", caption, "", panels)
+    file.write_text(figure_file(drawn_figure), encoding="utf-8")
 
 
 if __name__ == "__main__":

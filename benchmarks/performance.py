@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
 
 import polars as pl
@@ -18,6 +19,9 @@ import polars as pl
 from benchmarks.measurements import Measurements, millions, read_measurements, targets
 from benchmarks.series import COUNTS_DUCKDB, IPUMSPY, PARTIAL_FIT, PREDICT_PROBA, UNWEIGHTED
 from benchmarks.wide_series import INGEST, PREDICT, TRAIN
+from dpnb_columnar.report.drawing import figure_file
+from dpnb_columnar.report.figures import DISTINCT, Axis, Panel, Point, Series
+from dpnb_columnar.report.figures import Figure as Drawing
 
 SUMMARY, DOCUMENT = "performance.md", "journal/speed.md"
 """The page with the summary, and the one with every other table."""
@@ -114,6 +118,9 @@ FIGURES: Mapping[str, Figure] = {
     "search": Figure("search", "rows", "values of the column", logarithmic=True, memory=False),
 }
 """By the name of the file."""
+
+PARTS = {"seconds": "Time", "peak_mib": "Memory"}
+"""Titles of panels by their column."""
 
 
 def main() -> None:
@@ -226,35 +233,23 @@ def _are_numbers(column: Sequence[str]) -> bool:
 
 def draw(figure: Figure, measurements: Measurements, file: Path) -> None:
     """Draw one line per contender: medians of the turns, and the largest peak."""
-    import matplotlib
-
-    matplotlib.use("svg")
-    matplotlib.rcParams |= {"svg.hashsalt": "performance", "svg.fonttype": "none"}
-    from matplotlib import pyplot
-
     summary = measurements.summary(figure.series)
-    several = summary["contender"].n_unique() > 1
-    fields = {"seconds": "seconds"} | ({"peak_mib": "MiB at most"} if figure.memory else {})
-    drawn, panels = pyplot.subplots(
-        1, len(fields), figsize=(4.5 * len(fields) + 2 * several, 3.6), layout="constrained", squeeze=False
-    )
-    for axes, (field, unit) in zip(panels[0], fields.items(), strict=True):
-        for contender in summary["contender"].unique(maintain_order=True):
-            points = summary.filter(pl.col("contender") == contender)
-            axes.plot(points[figure.size], points[field], marker="o", markersize=4, label=contender)
-        axes.set(xscale=figure.axis, xlabel=figure.label, ylabel=unit)
-        if figure.logarithmic:
-            axes.set_yscale("log")
-        else:
-            axes.set_ylim(0, 1.1 * max(summary[field].to_list()))
-            sizes = summary[figure.size].unique(maintain_order=True).to_list()
-            axes.set_xticks(sizes, [f"{size:,}" for size in sizes])
-            axes.minorticks_off()
-        axes.grid(alpha=0.3)
-    if several:
-        drawn.legend(*panels[0][0].get_legend_handles_labels(), loc="outside right upper", fontsize="small")
-    drawn.savefig(file, metadata={"Date": None, "Creator": None})
-    pyplot.close(drawn)
+    fields = {"seconds": "seconds", **({"peak_mib": "MiB at most"} if figure.memory else {})}
+    sizes = summary[figure.size].unique(maintain_order=True).to_list()
+    contenders = [(name, own) for (name,), own in summary.group_by("contender", maintain_order=True)]
+    panels = []
+    for field, unit in fields.items():
+        series = tuple(
+            Series(contender, look, tuple(Point(*point) for point in own.select(figure.size, field).iter_rows()))
+            for (contender, own), look in zip(contenders, cycle(DISTINCT), strict=False)
+        )
+        ticks = () if figure.logarithmic else tuple((size, f"{size:,}") for size in sizes)
+        limits = None if figure.logarithmic else (0.0, 1.1 * max(summary[field].to_list()))
+        x = Axis(figure.size, figure.label, ticks, logarithmic=figure.axis == "log")
+        panels.append(Panel(PARTS[field], x, Axis(field, unit, (), figure.logarithmic, limits), series))
+    title = f"{' and '.join(PARTS[field] for field in fields)} against {figure.label}"
+    caption = "Medians of the turns, and the largest peak."
+    file.write_text(figure_file(Drawing(file.stem, title, caption, "", tuple(panels))), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ Place = tuple[float, float]
 GAP = (0.0, math.nan)
 """Parts two lines of one path."""
 
-_PLUS = [(-0.4, -1.1), (0.4, -1.1), (0.4, -0.4), (1.1, -0.4), (1.1, 0.4), (0.4, 0.4)]
+_PLUS = [(-0.3, -1.2), (0.3, -1.2), (0.3, -0.3), (1.2, -0.3), (1.2, 0.3), (0.3, 0.3)]
 _PLUS += [(-x, -y) for x, y in _PLUS]
 _STAR = [(turn * math.pi / 5, 0.6 if turn % 2 else 1.4) for turn in range(10)]
 MARKERS: Mapping[str, Sequence[Place]] = {
@@ -195,7 +195,7 @@ def _text(text: str, x: float, y: float, colour: Colour, anchor: str = "middle",
     """Write a text at a place; larger ones, which are titles, are bold."""
     weight = "bold" if size > 11 else ""
     look: dict[str, object] = {"text_anchor": anchor, "font_size": size, "font_weight": weight, "fill": colour("ink")}
-    return _tag("text", escape(printable(text)), x=round(x, 1), y=round(y, 1), **look)
+    return _tag("text", escape(printable(text)), x=round(x, 1), y=round(y, 1), **look) if text else ""
 
 
 def _tag(name: str, inside: str = "", /, **attributes: object) -> str:

@@ -92,6 +92,9 @@ ORDERED = (
 PLAIN = tuple(replace(style, marker="", width=1.8) for style in ORDERED)
 """The same of curves, without markers."""
 
+DISTINCT = (*ORDERED, *(look for name, look in STYLES.items() if name not in BASELINES))
+"""Twelve styles of things that are no mechanisms."""
+
 DIAGONAL = Style("muted", line=(4, 4), width=1.0)
 """Style of a line from corner to corner, which has no name."""
 
@@ -116,6 +119,9 @@ CLOSEST = 0.08
 
 MOST_TICKS = 6
 """Ticks of an axis that names none, or one more."""
+
+STEPS = ((1, 0), (2, 0), (2.5, 1), (5, 0), (10, -1), (20, -1))
+"""Steps of a linear axis as parts of a power of ten, and the digits that each needs more than the power."""
 
 ROOM = 0.04
 """Free part of an axis at either end."""
@@ -182,17 +188,16 @@ class Axis:
 
     def around(self, values: Sequence[float]) -> tuple[float, float]:
         """Return the limits; if none are given, those that hold the values with some room."""
-        low, high = self.limits or (min(values), max(values))
         if self.limits:
-            return low, high
+            return self.limits
+        low, high = min(values), max(values)
         if self.logarithmic:
             factor = max((high / low) ** ROOM, 1.1)
             return low / factor, high * factor
-        margin = ROOM * (high - low) or 0.01
-        return low - margin, high + margin
+        return _with_room(low, high)
 
     def ticks_between(self, low: float, high: float) -> list[tuple[float, str]]:
-        """Return places and labels of the ticks between limits: those given, or some six at even numbers."""
+        """Return places and labels of the ticks between limits: those given, or a few at even numbers."""
         if self.ticks:
             return [(value, label) for value, label in self.ticks if low <= value <= high]
         if self.logarithmic:
@@ -204,11 +209,13 @@ class Axis:
                 inside = [part * power for power in powers for part in (1, 2, 5) if low <= part * power <= high]
             if len(inside) > 1:
                 return [(value, power_text(value)) for value in inside]
-        power = 10.0 ** math.floor(math.log10((high - low) / MOST_TICKS))
-        step = next(part * power for part in (1, 2, 2.5, 5, 10) if part * power >= (high - low) / MOST_TICKS)
-        digits = next(digits for digits in range(16) if math.isclose(round(step, digits), step))
+        least = (high - low) / MOST_TICKS
+        power = math.floor(math.log10(least))
+        part, more = next((part, more) for part, more in STEPS if part * 10.0**power >= least)
+        step, digits = part * 10.0**power, max(0, more - power)
         places = [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
-        return [(value, f"{value:,.{digits}f}".replace("-", "−")) for value in places]
+        form = f",.{digits}f" if digits <= 6 else "g"
+        return [(place, format(place, form).replace("-", "−")) for place in places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +250,8 @@ class Panel:
     def limits(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return the limits of both axes, which hold all points with their bars."""
         points = [point for series in self.series for point in series.points]
-        ends = [end for point in points for end in (point.low, point.y, point.high) if end is not None]
+        all_ends = (end for point in points for end in (point.low, point.y, point.high))
+        ends = [end for end in all_ends if end is not None and not math.isnan(end)]
         return self.x.around([point.x for point in points]), self.y.around(ends)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -319,8 +327,13 @@ def shared_limits(panels: Sequence[tuple[Series, ...]], levels: Sequence[float] 
     """Choose limits that hold all points with their bars, and horizontal lines, with some room."""
     points = [point for series in panels for line in series for point in line.points]
     ends = [end for point in points for end in (point.y, point.low, point.high) if end is not None]
-    low, high = min([*ends, *levels]), max([*ends, *levels])
-    margin = ROOM * (high - low) or 0.01
+    return _with_room(min([*ends, *levels]), max([*ends, *levels]))
+
+
+def _with_room(low: float, high: float) -> tuple[float, float]:
+    """Widen limits a little; those that rounding alone keeps apart by one in a hundred."""
+    size = max(abs(low), abs(high))
+    margin = ROOM * (high - low) if high - low > 1e-9 * size else 0.01 * size or 0.01
     return low - margin, high + margin
 
 

@@ -18,7 +18,7 @@ from support.golden_model import golden_model
 from support.hostile_names import MARKUP, REVERSED, TEMPLATE, write_hostile_rows
 from support.mechanisms import MECHANISMS
 from support.released_models import MODELS
-from support.report_pages import check_structure, hide_library
+from support.report_pages import check_structure
 from support.running import Run
 
 from dpnb_columnar.domain.declaration import digest
@@ -157,12 +157,3 @@ def test_refusals(model_file: Path, run: Run) -> None:
     assert "cannot be combined with" in run("show", model_file, "--html", "a.html", "--json", expected=64).err
     run("show", "absent.json", "--html", "a.html", expected=66)
     assert not Path("a.html").exists()
-
-
-@pytest.mark.parametrize(("library", "code"), [("jinja2", 64), ("matplotlib", 0)])
-def test_only_jinja_is_needed(
-    library: str, code: int, model_file: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hide_library(library, monkeypatch)
-    ended = run("show", model_file, "--html", "sheet.html", expected=code)
-    assert ("needs jinja2" in ended.err and "dpnb-columnar[report]" in ended.err) == bool(code)

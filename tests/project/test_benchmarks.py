@@ -55,7 +55,6 @@ def installed() -> None:
 
 @pytest.mark.slow
 def test_a_small_session_from_its_rows_to_the_document(installed: None, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib", reason="pip install '.[benchmark]'")
     small = ("--quick", "--rows", 400, "--turns", 1, "--data", "rows", "--only", "train,release")
     python("-m", "benchmarks", *small, folder=tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"rows", "performance.jsonl", "performance.parquet"}

@@ -28,6 +28,7 @@ RUN_TIME = {
     "python-flint",
     "sqlglot",
     "defusedxml",
+    "jinja2",
     "tomlkit",
     "narwhals",
 }
@@ -83,6 +84,7 @@ def test_wheel_holds_the_package_its_queries_and_its_catalogue(wheel: Path) -> N
     assert queries
     assert sources | queries | templates | {"dpnb_columnar/datasets.toml", "dpnb_columnar/py.typed"} <= names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"dpnb_columnar"}
+    assert {name for name in names if name.endswith(".sql")} == queries  # nobody's program reads sql/queries
 
 
 def test_wheel_asks_for_the_run_time_dependencies_alone(wheel: Path) -> None:
@@ -104,6 +106,7 @@ def test_sdist_holds_what_tests_need_and_nothing_else(built: Path) -> None:
         "datasets.toml",
         "pyproject.toml",
         "sql/ledger.sql",
+        "sql/queries/scores.sql",
         "tests/project/test_packaging.py",
     } <= names
     assert {name.split("/")[0] for name in names} - {".gitignore"} == {
@@ -128,12 +131,17 @@ def test_the_unpacked_sdist_passes_the_tests_that_read_its_documents(built: Path
     assert " passed" in ended.stdout
 
 
-def test_installed_demo_runs_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
+def test_installed_demo_and_pages_need_nothing_else(installed: Path, tmp_path: Path) -> None:
     text = run(installed / "dpnb-columnar", "demo", "--rows", "5000", folder=tmp_path)
+    folder = tmp_path / "dpnb-demo"
     assert "1-differentially private" in text
-    assert sorted(path.name for path in (tmp_path / "dpnb-demo").iterdir()) == [
+    assert sorted(path.name for path in folder.iterdir()) == [
         *("census.model.json", "census.parquet", "census.test.parquet", "census.train.parquet", "scored.parquet")
     ]
+    run(installed / "dpnb-columnar", "show", "census.model.json", "--html", "sheet.html", folder=folder)
+    held_out = ("census.model.json", "census.test.parquet", "--html", "evaluation.html")
+    run(installed / "dpnb-columnar", "evaluate", *held_out, folder=folder)
+    assert all("</html>" in (folder / f"{name}.html").read_text() for name in ("sheet", "evaluation"))
     assert "adult" in run(installed / "dpnb-columnar", "datasets", "list", folder=tmp_path)
     assert run(installed / "python", "-m", "dpnb_columnar", "--version", folder=tmp_path) == VERSION
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import stat
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from support.running import Run
 from dpnb_columnar.cli.main import exit_code
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.noisy_intervals import proportion
+from dpnb_columnar.report.drawing import embedded_panel
 from dpnb_columnar.report.evaluation_page import ClassScores, calibration_plot, histogram_plot, roc_plot
 
 BINS = 58
@@ -121,17 +123,23 @@ def test_noise_without_rows_is_drawn_as_well() -> None:
         scores = ClassScores("a", [0] * BINS, own)
         for variance in (0.0, 2.0):
             for plot in (roc_plot([scores], ["none"], variance), calibration_plot([scores], variance)):
-                assert "nan" not in plot.lines[0].path + plot.lines[0].bars
-        assert "nan" not in histogram_plot(scores).lines[1].path
+                values = [part for point in plot.panel.series[0].points for part in (point.x, point.low, point.high)]
+                assert all(value is None or 0 <= value <= 1 for value in values)
+                assert "nan" not in embedded_panel(plot.panel)
+            assert all(0 <= point.y <= 1 for point in roc_plot([scores], ["none"], variance).panel.series[0].points)
+        drawn = histogram_plot(scores).panel
+        assert all(math.isfinite(point.y) for series in drawn.series for point in series.points)
+        assert "nan" not in embedded_panel(drawn)
 
 
 def test_a_curve_goes_from_corner_to_corner_and_rises() -> None:
     scores = ClassScores("a", [10] * 20 + [0] * 38, [0] * 15 + [10] * 43)
-    (line,) = roc_plot([scores], ["0.98"], 0.0).lines
-    points = [tuple(map(float, point.split(","))) for point in line.path[1:].split(" L")]
-    assert points[0] == (446, 12)
-    assert points[-1] == (62, 344)
-    assert all(one[0] >= two[0] and one[1] <= two[1] for one, two in pairwise(points))
+    line, diagonal = roc_plot([scores], ["0.98"], 0.0).panel.series
+    points = [(point.x, point.y) for point in line.points]
+    assert points[0] == (1, 1)
+    assert points[-1] == (0, 0)
+    assert all(one[0] >= two[0] and one[1] >= two[1] for one, two in pairwise(points))
+    assert (line.label, diagonal.label) == ("a, AUC 0.98", "")
     caption, _, rows = calibration_plot([scores], 0.0).tables[0]
     assert caption == "a: calibration"
     estimate = proportion(0, 10, (1, 1), 0.0)
@@ -175,7 +183,7 @@ def test_the_page_fits_its_window_and_fetches_nothing(browser: Browser, pages: l
             browser.open(page.as_uri(), width, scheme=scheme)
             assert browser.value("document.documentElement.scrollWidth") <= width
             outside = (
-                "[...document.querySelectorAll('main *')].filter(part => !part.closest('.scroll, .samples') && "
+                "[...document.querySelectorAll('main *')].filter(part => !part.closest('.scroll') && "
                 "part.getBoundingClientRect().right > innerWidth + 0.5).map(part => part.outerHTML.slice(0, 80))"
             )
             assert browser.value(outside) == []
@@ -198,6 +206,6 @@ def test_printed_and_read_aloud(browser: Browser, pages: list[Path]) -> None:
         nodes = browser.ask("Accessibility.getFullAXTree")["nodes"]
         told = [(node.get("role", {}).get("value"), node.get("name", {}).get("value", "")) for node in nodes]
         images = [name for role, name in told if role == "image"]
-        assert images[0].startswith("ROC curve: part of a class's rows")
+        assert images[0].startswith("ROC curve: part of its own rows found against")
         assert len(images) >= 3
         assert ("heading", "Calibration") in told

@@ -32,7 +32,7 @@ def test_page_fits_its_window(browser: Browser, whole: Page, width: int) -> None
     assert browser.value("document.documentElement.scrollWidth") <= width
     # Wide tables scroll in a box of their own, and nothing else reaches over the edge.
     outside = (
-        "[...document.querySelectorAll('main *')].filter(part => !part.closest('.scroll, .samples') && "
+        "[...document.querySelectorAll('main *')].filter(part => !part.closest('.scroll') && "
         "part.getBoundingClientRect().right > innerWidth + 0.5).map(part => part.outerHTML.slice(0, 80))"
     )
     assert browser.value(outside) == []
@@ -92,7 +92,7 @@ def test_light_and_dark(browser: Browser, whole: Page) -> None:
             browser.value(colour.format("body", "backgroundColor")),
             browser.value(colour.format("body", "color")),
             browser.value(colour.format(".panel text", "fill")),
-            browser.value(colour.format(".panel path[style*=smooth]", "stroke")),
+            browser.value(colour.format(".panel path[stroke*=smooth]", "stroke")),
         ]
     assert found["light"][:2] == ["rgb(254, 254, 254)", "rgb(29, 35, 43)"]
     assert found["dark"][:2] == ["rgb(20, 24, 29)", "rgb(228, 232, 238)"]
@@ -105,7 +105,7 @@ def test_light_and_dark(browser: Browser, whole: Page) -> None:
 def test_line_samples_are_shown(browser: Browser, whole: Page) -> None:
     browser.open(whole.path.as_uri(), 1280)
     widths = browser.value(
-        "[...document.querySelectorAll('.legend use')].map(part => part.getBoundingClientRect().width)"
+        "[...document.querySelectorAll('.legend svg')].map(part => part.getBoundingClientRect().width)"
     )
     assert len(widths) > 20
     assert min(widths) > 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
@@ -11,8 +10,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
-
-import pytest
 
 from dpnb_columnar.study.reproduction_page import write_report
 from support.fake_results import (
@@ -114,15 +111,3 @@ def check_structure(root: Element) -> None:
         assert all("scope" in cell.attrib for cell in table.iter("th"))
     for drawing in root.iter("svg"):
         assert "aria-hidden" in drawing.attrib or drawing.attrib["aria-label"]
-
-
-def hide_library(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no module import a library, as if it were not installed."""
-    usual = builtins.__import__
-
-    def refused(name: str, *rest: Any, **more: Any) -> Any:
-        if name.partition(".")[0] == library:
-            raise ImportError(name, name=library)
-        return usual(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", refused)
