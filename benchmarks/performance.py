@@ -243,11 +243,11 @@ def draw(figure: Figure, measurements: Measurements, file: Path) -> None:
             Series(contender, look, tuple(Point(*point) for point in own.select(figure.size, field).iter_rows()))
             for (contender, own), look in zip(contenders, cycle(DISTINCT), strict=False)
         )
-        ticks = () if figure.logarithmic else tuple((size, f"{size:,}") for size in sizes)
+        ticks = () if figure.axis == "log" else tuple((size, f"{size:,}") for size in sizes)
         limits = None if figure.logarithmic else (0.0, 1.1 * max(summary[field].to_list()))
         x = Axis(figure.size, figure.label, ticks, logarithmic=figure.axis == "log")
         panels.append(Panel(PARTS[field], x, Axis(field, unit, (), figure.logarithmic, limits), series))
-    title = f"{' and '.join(PARTS[field] for field in fields)} against {figure.label}"
+    title = f"{' and '.join(PARTS[field] for field in fields)} against {figure.label}".capitalize()
     caption = "Medians of the turns, and the largest peak."
     file.write_text(figure_file(Drawing(file.stem, title, caption, "", tuple(panels))), encoding="utf-8")
 

@@ -202,19 +202,22 @@ class Axis:
             return [(value, label) for value, label in self.ticks if low <= value <= high]
         if self.logarithmic:
             powers = [10.0**power for power in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)]
-            if high / low > 30:
-                inside = [power for power in powers if low <= power <= high]
+            wide = high / low > 30
+            inside = [
+                part * power
+                for power in powers
+                for part in ((1,) if wide else (1, 2, 5))
+                if low <= part * power <= high
+            ]
+            if len(inside) > (1 if wide else 2):
                 inside = inside[:: math.ceil(len(inside) / MOST_TICKS)]
-            else:
-                inside = [part * power for power in powers for part in (1, 2, 5) if low <= part * power <= high]
-            if len(inside) > 1:
                 return [(value, power_text(value)) for value in inside]
         least = (high - low) / MOST_TICKS
         power = math.floor(math.log10(least))
         part, more = next((part, more) for part, more in STEPS if part * 10.0**power >= least)
         step, digits = part * 10.0**power, max(0, more - power)
-        places = [step * number for number in range(math.ceil(low / step), math.floor(high / step) + 1)]
-        form = f",.{digits}f" if digits <= 6 else "g"
+        places = [step * number for number in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]
+        form = ".10g" if max(abs(low), abs(high)) < 1e-4 else f",.{digits}f"
         return [(place, format(place, form).replace("-", "−")) for place in places]
 
 
