@@ -30,7 +30,6 @@ def told(rows: list[Row]) -> str:
     return "{:.3f} ({:.3f})".format(*by_hand(rows))
 
 
-@pytest.mark.slow
 def test_accuracy_tables(whole: Page, rows: list[Row]) -> None:
     tables = whole.tables("adult")
     assert list(tables) == ["ε-differential privacy", "(ε, δ), δ = 1/n", "(ε, δ), δ = 1/n²"]
@@ -61,7 +60,6 @@ def test_baselines_are_means_over_everything(whole: Page, rows: list[Row]) -> No
         assert pure[name, "0.1"] == f"{statistics.fmean(row['accuracy'] for row in own):.3f}"
 
 
-@pytest.mark.slow
 def test_folds_count_alike_within_an_iteration_and_iterations_alike(tmp_path: Path) -> None:
     # 0.5 and 0.9 in a whole iteration, 0.3 alone in one cut short: (0.7 + 0.3) / 2, not 1.7 / 3.
     parts = [(0, 0, 0.5), (0, 1, 0.9), (1, 0, 0.3)]
@@ -69,13 +67,11 @@ def test_folds_count_alike_within_an_iteration_and_iterations_alike(tmp_path: Pa
     assert page.tables("adult")["ε-differential privacy"]["smooth", "1"] == "0.500 (0.320)"
 
 
-@pytest.mark.slow
 def test_one_release_has_no_quantile(tmp_path: Path) -> None:
     page = report(tmp_path, [cell(accuracy=0.6)])
     assert page.tables("adult")["ε-differential privacy"]["smooth", "1"] == "0.600"
 
 
-@pytest.mark.slow
 def test_attribute_weights_have_a_panel_and_a_winner(tmp_path: Path) -> None:
     accuracies = {("smooth", "none"): 0.7, ("smooth", "auto"): 0.8, ("histogram", "none"): 0.75}
     rows = [cell(mechanism=name, attribute_weights=w, accuracy=value) for (name, w), value in accuracies.items()]
@@ -89,7 +85,6 @@ def test_attribute_weights_have_a_panel_and_a_winner(tmp_path: Path) -> None:
     assert "smooth auto 0.800" in text_of(summary)
 
 
-@pytest.mark.slow
 def test_log_losses_are_means(tmp_path: Path) -> None:
     rows = [cell(fold=fold, log_loss=loss) for fold, loss in enumerate((0.25, 0.75))]
     page = report(tmp_path, [*rows, cell(attribute_weights="auto", log_loss=0.125)])
@@ -98,7 +93,6 @@ def test_log_losses_are_means(tmp_path: Path) -> None:
     assert "Smallest log loss at ε = 1, by data sets: smooth on 1." in page.text
 
 
-@pytest.mark.slow
 def test_each_released_mean_has_its_errors_and_flattened_attributes_are_counted(tmp_path: Path) -> None:
     errors = [{"attribute": "age", "error": 0.5}, {"attribute": "gain", "error": 200.0}]
     rows = [cell(fold=fold, mean_error=0.5, flattened=fold, released_means=errors) for fold in range(2)]
@@ -132,7 +126,6 @@ def test_winners(whole: Page, rows: list[Row]) -> None:
             assert found[place] == f"{best} {means[best]:.3f} {below} ({low:.3f})"
 
 
-@pytest.mark.slow
 def test_sentences_say_where_smooth_gets_close(tmp_path: Path) -> None:
     accuracies = {("smooth", 0.1): 0.7, ("smooth", 1.0): 0.795, ("smooth", 10.0): 0.80, ("histogram", 0.1): 0.75}
     rows = [cell(mechanism=name, epsilon=epsilon, accuracy=value) for (name, epsilon), value in accuracies.items()]
@@ -147,7 +140,6 @@ def test_sentences_say_where_smooth_gets_close(tmp_path: Path) -> None:
     assert "smooth stays within 0.01 of the accuracy without privacy: on adult from ε = 1." in page.text
 
 
-@pytest.mark.slow
 def test_an_accuracy_that_falls_again_is_not_reached(tmp_path: Path) -> None:
     values = {0.1: 0.8, 1.0: 0.7}
     rows = [cell(epsilon=epsilon, accuracy=value) for epsilon, value in values.items()]
@@ -155,7 +147,6 @@ def test_an_accuracy_that_falls_again_is_not_reached(tmp_path: Path) -> None:
     assert "Up to ε = 1, smooth stays more than 0.01 below the accuracy without privacy, 0.800." in page.text
 
 
-@pytest.mark.slow
 def test_less_than_the_largest_class_is_said(tmp_path: Path) -> None:
     rows = [cell(accuracy=0.55), cell(mechanism="majority", accuracy=0.6), cell(epsilon=10.0, accuracy=0.7)]
     page = report(tmp_path, rows)

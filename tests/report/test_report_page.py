@@ -89,7 +89,6 @@ def test_files_beside_the_page(whole: Page) -> None:
     assert "&lt;b&gt;&amp;" in (folder / "b.svg").read_text()
 
 
-@pytest.mark.slow
 def test_same_results_give_the_same_bytes(tmp_path: Path) -> None:
     rows = evaluation(["seeds"], iterations=2, folds=2, epsilons=[0.1], methods=PURE_METHODS[:1])
     pages = []
@@ -141,7 +140,6 @@ def test_missing_cells_are_found(tmp_path: Path) -> None:
     assert gaps(read_results(write_results(tmp_path / "results.parquet", rows))) == []
 
 
-@pytest.mark.slow
 def test_declared_iterations_are_expected_and_gaps_told(tmp_path: Path) -> None:
     page = report(tmp_path, [cell()], metadata={"iterations": "5", "folds": "10"})
     notice = page.section("missing")
@@ -149,7 +147,6 @@ def test_declared_iterations_are_expected_and_gaps_told(tmp_path: Path) -> None:
     assert "adult, evaluation: smooth, 0 of 5 iterations (1 of 50 cells)" in "".join(notice.itertext())
 
 
-@pytest.mark.slow
 def test_data_sets_may_be_split_less_often(tmp_path: Path) -> None:
     metadata = {"iterations": "2", "iterations.adult": "1", "folds": "1"}
     page = report(tmp_path, [cell(), cell(dataset="seeds")], metadata=metadata)
@@ -160,7 +157,6 @@ def test_data_sets_may_be_split_less_often(tmp_path: Path) -> None:
     assert "adult" not in told
 
 
-@pytest.mark.slow
 def test_not_a_number_is_no_error(tmp_path: Path) -> None:
     errors = [float("nan"), float("inf"), 0.25]
     page = report(tmp_path, [cell(fold=fold, mean_error=error) for fold, error in enumerate(errors)])
@@ -174,20 +170,17 @@ def test_like_names_make_different_file_names() -> None:
     assert found == ["a-b", "a-b-2", "A-B-3", "run-2", "figure", "wyoming-1940"]
 
 
-@pytest.mark.slow
 def test_names_are_no_formulas(tmp_path: Path) -> None:
     page = report(tmp_path, [cell(dataset="$x^2$")])
     assert page.figures() == ["x-2", "log-loss-none"]
     assert "$x^2$" in (tmp_path / "report" / "x-2.svg").read_text()
 
 
-@pytest.mark.slow
 def test_unknown_mechanism_is_drawn(tmp_path: Path) -> None:
     page = report(tmp_path, [cell(mechanism="newer", epsilon=0.1)])
     assert page.tables("adult")["ε-differential privacy"]["newer", "0.1"] == "0.800"
 
 
-@pytest.mark.slow
 def test_nothing_is_replaced_unasked(tmp_path: Path) -> None:
     results = write_results(tmp_path / "results.parquet", [cell()])
     output = tmp_path / "out.html"
@@ -231,7 +224,6 @@ def test_inputs_that_are_no_results(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["results.parquet", "text.parquet"]
 
 
-@pytest.mark.slow
 def test_characters_that_no_page_may_hold_are_replaced(tmp_path: Path) -> None:
     name = "a\x01b\x1b{{ 7 * 7 }}{% raw %}"
     page = report(tmp_path, [cell(dataset=name)], metadata={"note": "\x02</dd><script>"})
