@@ -29,6 +29,12 @@ MOST_CELLS = 2**17
 
 VALUE = "value"
 
+SKIPPED = "skipped"
+"""Column of scored rows: how many attributes a row's score leaves out."""
+
+LIKELIEST = "__likeliest"
+"""Column, on the way to the results: the first class of the largest probability."""
+
 
 def prepared_value(attribute: Attribute, parameters: AttributeParameters, kind: Kind) -> pl.Expr:
     """Read the number on the attribute's scale, the category's code or the bin; null where it is to be left out.

@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from dpnb_columnar.model.polars_terms import TabulatedTerms, Terms
-
-pass
+from dpnb_columnar.model.polars_terms import LIKELIEST, SKIPPED, TabulatedTerms, Terms
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,9 +118,3 @@ def _from_first_to_last(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     # Of several rows numpy adds up class after class, but the classes of a single row by pairs, which rounds otherwise.
     total: NDArray[np.float64] = weights.cumsum(axis=0)[-1] if weights.shape[1] == 1 else weights.sum(axis=0)
     return total
-
-
-SKIPPED = "skipped"
-
-LIKELIEST = "__likeliest"
-"""Column, on the way to the results: the first class of the largest probability."""

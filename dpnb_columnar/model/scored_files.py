@@ -12,7 +12,7 @@ from dpnb_columnar.domain.column_kinds import WIDEST_DECIMAL, is_too_wide, type_
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.score_batches import SKIPPED
+from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import is_wide, score, small_batches
 from dpnb_columnar.rows.parquet import NamedRows, damaged, size_of
 from dpnb_columnar.runtime.confinement import confined

@@ -17,8 +17,7 @@ from dpnb_columnar.domain.names import listed, named
 from dpnb_columnar.errors import DataError, excerpt
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.polars_terms import Terms, attribute_terms
-from dpnb_columnar.model.score_batches import LIKELIEST, SKIPPED
+from dpnb_columnar.model.polars_terms import LIKELIEST, SKIPPED, Terms, attribute_terms
 from dpnb_columnar.rows.row_rules import column
 
 if TYPE_CHECKING:

@@ -46,8 +46,7 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.model.joined_query import is_complete, joined_steps, model_terms
 from dpnb_columnar.model.likelihood import class_terms, missing_terms
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal
-from dpnb_columnar.model.polars_terms import terms_of_numbers
-from dpnb_columnar.model.score_batches import SKIPPED
+from dpnb_columnar.model.polars_terms import SKIPPED, terms_of_numbers
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from dpnb_columnar.model.sql_terms import (
     MOST_LISTED,

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from dpnb_columnar.model.parameters import NaiveBayes
-from dpnb_columnar.model.score_batches import SKIPPED
+from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED, PREDICTED_LABEL, Steps, checked_steps, class_words
 from dpnb_columnar.runtime.outputs import parquet_writer
 

@@ -16,7 +16,7 @@ from support.scored_rows import AGE, MIXED, ROW, SEX, probabilities_of, scored
 
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.score_batches import SKIPPED
+from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED
 
 # Missing values and strangers.

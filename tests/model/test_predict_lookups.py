@@ -30,7 +30,7 @@ from support.scored_rows import MIXED
 from dpnb_columnar.domain import Attribute
 from dpnb_columnar.model import polars_terms
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.score_batches import SKIPPED
+from dpnb_columnar.model.polars_terms import SKIPPED
 
 SIGNED, UNSIGNED = (pl.Int8, pl.Int16, pl.Int32, pl.Int64), (pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 LIMITS: dict[Any, tuple[int, int]] = {

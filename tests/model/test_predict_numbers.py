@@ -20,7 +20,7 @@ from support.scored_rows import AGE, MIXED, SEX, probabilities_of, scored, types
 from dpnb_columnar.model.likelihood import bin_starts, log_normalisation
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeWeights
-from dpnb_columnar.model.score_batches import SKIPPED
+from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED
 
 

@@ -19,7 +19,7 @@ from support.scored_rows import MIXED, ROW, types
 
 from dpnb_columnar.model import score_batches, scoring
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.score_batches import SKIPPED
+from dpnb_columnar.model.polars_terms import SKIPPED
 from dpnb_columnar.model.scoring import PREDICTED
 
 MANY = [str(klass) for klass in range(40)]

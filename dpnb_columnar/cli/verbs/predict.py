@@ -51,7 +51,7 @@ def command(
     """
     from dpnb_columnar.counting.inputs import local_input
     from dpnb_columnar.model.model import load_model
-    from dpnb_columnar.model.score_batches import SKIPPED
+    from dpnb_columnar.model.polars_terms import SKIPPED
     from dpnb_columnar.model.scored_files import write_scores
 
     check_parquet(output)
