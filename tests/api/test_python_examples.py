@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +42,15 @@ def test_the_examples_of_this_page_run(capsys: pytest.CaptureFixture[str]) -> No
         # Lines are numbered as in the page, so that a traceback points into it.
         exec(compile("\n" * line + block[1], str(PAGE), "exec"), names)
         assert capsys.readouterr().out == (block[2] or ""), f"{PAGE.name}, line {line + 1}"
+
+
+@pytest.mark.slow
+def test_a_type_checker_accepts_the_examples_of_this_page(tmp_path: Path) -> None:
+    pytest.importorskip("mypy", reason="mypy is not installed")
+    (tmp_path / "page.py").write_text("".join(block[1] for block in BLOCK.finditer(PAGE.read_text())))
+    command = [sys.executable, "-m", "mypy", "--ignore-missing-imports", "page.py"]
+    checked = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
 
 
 @pytest.mark.slow
