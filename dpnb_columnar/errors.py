@@ -18,21 +18,21 @@
 Texts name files, columns, types and public facts. They never hold a value from a row, or a count of rows: the log of a
 scheduled run is read by people who may not see the data.
 
-*Words.* Texts are written once, where the error is raised, with the options of the command line: ``leave --noise out``,
-``make Parquet of it: dpnb-columnar ingest rows.csv --output NAME.parquet``. What is raised through the Python interface
-says ``leave noise out`` and ``dpnb.ingest("rows.csv", output="NAME.parquet")``.
+*Remedies.* A text is written where the error is raised, and what to do about it is data in it: ``option("noise")``,
+``command("ingest", "rows.csv", output="NAME.parquet")``. The front door in use writes these: the command line
+``--noise`` and ``dpnb-columnar ingest rows.csv --output NAME.parquet``, Python ``noise`` and
+``dpnb.ingest("rows.csv", output="NAME.parquet")``. What users have named, files and columns, is never rewritten.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from typing import Final, Protocol
 
 
 class Error(Exception):
@@ -142,70 +142,92 @@ def excerpt(value: object) -> str:
 CONFIDENTIAL = "CONFIDENTIAL: computed from the rows without noise; do not release."
 """What stands above exact figures."""
 
-OPTION = r"(?<![\w-])--(?P<option>[a-z][a-z-]*[a-z])(?![\w-])"
 
-ARGUMENTS = {"declared-rows": "rows", "key": "keys", "overwrite": "overwrite=True", "master": "Spark's master"}
-"""Arguments that are not called as their option is."""
+class FrontDoor(Protocol):
+    """How remedies are written for those who came in by a front door."""
 
-FUNCTIONS = frozenset({"aggregate", "check", "ingest", "plan", "simulate", "split", "train"})
-"""Verbs that are a function of the same name in Python."""
+    def option(self, name: str, value: object = None) -> str:
+        """Write what is an option of the command line."""
 
-_WORD = r"""(?:'[^']*'|"[^"\\]*"|[^\s;,:)'"\\]|[:,](?=\S))+"""
-COMMAND = (
-    r"dpnb-columnar (?P<verb>[a-z-]+)(?P<inner> init| show| edit)?"
-    rf"(?P<words>(?: (?:--[a-z-]+ {_WORD}|(?=\S*['\"A-Z./0-9]){_WORD}))*)"
-)
-"""A command in a text: verb, inner verb of ``ledger`` or ``domain``, options with values, and paths or placeholders."""
-
-TRANSLATED = re.compile(f"{COMMAND}|{OPTION}")
+    def command(self, verb: str, arguments: Sequence[str], options: Mapping[str, str]) -> str:
+        """Write what is a command of the command line."""
 
 
-def in_python(text: str) -> str:
-    """Say in Python's words what a text says in those of the command line.
+class CommandLine:
+    """Remedies to type: ``--noise gaussian``, ``dpnb-columnar ingest rows.csv --output NAME.parquet``."""
+
+    def option(self, name: str, value: object = None) -> str:
+        return f"--{name}" if value is None else f"--{name} {shlex.quote(str(value))}"
+
+    def command(self, verb: str, arguments: Sequence[str], options: Mapping[str, str]) -> str:
+        written = [self.option(name, value) for name, value in options.items()]
+        return " ".join(["dpnb-columnar", verb, *map(shlex.quote, arguments), *written])
+
+
+class Python:
+    """Remedies to call: ``noise="gaussian"``, ``dpnb.ingest("rows.csv", output="NAME.parquet")``."""
+
+    ARGUMENTS: Final = {
+        "declared-rows": "rows",
+        "key": "keys",
+        "overwrite": "overwrite=True",
+        "master": "Spark's master",
+    }
+    """Arguments that are not called as their option is."""
+
+    FUNCTIONS: Final = frozenset({"aggregate", "check", "ingest", "plan", "simulate", "split", "train"})
+    """Verbs that are a function of the same name. What has no function is typed, from Python too."""
+
+    def option(self, name: str, value: object = None) -> str:
+        argument = self.ARGUMENTS.get(name, name.replace("-", "_"))
+        return argument if value is None else f"{argument}={json.dumps(value, ensure_ascii=False)}"
+
+    def command(self, verb: str, arguments: Sequence[str], options: Mapping[str, str]) -> str:
+        if verb not in self.FUNCTIONS or "given" in options:  # the function ``count_given`` takes a model, and no file
+            return CommandLine().command(verb, arguments, options)
+        written = [json.dumps(each, ensure_ascii=False) for each in arguments]
+        written += [self.option(name, value) for name, value in options.items()]
+        return f"dpnb.{verb}" + f"({', '.join(written)})" * bool(written)
+
+
+_front_door: FrontDoor = Python()
+
+
+def option(name: str, value: object = None) -> str:
+    """Write an option in a remedy as the front door in use calls it: ``--noise``, or ``noise`` in Python.
 
     Args:
-        text: An error text, or a text with remedies.
+        name: Name of the option, without its hyphens.
+        value: What to give it; None to name it alone.
     """
-    return TRANSLATED.sub(_translation, text)
+    return _front_door.option(name, value)
+
+
+def command(verb: str, *arguments: str, **options: str) -> str:
+    """Write a command in a remedy as the front door in use runs it: the command line's, or the call of a function.
+
+    Args:
+        verb: The verb, or two such as ``ledger init``.
+        arguments: Paths and the like, or what stands for them.
+        options: Values by the name of their option.
+    """
+    return _front_door.command(verb, arguments, {name.replace("_", "-"): value for name, value in options.items()})
+
+
+def current_front_door() -> FrontDoor:
+    """Return the front door in use, for a process that works for this one."""
+    return _front_door
 
 
 @contextmanager
-def speaking_python() -> Iterator[None]:
-    """Raise the package's errors from within the block, or from a function it decorates, in Python's words.
+def front_door(door: FrontDoor) -> Iterator[None]:
+    """Write remedies within the block for a front door.
 
-    Raises:
-        Error: if the block does: the same error, with its text in Python's words.
+    It is one for the process, as its threads have no other: the command line opens its own, and all else is Python.
     """
+    global _front_door
+    before, _front_door = _front_door, door
     try:
         yield
-    except Error as error:
-        error.args = tuple(in_python(each) if isinstance(each, str) else each for each in error.args)
-        if isinstance(error, DomainError):
-            error.source = in_python(error.source)
-        raise
-
-
-def argument_of(option: str) -> str:
-    """Name the argument that an option, without its hyphens, is in Python."""
-    return ARGUMENTS.get(option, option.replace("-", "_"))
-
-
-def _translation(found: re.Match[str]) -> str:
-    return _call(found) if found["option"] is None else argument_of(found["option"])
-
-
-def _call(command: re.Match[str]) -> str:
-    """Write a command as the call of a function; one that is no function of Python's keeps its paths alone."""
-    quoted = partial(json.dumps, ensure_ascii=False)
-    words = shlex.split(command["words"])
-    paths, named = [], {}
-    while words:
-        word = words.pop(0)
-        if re.fullmatch(OPTION, word):
-            named[argument_of(word[2:])] = words.pop(0)
-        else:
-            paths.append(word)
-    if command["verb"] not in FUNCTIONS:
-        return " ".join([f"dpnb-columnar {command['verb']}{command['inner'] or ''}", *map(shlex.quote, paths)])
-    arguments = [*map(quoted, paths), *(f"{name}={quoted(value)}" for name, value in named.items())]
-    return f"dpnb.{command['verb']}" + f"({', '.join(arguments)})" * bool(arguments)
+    finally:
+        _front_door = before

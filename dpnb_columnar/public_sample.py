@@ -30,7 +30,16 @@ from dpnb_columnar.domain import Declaration, Domain, digest, document_of, label
 from dpnb_columnar.domain.declaration import domain_from_metadata
 from dpnb_columnar.domain.editing import no_label
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable, named
-from dpnb_columnar.errors import ConfigurationError, DataError, DomainError, Error, MissingInputError, UsageError
+from dpnb_columnar.errors import (
+    ConfigurationError,
+    DataError,
+    DomainError,
+    Error,
+    MissingInputError,
+    UsageError,
+    command,
+    option,
+)
 from dpnb_columnar.mechanisms.attribute_weights import bounded
 from dpnb_columnar.mechanisms.log_ratios import model_log_ratios
 from dpnb_columnar.mechanisms.model_release import release
@@ -227,7 +236,7 @@ def _check_domain(carried: Declaration, domain: Domain, label: str | None, path:
     places = ["the label"] * (theirs["label"] != ours["label"]) + ([f"attribute {named(other)}"] if other else [])
     raise ConfigurationError(
         f"{path}: its domain differs from that of the release in "
-        f"{' and '.join(places or ['the order of attributes'])}; declare both alike (dpnb-columnar domain)"
+        f"{' and '.join(places or ['the order of attributes'])}; declare both alike ({command('domain')})"
     )
 
 
@@ -317,13 +326,13 @@ def weights_chosen(
     if len(domain.classes) != 2:
         raise UsageError(
             f"attribute weights: a public file is for two classes, and the domain declares {len(domain.classes)}; "
-            "leave --attribute-weights out"
+            f"leave {option('attribute-weights')} out"
         )
     planned = plan(domain, TABLES, mechanism)
     if all(share.attribute is None for share in planned.shares):
         raise UsageError(
             "attribute weights: a public file is for mechanisms that release attributes with noise; choose another "
-            "one, such as --mechanism histogram, or leave --attribute-weights out"
+            f"one, such as {option('mechanism', 'histogram')}, or leave {option('attribute-weights')} out"
         )
     return learned(open_public_file(path, domain, label, inputs, parts), mechanism)
 
@@ -374,7 +383,7 @@ def model_beside(model: Model, path: Path) -> Model:
     if source is None:
         raise UsageError(
             "public: the model's attribute weights were learned from no public file, so there is no public model to "
-            "compare it with; leave --public out"
+            f"compare it with; leave {option('public')} out"
         )
     public = reopen_public_file(path, model.domain, source.name, source.digest)
     attributes = tuple(model.domain[each.attribute] for each in model.attributes)

@@ -28,7 +28,7 @@ from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
 from dpnb_columnar.domain.editing import with_unit
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import Error, in_python
+from dpnb_columnar.errors import Error
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
@@ -569,4 +569,4 @@ def _as_value_errors() -> Iterator[None]:
     try:
         yield
     except Error as error:
-        raise ValueError(in_python(str(error))) from error
+        raise ValueError(str(error)) from error

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -26,7 +25,7 @@ from dpnb_columnar.counting.statistics import Integers, Statistics
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import BusyError, DataError, UsageError
+from dpnb_columnar.errors import BusyError, DataError, UsageError, option
 from dpnb_columnar.mechanisms.model_release import (
     first_round,
     query_given,
@@ -440,7 +439,7 @@ class Payment(Generic[ReleasedT]):
                 if other.dataset != self.charge.dataset and other.parts and not other.parts.isdisjoint(parts):
                     raise DataError(
                         f"{self.ledger}: data set {self.charge.dataset}: account {other.dataset} is bound to one of "
-                        f"these files, whatever it is called; charge that one: --account {shlex.quote(other.dataset)}"
+                        f"these files, whatever it is called; charge that one: {option('account', other.dataset)}"
                     )
             yield ChargedRun(ledger, ledger.spend(self.charge), self.documents)
 

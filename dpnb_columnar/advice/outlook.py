@@ -32,6 +32,7 @@ from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.declared_domain import table_lines, weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.errors import option
 from dpnb_columnar.mechanisms.expected_error import (
     USUAL_SIZES,
     SmallCells,
@@ -88,9 +89,7 @@ class Outlook:
         return max(self.assumed.rows // len(self.plan.domain.classes), 1)
 
     def __repr__(self) -> str:
-        from dpnb_columnar.errors import in_python
-
-        return "\n".join(map(in_python, outlook_lines(self)))
+        return "\n".join(outlook_lines(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +127,11 @@ class Rehearsal:
         """Write the options that differ from the plan's."""
         options = []
         if remedy.mechanism != self.plan.mechanism.name:
-            options.append(f"--mechanism {remedy.mechanism}")
+            options.append(option("mechanism", remedy.mechanism))
         if remedy.weights != (self.plan.attribute_weights or "none"):
-            options.append(f"--attribute-weights {remedy.weights}")
+            options.append(option("attribute-weights", remedy.weights))
         if remedy.epsilon != self.plan.budget.epsilon:
-            options.append(f"--epsilon {number_text(remedy.epsilon)}")
+            options.append(option("epsilon", number_text(remedy.epsilon)))
         return " ".join(options)
 
 
@@ -239,7 +238,7 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     if not outlook.label_chosen:
         yield (
             "no label is chosen yet: planned for two classes, every column an attribute; to plan for yours, name "
-            'what to predict, such as --label "COLUMN > 1000"'
+            f'what to predict, such as {option("label")} "COLUMN > 1000"'
         )
     if outlook.rule is not None and outlook.known is not None:
         yield f"delta {outlook.rule}, n = {outlook.known.rows} from {outlook.known.origin}"
@@ -250,7 +249,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
     if planned.domain.weight is not None:
         yield prior_line(planned.domain.weight)
     elif (available := planned.domain.available_weight) is not None:
-        yield f"prior: of rows; with --weight {named([available.column])} of noisy sums of {weighs_by(available)}"
+        by = f"{option('weight')} {named([available.column])}"
+        yield f"prior: of rows; with {by} of noisy sums of {weighs_by(available)}"
     if planned.automatic:
         yield _automatic_line(outlook)
     yield ""
@@ -302,7 +302,7 @@ def _unit_lines(plan: ReleasePlan) -> Iterator[str]:
         counted = "all" if most is None else f"at most {most} of each unit"
         protected = "one row" if most is None else f"one unit, {most} row{'s' * (most > 1)}"
         rows.append([protected + planned, counted, *each, f"{error:.3g}"])
-    yield f"guarantees for whole units of {named(columns)}, such as households, by what counts (--unit-rows):"
+    yield f"guarantees for whole units of {named(columns)}, such as households, by what counts ({option('unit-rows')}):"
     yield ""
     sizes = [f"epsilon of a unit of {size}" for size in UNIT_SIZES]
     yield from table_lines(["guarantee is for", "rows that count", *sizes, "error of a class count"], rows)
@@ -316,7 +316,7 @@ def edit_command(outlook: Outlook) -> str | None:
     narrower = narrower_ranges(outlook.wide)
     if outlook.edit is None:
         return f"declare {narrower}"
-    return f"dpnb-columnar domain edit {outlook.edit} {narrower} --output datasets.toml"
+    return f"dpnb-columnar domain edit {outlook.edit} {narrower} {option('output', 'datasets.toml')}"
 
 
 def _automatic_line(outlook: Outlook) -> str:

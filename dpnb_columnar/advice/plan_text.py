@@ -13,6 +13,7 @@ from dpnb_columnar.domain import Missing, Unit, Weight
 from dpnb_columnar.domain.declared_domain import table_lines, weighs_by
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.errors import option
 from dpnb_columnar.model.guarantee import relation_text
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def small_cells_line(small: SmallCells, class_rows: int) -> str:
 def narrower_ranges(wide: Sequence[WideRange]) -> str:
     """Write the options of ``domain edit`` that narrow the ranges of attributes."""
     bounds = [f"{one.attribute.name}={number_text(one.suggested[0])}:{number_text(one.suggested[1])}" for one in wide]
-    return " ".join(f"--bounds {quote(text)}" for text in bounds)
+    return " ".join(f"{option('bounds')} {quote(text)}" for text in bounds)
 
 
 def weights_line(plan: ReleasePlan) -> str:

@@ -12,7 +12,7 @@ from dpnb_columnar.advice.rehearsal import Errors, Outcome, draws_to_compare, st
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.runtime.row_progress import done
@@ -128,7 +128,9 @@ def advise(domain: Domain, budget: Budget, rows: int, class_sizes: tuple[Fractio
             outcomes = tuple(each.outcome(planned, draws, family) for each in stages)
             prospects.append(Prospect(mechanism, weights, errors, outcomes))
     if not prospects:
-        raise UsageError("epsilon is too small for every mechanism; raise --epsilon, or declare fewer attributes")
+        raise UsageError(
+            f"epsilon is too small for every mechanism; raise {option('epsilon')}, or declare fewer attributes"
+        )
     return Advice(rows, tuple(prospects))
 
 

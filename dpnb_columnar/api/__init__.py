@@ -43,7 +43,7 @@ from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
 from dpnb_columnar.domain.editing import Number, provisional
-from dpnb_columnar.errors import DataError, UsageError, in_python, speaking_python
+from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.model_release import plan_given, query_given, without_further_passes
 from dpnb_columnar.mechanisms.release_plan import plan as plan_release
@@ -107,7 +107,6 @@ class Ingested(NamedTuple):
         return "\n".join(result_lines(self.conversion, self.output))
 
 
-@speaking_python()
 def simulate(output: str | PathLike[str], *, rows: int = 100_000, seed: int = 1940, overwrite: bool = False) -> Path:
     """Write a synthetic extract in the shape of the 1940 census: thirteen attributes and a wage, no real person's row.
 
@@ -136,7 +135,6 @@ def simulate(output: str | PathLike[str], *, rows: int = 100_000, seed: int = 19
     return path
 
 
-@speaking_python()
 def ingest(
     extracts: Paths,
     output: str | PathLike[str],
@@ -206,7 +204,6 @@ def ingest(
     return Ingested(path, conversion)
 
 
-@speaking_python()
 def check(
     data: Data,
     *,
@@ -261,11 +258,9 @@ def check(
         resolved = declared_domain(opened, domain, dataset, catalogue, label)
         rows, files = opened.open_once(resolved.domain), 0 if table else len(opened.files)
     spent = resolved.effective_epsilon(None) if epsilon is None else epsilon
-    found = find(rows, resolved, spent, DECLARE, files)
-    return replace(found, notes=tuple(map(in_python, found.notes)), faults=tuple(map(in_python, found.faults)))
+    return find(rows, resolved, spent, DECLARE, files)
 
 
-@speaking_python()
 def split(
     data: Data,
     *,
@@ -322,7 +317,6 @@ def split(
     return Parts(train, held_out)
 
 
-@speaking_python()
 def read_domain(
     source: Paths | Mapping[str, Any] | None = None,
     *,
@@ -369,7 +363,6 @@ def read_domain(
     return domain if label is None else labelled(domain, label)
 
 
-@speaking_python()
 def plan(
     data: Data | None = None,
     *,
@@ -491,7 +484,6 @@ def _domain(
     return ResolvedDomain(checked(declared, label), GIVEN)
 
 
-@speaking_python()
 def save(model: Model, path: str | PathLike[str], *, overwrite: bool = False) -> None:
     """Write a model, which is public: as ``model.save``.
 
@@ -517,7 +509,6 @@ def save(model: Model, path: str | PathLike[str], *, overwrite: bool = False) ->
     model.save(Path(path), overwrite=overwrite)
 
 
-@speaking_python()
 def load_model(path: str | PathLike[str]) -> Model:
     """Read a released model.
 
@@ -538,7 +529,6 @@ def load_model(path: str | PathLike[str]) -> Model:
     return read_model(Path(path))
 
 
-@speaking_python()
 def evaluate(model: Model, data: Data, *, table: str | None = None) -> Evaluation:
     """Compare a model's predictions with the classes of labelled rows: as ``model.evaluate``. CONFIDENTIAL.
 
@@ -570,7 +560,6 @@ def evaluate(model: Model, data: Data, *, table: str | None = None) -> Evaluatio
     return evaluate_rows(model, open_evaluated(opened_paths(data, table).open, model.domain))
 
 
-@speaking_python()
 def release_scores(
     model: Model,
     data: Data,
@@ -617,7 +606,6 @@ def release_scores(
         return training.carry_out(training.ScoringTask(planned), opened, payment)
 
 
-@speaking_python()
 def load_scores(path: str | PathLike[str]) -> ReleasedScores:
     """Read released scores.
 
@@ -638,7 +626,6 @@ def load_scores(path: str | PathLike[str]) -> ReleasedScores:
     return read_scores_file(Path(path))
 
 
-@speaking_python()
 def aggregate(
     data: Data,
     *,
@@ -694,7 +681,6 @@ def aggregate(
         return replace(rows.check(resolved.domain).count(), whole_units=whole_units)
 
 
-@speaking_python()
 def release(
     statistics: Statistics,
     *,
@@ -757,7 +743,6 @@ def release(
     return training.train(planned, counted, payment_of(planned, (), ledger, account, None))
 
 
-@speaking_python()
 def train(
     data: Data,
     *,
@@ -848,7 +833,6 @@ def train(
         return training.train(planned, opened, payment_of(planned, opened.names, ledger, account, run_id))
 
 
-@speaking_python()
 def count_given(data: Data, model: Model, *, table: str | None = None, engine: str = Engine.LOCAL) -> FurtherStatistics:
     """Count what a model that left a part of its budget asks the rows next, for ``calibrate``. CONFIDENTIAL.
 
@@ -878,7 +862,6 @@ def count_given(data: Data, model: Model, *, table: str | None = None, engine: s
         return further_passes.count_given(rows.check(model.domain), query_given(model))
 
 
-@speaking_python()
 def calibrate(
     model: Model,
     counts: FurtherStatistics,

@@ -8,7 +8,7 @@ from fractions import Fraction
 from operator import index
 
 from dpnb_columnar.domain.numbers import exact_number, number_text
-from dpnb_columnar.errors import UsageError, excerpt
+from dpnb_columnar.errors import UsageError, excerpt, option
 
 SMALLEST_EPSILON = Fraction(1, 10**4)
 LARGEST_EPSILON = Fraction(1000)
@@ -153,7 +153,7 @@ def parse_delta(value: object, rows: int | None = None) -> Fraction:
         if rows is None:
             raise UsageError(
                 f"delta: {rule} is a rule for the number of rows, which is never counted; give the public one, such as "
-                "the codebook's, with --declared-rows, or a number such as 1e-6"
+                f"the codebook's, with {option('declared-rows')}, or a number such as 1e-6"
             )
         return Fraction(1, rows ** DELTA_RULES[rule])
     try:

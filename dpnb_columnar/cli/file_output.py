@@ -42,7 +42,7 @@ from dpnb_columnar.domain.declared_domain import SHORT, class_texts, worded
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
-from dpnb_columnar.mechanisms.attribute_weights import NONE, UNCALIBRATED
+from dpnb_columnar.mechanisms.attribute_weights import NONE, uncalibrated_line
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 from dpnb_columnar.mechanisms.score_release import SCORES, ScorePlan
 from dpnb_columnar.model.evaluation import folded, shown_classes
@@ -299,7 +299,7 @@ class ModelOutput(FileOutput[ReleasePlan, Model]):
             if plan.domain.weight is not None:
                 print_line(prior_line(plan.domain.weight))
             if plan.uncalibrated:
-                print_line(UNCALIBRATED, "uncalibrated")
+                print_line(uncalibrated_line(), "uncalibrated")
         else:
             print_line(f"mechanism {mechanism}: NOT PRIVATE, nothing is protected", "budget", **facts)
         if plan.public is not None:

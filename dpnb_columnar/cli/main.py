@@ -12,7 +12,15 @@ from typing import NoReturn
 
 from dpnb_columnar.cli import console
 from dpnb_columnar.cli.program import NAME, app
-from dpnb_columnar.errors import Error, MissingInputError, OutputError, PipeClosedError, UsageError
+from dpnb_columnar.errors import (
+    CommandLine,
+    Error,
+    MissingInputError,
+    OutputError,
+    PipeClosedError,
+    UsageError,
+    front_door,
+)
 from dpnb_columnar.runtime.confinement import discard_native_errors, keep_rows_in_memory, shows_confidential_texts
 from dpnb_columnar.runtime.outputs import remove_unfinished_files
 from dpnb_columnar.runtime.shortage import shortage
@@ -57,7 +65,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 def exit_code(arguments: list[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     console.start_log()
-    with console.standard_output_checked():
+    with front_door(CommandLine()), console.standard_output_checked():
         code = _run_verb(arguments)
         try:
             console.log_event("finished", exit_code=code)

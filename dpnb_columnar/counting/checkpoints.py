@@ -53,7 +53,7 @@ from dpnb_columnar.counting.statistics_files import (
 )
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.names import named
-from dpnb_columnar.errors import DataError, Error, OutputError
+from dpnb_columnar.errors import DataError, Error, OutputError, option
 from dpnb_columnar.rows.input_files import folder_values
 from dpnb_columnar.rows.parquet import ParquetSource, rows_in_footers
 from dpnb_columnar.rows.streaming import stream
@@ -223,9 +223,9 @@ def _check_units_apart(source: ParquetSource, domain: Domain) -> None:
     for some, others in combinations(filter(None, ranges), 2):
         if all(least <= largest and low <= high for (least, high), (low, largest) in zip(some, others, strict=True)):
             raise DataError(
-                f"{source.names}: --checkpoint counts file by file, and the files' values of "
+                f"{source.names}: {option('checkpoint')} counts file by file, and the files' values of "
                 f"{named(domain.unit.columns)} overlap, so that a unit may have rows in two of them; leave "
-                "--checkpoint out, or, if no unit has, declare that with --whole-units"
+                f"{option('checkpoint')} out, or, if no unit has, declare that with {option('whole-units')}"
             )
 
 
@@ -299,9 +299,11 @@ def _prepare(folder: Path) -> Path:
         real = Path(os.path.realpath(folder, strict=True))
         status = real.stat()
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be created: {error.strerror}; name another --checkpoint") from None
+        raise OutputError(
+            f"{folder}: cannot be created: {error.strerror}; name another {option('checkpoint')}"
+        ) from None
     if not stat.S_ISDIR(status.st_mode):
-        raise OutputError(f"{folder}: is not a folder; name another --checkpoint")
+        raise OutputError(f"{folder}: is not a folder; name another {option('checkpoint')}")
     if os.name == "posix" and stat.S_IMODE(status.st_mode) & ~PRIVATE_FOLDER:
         raise OutputError(f"{folder}: is open to others, and checkpoints are confidential; chmod 700 {folder}")
     if os.name == "posix" and status.st_uid != os.geteuid():  # root may write there, and its owner would read it

@@ -22,7 +22,7 @@ from dpnb_columnar.domain.declaration import DOMAIN_KEY, domain_from_metadata
 from dpnb_columnar.domain.editing import Number, no_label, provisional, with_unit, with_weight
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import ConfigurationError, UsageError
+from dpnb_columnar.errors import ConfigurationError, UsageError, command, option
 from dpnb_columnar.rows.parquet import read_metadata
 
 
@@ -188,14 +188,14 @@ def find_declaration(
         return ResolvedDeclaration(domain, "the metadata of the data", entry_declaring(domain))
     if domains:
         raise ConfigurationError(
-            f"{files[0]} and the files beside it do not all carry the same domain; name one with --dataset"
+            f"{files[0]} and the files beside it do not all carry the same domain; name one with {option('dataset')}"
         )
     claimed = entry_for(list(map(Path, files)))
     if claimed is None:
         raise ConfigurationError(
-            f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; "
-            "take it from a codebook (dpnb-columnar domain edit --codebook FILE), name an entry with --dataset, its "
-            f"file with --catalogue, or declare one in {CATALOGUE_NAME} in the working directory (docs/domain.md)"
+            f"{files[0]}: carries no domain, and no entry of {CATALOGUE_NAME} claims a file of this name; take it from "
+            f"a codebook ({command('domain edit', codebook='FILE')}), name an entry with {option('dataset')}, its file "
+            f"with {option('catalogue')}, or declare one in {CATALOGUE_NAME} in the working directory (docs/domain.md)"
         )
     return ResolvedDeclaration(claimed.declared, str(claimed), claimed)
 
@@ -210,7 +210,7 @@ def _claiming(files: Sequence[Path | str], catalogue: Path) -> ResolvedDeclarati
     if claimed is None:
         known = named([entry.name for entry in entries(catalogue)]) or "none"
         raise ConfigurationError(
-            f"{catalogue}: no entry of it claims {named(list(map(str, files)))}; name one with --dataset (its entries: "
-            f"{known}), or leave --catalogue out"
+            f"{catalogue}: no entry of it claims {named(list(map(str, files)))}; name one with {option('dataset')} "
+            f"(its entries: {known}), or leave {option('catalogue')} out"
         )
     return ResolvedDeclaration(claimed.declared, str(claimed), claimed)

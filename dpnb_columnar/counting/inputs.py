@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from dpnb_columnar.counting.countable import CheckpointFolder, OpenedRows, Rows
 from dpnb_columnar.domain.database_address import Database, Dialect, parse_database
-from dpnb_columnar.errors import DataError, MissingInputError, UsageError
+from dpnb_columnar.errors import DataError, MissingInputError, UsageError, option
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
@@ -117,17 +117,19 @@ def opened_input(
     """
     if engine is Engine.LOCAL:
         if master is not None:
-            raise UsageError("--master is for --engine spark; add that or leave it out")
+            raise UsageError(f"{option('master')} is for {option('engine', 'spark')}; add that or leave it out")
         yield local_input(data, table, checkpoint=checkpoint)
         return
     if checkpoint is not None:
-        raise UsageError("--checkpoint is for --engine local; Spark begins lost work again by itself")
+        raise UsageError(
+            f"{option('checkpoint')} is for {option('engine', 'local')}; Spark begins lost work again by itself"
+        )
     if table is None and data is None:
-        raise UsageError("Missing argument 'DATA...': Parquet files, folders or patterns, or --table")
+        raise UsageError(f"Missing argument 'DATA...': Parquet files, folders or patterns, or {option('table')}")
     if table is not None and data:
         raise UsageError(
-            "--table and DATA both say which rows to count; give one of them, or, for a database's table, leave out "
-            "--engine spark"
+            f"{option('table')} and DATA both say which rows to count; give one of them, or, for a database's table, "
+            f"leave out {option('engine', 'spark')}"
         )
     if any(map(PASSWORD.search, (*(data or ()), table or ""))):
         raise UsageError("a password in an address can be read by every user of the machine; use Spark's configuration")
@@ -158,12 +160,12 @@ def local_input(
     """
     if data is None:
         raise UsageError(
-            "Missing argument 'DATA...': Parquet files, folders or patterns, or a database with --table"
-            + ("; a table of Spark's catalogs takes --engine spark" if table is not None else "")
+            f"Missing argument 'DATA...': Parquet files, folders or patterns, or a database with {option('table')}"
+            + (f"; a table of Spark's catalogs takes {option('engine', 'spark')}" if table is not None else "")
         )
     if (database := database_in(data, table, query)) is not None:
         if checkpoint is not None:
-            raise UsageError("--checkpoint is for files; a database is counted in one pass")
+            raise UsageError(f"{option('checkpoint')} is for files; a database is counted in one pass")
 
         return DatabaseInput(database, table, query)
     if any(map(PASSWORD.search, data)):
@@ -186,10 +188,9 @@ def database_in(data: Sequence[str], table: str | None, query: Path | None = Non
     databases = [database for name in data if (database := parse_database(name))]
     if not databases:
         if table is not None or query is not None:
-            option = "--table" if query is None else "--query"
             raise UsageError(
-                f"{option} is for a database: give a DuckDB file (.duckdb), a SQLite file (.sqlite), or "
-                "postgresql://USER@HOST/NAME"
+                f"{option('table' if query is None else 'query')} is for a database: give a DuckDB file (.duckdb), a "
+                "SQLite file (.sqlite), or postgresql://USER@HOST/NAME"
             )
         return None
     if len(data) > 1:
@@ -348,7 +349,8 @@ class DatabaseInput:
 
         if (self.table is None) == (self.query is None):
             raise UsageError(
-                f"{self.database}: say which rows: --table NAME, or where it is an option --query FILE.sql"
+                f"{self.database}: say which rows: {option('table', 'NAME')}, or where it is an option "
+                f"{option('query', 'FILE.sql')}"
             )
         if self.table is not None:
             return select_columns(self.table, None, self.database.dialect)
@@ -364,7 +366,9 @@ class DatabaseInput:
         from dpnb_columnar.counting.find_domain import find_domain
 
         if dataset is None:
-            raise UsageError(f"{self.database}: carries no domain; name an entry of datasets.toml with --dataset")
+            raise UsageError(
+                f"{self.database}: carries no domain; name an entry of datasets.toml with {option('dataset')}"
+            )
         return find_domain((), dataset, label, catalogue=catalogue)
 
     def check(self, domain: Domain) -> OpenedRows:

@@ -49,6 +49,7 @@ from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import Steps, add_step, coded_rows, is_there, last_step, with_steps
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.database_address import Dialect
+from dpnb_columnar.errors import command
 from dpnb_columnar.rows.row_rules import number_of_codes
 from dpnb_columnar.rows.unit_order import CLASS
 
@@ -187,7 +188,7 @@ def _remarks(scores: Scores, dialect: Dialect) -> Sequence[str]:
         f"CONFIDENTIAL: the result of this query ({dialect.value}) is exact counts of rows. Keep it as you keep them.",
         f"Domain {scores.domain.name!r}, SHA-256 {digest(scores.domain)}; scores of a model, SHA-256 {scores.digest}.",
         "Save the result as a CSV file with a header line, then release the weights of the model from it:",
-        "  dpnb-columnar release RESULT.csv --given MODEL.json --output CALIBRATED.json",
+        f"  {command('release', 'RESULT.csv', given='MODEL.json', output='CALIBRATED.json')}",
     )
 
 
@@ -235,7 +236,7 @@ def _gradient_remarks(query: GradientQuery, dialect: Dialect) -> Sequence[str]:
         f"CONFIDENTIAL: the result of this query ({dialect.value}) is exact sums over rows. Keep it as you keep them.",
         f"Domain {query.domain.name!r}, SHA-256 {digest(query.domain)}; a round of weights, SHA-256 {query.digest}.",
         "Save the result as a CSV file with a header line, then release the round from it:",
-        "  dpnb-columnar release RESULT.csv --given MODEL.json --output NEXT.json",
+        f"  {command('release', 'RESULT.csv', given='MODEL.json', output='NEXT.json')}",
     )
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, digest
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE as WEIGHT_CODE
-from dpnb_columnar.errors import excerpt
+from dpnb_columnar.errors import command, excerpt, option
 from dpnb_columnar.sensitivity import RunLengthColumn
 
 Integers = NDArray[np.int64]
@@ -102,7 +102,7 @@ class Statistics:
         if (self.parts | first) & (other.parts | second):
             raise ValueError(
                 "the same rows are in both and would count twice; drop one (if these are different people with equal "
-                "records, count all of them in one run of dpnb-columnar aggregate, in one query, or in one frame)"
+                f"records, count all of them in one run of {command('aggregate')}, in one query, or in one frame)"
             )
         added = assemble(self.domain, chain(self.cells(), other.cells()), self.parts | other.parts)
         return replace(added, summands=first | second, whole_units=self.whole_units)
@@ -165,7 +165,8 @@ def check_whole_units(domain: Domain, whole_units: bool) -> None:
     if domain.unit is not None and not whole_units:
         raise ValueError(
             "rows are counted by unit, and a unit with rows in several parts would count more of them than it may; "
-            "count all parts in one run, or, if no unit has rows in more than one, declare that with --whole-units"
+            "count all parts in one run, or, if no unit has rows in more than one, declare that with "
+            f"{option('whole-units')}"
         )
 
 

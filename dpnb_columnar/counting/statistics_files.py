@@ -36,7 +36,7 @@ from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
 from dpnb_columnar.domain.declared_domain import weighs_by
 from dpnb_columnar.domain.names import named
-from dpnb_columnar.errors import DataError, MissingInputError, UsageError, excerpt
+from dpnb_columnar.errors import DataError, MissingInputError, UsageError, command, excerpt, option
 from dpnb_columnar.rows.parquet import is_plain, is_text
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
@@ -92,7 +92,7 @@ def load_score_counts(path: Path, scores: Scores) -> ScoreCounts:
     import pyarrow as pa
 
     if not path.is_file():
-        raise MissingInputError(f"{path}: no such file; make one with dpnb-columnar aggregate --given MODEL")
+        raise MissingInputError(f"{path}: no such file; make one with {command('aggregate', given='MODEL')}")
     if path.name.lower().endswith((".csv", ".csv.gz")):
         return score_counts_of(read_delimited(path, SCORE_COLUMNS), scores, path)
     try:
@@ -110,7 +110,7 @@ def load_score_counts(path: Path, scores: Scores) -> ScoreCounts:
     if version != SCORES_VERSION:
         raise DataError(
             f"{path}: counts of scores of version {excerpt(version)} are not known to this program (it reads "
-            f"{SCORES_VERSION}); make it again with dpnb-columnar aggregate --given MODEL"
+            f"{SCORES_VERSION}); make it again with {command('aggregate', given='MODEL')}"
         )
     if not are_digests(parts) or not table.schema.equals(_scores_schema()):
         raise _not_counts(path)
@@ -153,13 +153,13 @@ def check_digests(digests: Sequence[object], query: Scores | GradientQuery, sour
     if domain != digest(query.domain):
         raise DataError(
             f"{source}: was counted in another domain than {query.domain.name!r}, the model's; count the rows again "
-            "with --given and this model"
+            f"with {option('given')} and this model"
         )
     if counted != query.digest:
         other = "whose scores differ" if isinstance(query, Scores) else "or for another round of it"
         raise DataError(
-            f"{source}: was counted given another model, {other}; name that one with --given, or count the "
-            "rows again with --given and this model"
+            f"{source}: was counted given another model, {other}; name that one with {option('given')}, or count the "
+            f"rows again with {option('given')} and this model"
         )
 
 
@@ -192,7 +192,7 @@ def _scores_schema() -> pa.Schema:
 
 
 def _not_counts(path: Path) -> DataError:
-    return DataError(f"{path}: not a file of counts of scores; make one with dpnb-columnar aggregate --given MODEL")
+    return DataError(f"{path}: not a file of counts of scores; make one with {command('aggregate', given='MODEL')}")
 
 
 NUMBERS = ("class", "code", "count")
@@ -345,7 +345,8 @@ def statistics_of(result: pl.DataFrame, domain: Domain, source: object) -> Stati
     if not set(frame["domain"].unique()) <= {digest(domain)}:
         raise DataError(
             f"{source}: was counted in another domain than {domain.name!r} as declared now; name the right one with "
-            "--dataset or --domain, or make the query again with dpnb-columnar sql statistics and run it"
+            f"{option('dataset')} or {option('domain')}, or make the query again with {command('sql statistics')} "
+            "and run it"
         )
     if frame.select("attribute", "class", "code").is_duplicated().any():
         raise DataError(
@@ -385,10 +386,10 @@ def checked_columns(
     if other is not None and other is not kind:
         raise of_another_kind(source, other, kind)
     if missing:
-        command = "sql statistics" if kind is Kind.CELLS else "sql statistics --given MODEL"
+        query = command("sql statistics") if kind is Kind.CELLS else command("sql statistics", given="MODEL")
         raise DataError(
             f"{source}: not the result of a statistics query: column {named(missing)} is missing; make the query "
-            f"with dpnb-columnar {command}"
+            f"with {query}"
         )
     if unreadable := [name for name in columns if not _has_text(result.schema[names[name]])]:
         raise DataError(
@@ -417,15 +418,17 @@ def of_another_kind(source: object, kind: Kind, wanted: Kind) -> DataError:
         Kind.SCORES: "counts the scores that a model gives",
         Kind.SUMS: "sums up a round of a model's weights",
     }
-    remedy = "count the rows with dpnb-columnar aggregate --given MODEL or sql statistics --given MODEL"
+    remedy = f"count the rows with {command('aggregate', given='MODEL')} or {command('sql statistics', given='MODEL')}"
     if wanted is Kind.CELLS:
         return DataError(
-            f"{source}: {holds[kind]}, which release only its weights; name that model with --given MODEL, "
-            "or give statistics made without --given"
+            f"{source}: {holds[kind]}, which release only its weights; name that model with {option('given')} MODEL, "
+            f"or give statistics made without {option('given')}"
         )
     if kind is Kind.CELLS:
         waits = "not the scores that a model gives" if wanted is Kind.SCORES else "not the sums that a model waits for"
-        return DataError(f"{source}: {holds[kind]}, {waits}; release a model from it without --given, or {remedy}")
+        return DataError(
+            f"{source}: {holds[kind]}, {waits}; release a model from it without {option('given')}, or {remedy}"
+        )
     waits = "counts of its scores" if wanted is Kind.SCORES else "the sums of a round"
     return DataError(f"{source}: {holds[kind]}, and this model waits for {waits}; {remedy}")
 
@@ -538,7 +541,7 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
     if path.is_dir():
         raise DataError(f"{path}: is a folder; name the files in it, so that it shows whether two count the same rows")
     if not path.exists():
-        raise MissingInputError(f"{path}: no such file; make one with dpnb-columnar aggregate")
+        raise MissingInputError(f"{path}: no such file; make one with {command('aggregate')}")
     if path.name.lower().endswith((".csv", ".csv.gz")):
         return statistics_of(read_delimited(path), _required(domain, path), path)
     try:
@@ -556,7 +559,7 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
     if version not in READABLE:
         raise DataError(
             f"{path}: statistics version {excerpt(version)} is not known to this program (it reads "
-            f"{' and '.join(map(str, READABLE))}); make it again with dpnb-columnar aggregate"
+            f"{' and '.join(map(str, READABLE))}); make it again with {command('aggregate')}"
         )
     carried = domain_from_metadata(metadata, str(path))
     digests = are_digests(parts) and are_digests(summands)
@@ -571,7 +574,7 @@ def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
         return replace(assemble(carried, _cells(table), frozenset(parts)), summands=frozenset(summands))
     except ValueError:
         raise DataError(
-            f"{path}: its counts do not fit its own domain; make it again with dpnb-columnar aggregate"
+            f"{path}: its counts do not fit its own domain; make it again with {command('aggregate')}"
         ) from None
 
 
@@ -597,8 +600,8 @@ def are_digests(digests: object) -> bool:
 def _required(domain: Domain | None, path: Path) -> Domain:
     if domain is None:
         raise UsageError(
-            f"{path}: the result of a query carries no domain; name the one it was counted in with --dataset, or with "
-            "--domain and the Parquet file that carries it"
+            f"{path}: the result of a query carries no domain; name the one it was counted in with "
+            f"{option('dataset')}, or with {option('domain')} and the Parquet file that carries it"
         )
     return domain
 
@@ -631,7 +634,7 @@ def _frame(table: pa.Table) -> pl.DataFrame:
 
 
 def _not_statistics(path: Path) -> DataError:
-    return DataError(f"{path}: not a statistics file; make one with dpnb-columnar aggregate")
+    return DataError(f"{path}: not a statistics file; make one with {command('aggregate')}")
 
 
 GRADIENT_VERSION = 1
@@ -681,7 +684,7 @@ def load_gradient_sums(path: Path, query: GradientQuery) -> GradientSums:
     import pyarrow as pa
 
     if not path.is_file():
-        raise MissingInputError(f"{path}: no such file; make one with dpnb-columnar aggregate --given MODEL")
+        raise MissingInputError(f"{path}: no such file; make one with {command('aggregate', given='MODEL')}")
     if path.name.lower().endswith((".csv", ".csv.gz")):
         return gradient_sums_of(read_delimited(path, GRADIENT_TEXTS), query, path)
     try:
@@ -697,7 +700,7 @@ def load_gradient_sums(path: Path, query: GradientQuery) -> GradientSums:
     if version != GRADIENT_VERSION:
         raise DataError(
             f"{path}: sums of version {excerpt(version)} are not known to this program (it reads {GRADIENT_VERSION}); "
-            "make it again with dpnb-columnar aggregate --given MODEL"
+            f"make it again with {command('aggregate', given='MODEL')}"
         )
     if kind is None or not (parts is None or are_digests(parts)):
         raise _not_sums(path)
@@ -737,4 +740,4 @@ def gradient_sums_of(result: pl.DataFrame, query: GradientQuery, source: object)
 
 
 def _not_sums(path: Path) -> DataError:
-    return DataError(f"{path}: not a file of the sums of a round; make one with dpnb-columnar aggregate --given MODEL")
+    return DataError(f"{path}: not a file of the sums of a round; make one with {command('aggregate', given='MODEL')}")

@@ -20,7 +20,7 @@ from dpnb_columnar.domain.attributes import DEFAULT_CELLS, MAXIMUM_CELLS
 from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, kind_of, type_name
 from dpnb_columnar.domain.declaration import LARGEST_BOUND, DeclarationReader, attribute_document
 from dpnb_columnar.domain.numbers import identity
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.errors import DataError, option
 from dpnb_columnar.rows.parquet import NamedRows, size_of
 from dpnb_columnar.rows.row_rules import column, number
 from dpnb_columnar.runtime.confinement import confined
@@ -301,7 +301,7 @@ def _unfit(column: ColumnProfile) -> str | None:
     if column.kind not in (Kind.FLOAT, Kind.DECIMAL) and column.distinct >= NEARLY_ALL * column.present:
         return "another value in nearly every row: an identifier?"
     if column.kind not in MEASURED:
-        return "many values: group them by a public map, or raise --most-values"
+        return f"many values: group them by a public map, or raise {option('most-values')}"
     if column.smallest is None or max(abs(column.smallest), abs(column.largest or 0)) > LARGEST_BOUND:
         return "numbers beyond every sensible range"
     return "one value only" if column.smallest == column.largest else None

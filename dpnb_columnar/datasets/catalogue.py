@@ -25,7 +25,7 @@ from dpnb_columnar.domain.documents import parse_toml
 from dpnb_columnar.domain.editing import no_label
 from dpnb_columnar.domain.names import LONGEST_NAME, did_you_mean, is_printable, named, quoted
 from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, OutputError, UsageError, excerpt
+from dpnb_columnar.errors import ConfigurationError, Fault, MissingInputError, OutputError, UsageError, excerpt, option
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import CONFIDENTIAL_MODE, atomic_output, check_output
 from dpnb_columnar.runtime.resources import resource
@@ -289,17 +289,17 @@ def check_entry_output(path: Path, name: str, *, overwrite: bool) -> Entry | Non
     if not path.exists():
         return None
     if not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
-        raise OutputError(f"{path}: is read-only; make it writable, or choose another --output")
+        raise OutputError(f"{path}: is read-only; make it writable, or choose another {option('output')}")
     entries = read_catalogue(path)
     if entries and not any(ATTRIBUTES in entry.table for entry in entries):
         raise ConfigurationError(
-            f"{path}: is no catalogue: no table of it declares attributes; choose another --output"
+            f"{path}: is no catalogue: no table of it declares attributes; choose another {option('output')}"
         )
     replaced = next((entry for entry in entries if entry.name == name), None)
     if replaced is not None and not overwrite:
         raise OutputError(
-            f"{path}: has an entry {quoted(name)} already; replace that entry with --overwrite, or choose another "
-            "--output or --name"
+            f"{path}: has an entry {quoted(name)} already; replace that entry with {option('overwrite')}, or choose "
+            f"another {option('output')} or {option('name')}"
         )
     return replaced
 
@@ -328,7 +328,7 @@ def put_entry(path: Path, name: str, entry: str, *, overwrite: bool = False) -> 
         try:
             merged = with_entry(text, name, entry)
         except ValueError as error:
-            raise ConfigurationError(f"{path}: {error}; write the entry to another --output") from None
+            raise ConfigurationError(f"{path}: {error}; write the entry to another {option('output')}") from None
         with atomic_output(target, overwrite=exists, confidential=private) as partial:
             partial.write_bytes(merged.encode("utf-8"))
 

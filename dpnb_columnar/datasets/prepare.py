@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from dpnb_columnar.datasets.catalogue import Entry
 from dpnb_columnar.domain.declaration import domain_metadata
-from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.errors import DataError, MissingInputError, command
 from dpnb_columnar.runtime.outputs import atomic_output, check_output
 from dpnb_columnar.runtime.row_progress import done, working
 
@@ -180,11 +180,11 @@ COMPRESSED = ".gz"
 """A file with this ending is verified by the checksum of its content, which recompressing does not change."""
 
 MADE_ELSEWHERE = {
-    "census_simulated": "it is simulated: make it with `dpnb-columnar simulate OUT.parquet`",
+    "census_simulated": "it is simulated: make it with `{simulate}`",
     "ipums1940": "IPUMS does not allow its redistribution: obtain the 1940 full count from https://usa.ipums.org "
     "as Parquet",
 }
-"""How to get the data sets that have no raw files."""
+"""How to get the data sets that have no raw files; ``{simulate}`` stands for a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +236,7 @@ def _reader(entry: Entry) -> Reader:
     if entry.raw and entry.name in READERS:
         return READERS[entry.name]
     remedy = MADE_ELSEWHERE.get(entry.name, f"prepare reads {', '.join(READERS)}; bring this one as Parquet")
+    remedy = remedy.format(simulate=command("simulate", "OUT.parquet"))
     names = ", ".join(entry.declared.counted_columns)
     raise MissingInputError(f"{entry.name}: no raw files to prepare it from: {remedy}, with the columns {names}")
 

@@ -33,6 +33,7 @@ from dpnb_columnar.domain import Domain, Missing, Numeric, digest
 from dpnb_columnar.domain.condition import in_halves
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE, label_remarks
+from dpnb_columnar.errors import command
 from dpnb_columnar.rows.unit_order import CLASS, ORDER, PRIME, WEIGHT, is_wide, multiplier, unit_names
 
 RANK = "rank"
@@ -337,6 +338,6 @@ def _remarks(domain: Domain, dialect: Dialect) -> Sequence[str]:
         f"CONFIDENTIAL: the result of this query ({dialect.value}) is exact counts of rows. Keep it as you keep them.",
         f"Domain {domain.name!r}, SHA-256 {digest(domain)}.",
         "Save the result as a CSV file with a header line, then release a model from it:",
-        "  dpnb-columnar release RESULT.csv --dataset NAME --output MODEL.json",
+        f"  {command('release', 'RESULT.csv', dataset='NAME', output='MODEL.json')}",
         *label_remarks(domain, domain.columns),
     )

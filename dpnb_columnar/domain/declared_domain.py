@@ -25,6 +25,7 @@ from dpnb_columnar.domain.condition import Condition, comparisons
 from dpnb_columnar.domain.groups import RANGE
 from dpnb_columnar.domain.names import listed, named, printable
 from dpnb_columnar.domain.numbers import exact_number, number_text
+from dpnb_columnar.errors import option
 
 ValueLabels = Mapping[str, Mapping[str, str]]
 """Words for values, by column and by the value as it is declared; see ``domain.value_labels``."""
@@ -157,10 +158,8 @@ class _Declared(ABC):
 
     def __str__(self) -> str:
         """Show the domain as a table of its attributes."""
-        from dpnb_columnar.errors import in_python
-
         assert isinstance(self, Domain | UnlabelledDomain)
-        return "\n".join(map(in_python, domain_lines(self)))
+        return "\n".join(domain_lines(self))
 
 
 @dataclass(frozen=True)
@@ -393,7 +392,7 @@ def domain_lines(domain: Declaration, *, every: bool = False) -> Iterator[str]:
         classes = values_text(label.classes, label.groups, domain.class_labels)
         yield f"predicts {source}: {classes}{missing_text(label.missing_values, domain.class_labels)}"
     else:
-        yield 'predicts nothing yet: name what to predict, such as --label "COLUMN > 1000"'
+        yield f'predicts nothing yet: name what to predict, such as {option("label")} "COLUMN > 1000"'
     if domain.unit is not None:
         yield f"counts by unit: {counts_by(domain.unit)}"
     if domain.weight is not None:

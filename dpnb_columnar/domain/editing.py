@@ -37,7 +37,7 @@ from dpnb_columnar.domain.groups import merge_codes
 from dpnb_columnar.domain.names import did_you_mean
 from dpnb_columnar.domain.numbers import exact_number, identity, number_text
 from dpnb_columnar.domain.value_labels import fitting
-from dpnb_columnar.errors import ConfigurationError, Fault, UsageError, excerpt
+from dpnb_columnar.errors import ConfigurationError, Fault, UsageError, excerpt, option
 
 Body = dict[str, Any]
 
@@ -92,20 +92,23 @@ def edited(domain: Declaration, edits: Edits, source: str, name: str | None = No
     for column in edits.values:
         if column in edits.bounds:
             faults.append(
-                Fault(f"--values {column}", "cannot be combined with --bounds of the column; give one of them")
+                Fault(
+                    f"{option('values')} {column}",
+                    f"cannot be combined with {option('bounds')} of the column; give one of them",
+                )
             )
     if isinstance(domain, Domain):
         for column in set(domain.label.columns) & set(edits.missing_values):
             document["label"]["missing_values"] = list(edits.missing_values[column])
     unknown = [name for name in edits.value_labels if name not in domain.columns]
-    faults += [_unknown("--value-labels", name, domain.columns) for name in unknown]
-    for option, column, change in _changes(edits):
+    faults += [_unknown("value-labels", name, domain.columns) for name in unknown]
+    for edit, column, change in _changes(edits):
         if column in document["attributes"]:
             body = document["attributes"][column]
-            left = {key: body[key] for key in REDECLARED.get(option, tuple(body)) if key in body}
+            left = {key: body[key] for key in REDECLARED.get(edit, tuple(body)) if key in body}
             document["attributes"][column] = left | change
-        elif option != "missing-values" or column not in domain.columns:
-            faults.append(_unknown(f"--{option}", column, document["attributes"]))
+        elif edit != "missing-values" or column not in domain.columns:
+            faults.append(_unknown(edit, column, document["attributes"]))
     _refuse(faults)
     read = read_declaration(name or domain.name, document, source)
     kept = {**_still_true(domain, read, edits.merge), **edits.value_labels}
@@ -127,8 +130,8 @@ def restricted(domain: Declaration, keep: Sequence[str] | None, drop: Sequence[s
     document = document_of(domain, defaults=False)
     document.pop("value_labels", None)
     bodies: Body = document["attributes"]
-    named = [("--attributes", column) for column in keep or ()] + [("--drop", column) for column in drop]
-    _refuse(_unknown(option, column, bodies) for option, column in named if column not in bodies)
+    named = [("attributes", column) for column in keep or ()] + [("drop", column) for column in drop]
+    _refuse(_unknown(chosen, column, bodies) for chosen, column in named if column not in bodies)
     columns = dict.fromkeys(keep if keep is not None else bodies)
     document["attributes"] = {column: bodies[column] for column in columns if column not in drop}
     read = read_declaration(domain.name, document, f"{domain.name} with fewer attributes")
@@ -151,9 +154,9 @@ def _changes(edits: Edits) -> Iterator[tuple[str, str, Body]]:
         yield "values", column, {"values": list(values)}
     for column, (lower, upper) in edits.bounds.items():
         yield "bounds", column, {"lower": lower, "upper": upper}
-    for option, chosen in (("step", edits.step), ("transform", edits.transform), ("missing", edits.missing)):
+    for edit, chosen in (("step", edits.step), ("transform", edits.transform), ("missing", edits.missing)):
         for column, value in chosen.items():
-            yield option, column, {option: value}
+            yield edit, column, {edit: value}
     for column, values in edits.missing_values.items():
         yield "missing-values", column, {"missing_values": list(values)}
 
@@ -163,25 +166,26 @@ def _merge(domain: Declaration, edits: Edits, bodies: Body) -> Iterator[Fault]:
     attributes = {attribute.name: attribute for attribute in domain.attributes}
     for column, groups in edits.merge.items():
         if column not in attributes:
-            yield _unknown("--merge", column, attributes)
+            yield _unknown("merge", column, attributes)
             continue
         if column in edits.values or column in edits.bounds:
             yield Fault(
-                f"--merge {column}", "cannot be combined with --values or --bounds of the column; edit in two steps"
+                f"{option('merge')} {column}",
+                f"cannot be combined with {option('values')} or {option('bounds')} of the column; edit in two steps",
             )
             continue
         try:
             attribute = merge_codes(attributes[column], groups, edits.rest)
         except ValueError as error:
-            yield Fault(f"--merge {column}", str(error))
+            yield Fault(f"{option('merge')} {column}", str(error))
             continue
         bodies[column] = attribute_document(attribute)
 
 
-def _unknown(option: str, column: str, known: Iterable[str]) -> Fault:
+def _unknown(edit: str, column: str, known: Iterable[str]) -> Fault:
     names = list(known)
     hint = did_you_mean(column, names, f"they are {', '.join(names[:8])}")
-    return Fault(f"{option} {column}", f"the domain has no attribute of this name; {hint}")
+    return Fault(f"{option(edit)} {column}", f"the domain has no attribute of this name; {hint}")
 
 
 def _refuse(faults: Iterable[Fault]) -> None:
@@ -245,14 +249,14 @@ def labelled(domain: Declaration, label: str) -> Domain:
         if column.attribute is not None and name not in chosen.columns
     )
     document = document_of(Domain(domain.name, chosen, attributes, **{**domain.beside, "value_labels": {}}))
-    read = read_domain(domain.name, document, f"--label {excerpt(label)}")
+    read = read_domain(domain.name, document, f"{option('label')} {excerpt(label)}")
     return replace(read, value_labels=fitting(read, domain.value_labels))
 
 
 def no_label(domain: Declaration, source: str) -> ConfigurationError:
     """Build the error for training with a domain that has no label."""
     return ConfigurationError(
-        f'{source}: declares no label: name what to predict, such as --label "COLUMN > 1000"; '
+        f'{source}: declares no label: name what to predict, such as {option("label")} "COLUMN > 1000"; '
         f"its columns are {_listed([attribute.name for attribute in domain.attributes])}"
     )
 
@@ -281,7 +285,9 @@ def _column_label(name: str, column: _Column) -> Label:
     if isinstance(column.attribute, Categorical):
         attribute = column.attribute
         return Label(attribute.values, name, None, attribute.missing_values, attribute.groups)
-    raise UsageError(f'--label {name}: has no declared values to be classes; give a condition, such as "{name} > 1000"')
+    raise UsageError(
+        f'{option("label")} {name}: has no declared values to be classes; give a condition, such as "{name} > 1000"'
+    )
 
 
 def _condition_label(label: str, columns: Mapping[str, _Column]) -> Label:
@@ -291,7 +297,7 @@ def _condition_label(label: str, columns: Mapping[str, _Column]) -> Label:
     except ValueError as error:
         if label.isidentifier():
             raise _unknown_in_label(label, label, columns) from None
-        raise UsageError(f"--label {excerpt(label)}: {error}") from None
+        raise UsageError(f"{option('label')} {excerpt(label)}: {error}") from None
     for name in condition.columns:
         if name not in columns:
             raise _unknown_in_label(label, name, columns)
@@ -320,8 +326,8 @@ def _check_constants(condition: Condition, columns: Mapping[str, _Column]) -> No
                 else (f"declared are {_listed(list(attribute.members), value)}")
             )
             raise UsageError(
-                f"--label {excerpt(condition.text)}: {excerpt(value)} is no declared value of {comparison.column}; "
-                f"{hint}"
+                f"{option('label')} {excerpt(condition.text)}: {excerpt(value)} is no declared value of "
+                f"{comparison.column}; {hint}"
             )
 
 
@@ -345,15 +351,15 @@ def _shared_missing_values(label: str, columns: Mapping[str, _Column]) -> tuple[
     for name, column in columns.items():
         if clash := [value for value in missing_values if column.admits(value)]:
             raise ConfigurationError(
-                f"--label {excerpt(label)}: {_listed(clash)} means missing in one of its columns but may be a value of "
-                f"{name}; declare [label] with condition, classes and missing_values in datasets.toml"
+                f"{option('label')} {excerpt(label)}: {_listed(clash)} means missing in one of its columns but may be "
+                f"a value of {name}; declare [label] with condition, classes and missing_values in datasets.toml"
             )
     return missing_values
 
 
 def _unknown_in_label(label: str, name: str, columns: Mapping[str, _Column]) -> UsageError:
     hint = did_you_mean(name, columns, f"its columns are {_listed(list(columns))}")
-    return UsageError(f"--label {excerpt(label)}: the domain declares no column {excerpt(name)}; {hint}")
+    return UsageError(f"{option('label')} {excerpt(label)}: the domain declares no column {excerpt(name)}; {hint}")
 
 
 def _listed(names: Sequence[str], near: str = "") -> str:
@@ -458,15 +464,17 @@ def with_weight(domain: DomainT, weight: str | None, cap: Number | None, step: N
     known = [each for each in (domain.weight, domain.available_weight) if each is not None]
     declared = next((each for each in known if weight in (None, each.column)), None)
     if weight is None and declared is None:
-        option, typed = ("weight-cap", cap) if cap is not None else ("weight-step", step)
-        raise UsageError(f"--{option} {excerpt(typed)}: of which weight? Name its column with --weight, such as PERWT")
+        name, typed = ("weight-cap", cap) if cap is not None else ("weight-step", step)
+        raise UsageError(
+            f"{option(name)} {excerpt(typed)}: of which weight? Name its column with {option('weight')}, such as PERWT"
+        )
     chosen = {"column": weight} if declared is None else weight_document(declared)
     given = {key: _typed(number) for key, number in (("cap", cap), ("step", step)) if number is not None}
     document = {**document_of(domain), "weight": {**chosen, **given}}
     if "cap" not in document["weight"]:
         raise UsageError(
-            f"--weight {excerpt(weight)}: how much may one row weigh at most? Give --weight-cap, such as 400, from the "
-            "publisher's documentation and not from the rows"
+            f"{option('weight')} {excerpt(weight)}: how much may one row weigh at most? Give {option('weight-cap')}, "
+            "such as 400, from the publisher's documentation and not from the rows"
         )
     return replace(domain, weight=read_declaration(domain.name, document, "the weight chosen").weight)
 

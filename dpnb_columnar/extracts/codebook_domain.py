@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.domain.declared_domain import UnlabelledDomain
 from dpnb_columnar.domain.names import check_dataset, named
-from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt
+from dpnb_columnar.errors import ConfigurationError, UsageError, excerpt, option
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
 from dpnb_columnar.extracts.codebooks.read import read_codebook
 from dpnb_columnar.extracts.codebooks.to_domain import LeftOut, domain_of
@@ -48,7 +48,7 @@ def domain_by(
         if domain_of(codebook, names)[0].attributes != domain.attributes:
             raise ConfigurationError(
                 f"{codebook.source}: declares other values than {codebooks[0].source} for the columns to write; give "
-                "one codebook for all extracts with --codebook, or ingest them apart"
+                f"one codebook for all extracts with {option('codebook')}, or ingest them apart"
             )
     if not domain.attributes:
         return None, left_out
@@ -67,7 +67,7 @@ def _dataset(codebooks: Sequence[Codebook]) -> str:
     except UsageError:
         raise UsageError(
             f"{codebooks[0].source}: {excerpt(name)}, the name of its data set, cannot be that of an account; give one "
-            "with --name"
+            f"with {option('name')}"
         ) from None
 
 

@@ -18,7 +18,7 @@ from dpnb_columnar.domain.condition import Condition, comparisons, parse_conditi
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.declared_domain import Declaration
 from dpnb_columnar.domain.names import did_you_mean, named
-from dpnb_columnar.errors import UsageError, excerpt
+from dpnb_columnar.errors import UsageError, excerpt, option
 from dpnb_columnar.extracts.codebook_domain import domain_by, first_names, left_out_lines
 from dpnb_columnar.extracts.codebooks.codebook import Codebook
 from dpnb_columnar.extracts.codebooks.facts import ADULT_LIKE, adult_like
@@ -84,8 +84,8 @@ def select(available: Sequence[str], columns: str | None, where: str | None) -> 
     try:
         condition = parse_condition(where)
     except ValueError as error:
-        raise UsageError(f"--where: {error}") from None
-    _check_known("--where", condition.columns, available)
+        raise UsageError(f"{option('where')}: {error}") from None
+    _check_known(option("where"), condition.columns, available)
     return Selection(wanted, condition, roles)
 
 
@@ -107,7 +107,7 @@ def check_condition(condition: Condition, schema: pa.Schema) -> None:
         if not (value_keys([constant], kind) if isinstance(constant, str) else kind in NUMERIC_KINDS):
             problems.append(f"{comparison.column} is {kind} and cannot be compared with {excerpt(constant)}")
     if problems:
-        raise UsageError(f"--where: {'; '.join(problems)}; write numbers without quotes, and text with them")
+        raise UsageError(f"{option('where')}: {'; '.join(problems)}; write numbers without quotes, and text with them")
 
 
 def keep_rows(batches: Iterable[pa.RecordBatch], selection: Selection, schema: pa.Schema) -> Generator[pa.RecordBatch]:
@@ -153,13 +153,13 @@ def _parse_columns(columns: str, available: Sequence[str]) -> tuple[tuple[str, .
     """
     names = [name.strip() for name in columns.split(",")]
     if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
-        raise UsageError(f"--columns: {', '.join(twice)} is named twice")
-    _check_known("--columns", [name for name in names if name != ADULT_LIKE], available)
+        raise UsageError(f"{option('columns')}: {', '.join(twice)} is named twice")
+    _check_known(option("columns"), [name for name in names if name != ADULT_LIKE], available)
     if ADULT_LIKE not in names:
         return tuple(names), ()
     chosen, roles = adult_like(available)
     if not chosen:
-        raise UsageError(f"--columns {ADULT_LIKE}: the extract has none of these; name its columns instead")
+        raise UsageError(f"{option('columns')} {ADULT_LIKE}: the extract has none of these; name its columns instead")
     place = names.index(ADULT_LIKE)
     return tuple(dict.fromkeys([*names[:place], *chosen, *names[place + 1 :]])), roles
 
@@ -247,13 +247,15 @@ def plan_conversion(
     given: dict[str, pa.DataType] = {}
     if dataset is not None:
         if codebooks:
-            raise UsageError(f"--dataset {excerpt(dataset)}: the extracts get the domain of their codebook; drop it")
+            raise UsageError(
+                f"{option('dataset')} {excerpt(dataset)}: the extracts get the domain of their codebook; drop it"
+            )
         domain = entry_named(dataset, catalogue).declared
         given = types_of(domain)
-        check_types(given, selection.columns, selection.columns, f"--dataset {excerpt(dataset)}")
+        check_types(given, selection.columns, selection.columns, f"{option('dataset')} {excerpt(dataset)}")
     if types is not None:
         listed, names = read_types(types), described[0].names
-        check_types(listed, names, undeclared_columns(described[0], names), f"--types {types}")
+        check_types(listed, names, undeclared_columns(described[0], names), f"{option('types')} {types}")
         given |= listed
     kept = [name for name in undeclared_columns(described[0], selection.read) if name not in given]
     return Conversion(tuple(described), selection, domain, left_out, tuple(kept), given)

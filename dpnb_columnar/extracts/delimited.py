@@ -22,7 +22,7 @@ import pyarrow.csv
 
 from dpnb_columnar.domain.field_reader import LARGEST_DECLARATION
 from dpnb_columnar.domain.names import LONGEST_NAME, is_printable
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.errors import DataError, option
 from dpnb_columnar.extracts.decode import BLANK, NUMPY_TYPES, MalformedFieldError
 
 BLOCK_BYTES = 2**22
@@ -65,7 +65,7 @@ def read_header(
     if declared is not None and not any(name in declared for name in names):
         raise DataError(
             f"{source}: the codebook declares no name of line 1; put a header before the first row, its names in upper "
-            "and lower case as in the codebook, or name the right codebook with --codebook"
+            f"and lower case as in the codebook, or name the right codebook with {option('codebook')}"
         )
     if len(names) > LARGEST_DECLARATION:
         raise DataError(f"{source}: the header names more than {LARGEST_DECLARATION} columns; write fewer of them")
@@ -108,8 +108,8 @@ def read_delimited(stream: IO[bytes], source: str, schema: pa.Schema, encoding: 
                 wanted = "a number" if field.type == pa.float64() else f"a whole number that {field.type} holds"
                 raise DataError(
                     f"{source}, row {row + malformed.row}: {field.name} is not {wanted}; the file is damaged, or the "
-                    "codebook is of another extract: get both again, or name the right one with --codebook; a type of "
-                    "--types or --dataset may have to be text"
+                    f"codebook is of another extract: get both again, or name the right one with {option('codebook')}; "
+                    f"a type of {option('types')} or {option('dataset')} may have to be text"
                 ) from None
         yield pa.RecordBatch.from_arrays(columns, schema=schema)
         row += batch.num_rows

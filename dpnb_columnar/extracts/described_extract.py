@@ -13,7 +13,7 @@ from dpnb_columnar.domain import Numeric
 from dpnb_columnar.domain.declared_domain import Declaration
 from dpnb_columnar.domain.documents import LARGEST_DOCUMENT, parse_toml
 from dpnb_columnar.domain.names import did_you_mean, named
-from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, UsageError, excerpt
+from dpnb_columnar.errors import ConfigurationError, DataError, MissingInputError, UsageError, excerpt, option
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Variable
 from dpnb_columnar.extracts.decode import column_type
 from dpnb_columnar.extracts.delimited import read_delimited, read_header
@@ -76,12 +76,12 @@ def describe(extract: Extract, codebook: Codebook | None) -> DescribedExtract:
     if codebook is None:
         raise ConfigurationError(
             f"{extract}: fixed-width text does not name its columns; put its codebook beside it, as "
-            f"{extract.path.with_suffix('').stem}.xml, or give it with --codebook"
+            f"{extract.path.with_suffix('').stem}.xml, or give it with {option('codebook')}"
         )
     if any(variable.start is None for variable in codebook.variables):
         raise ConfigurationError(
             f"{extract}: {codebook.source} gives no positions in a line; give the codebook of the .dat file with "
-            "--codebook"
+            f"{option('codebook')}"
         )
     return DescribedExtract(extract, codebook, codebook.columns)
 
@@ -183,7 +183,7 @@ def check_alike(extracts: Sequence[DescribedExtract], names: Sequence[str]) -> N
         if absent := [name for name in names if name not in other.names]:
             raise DataError(
                 f"{other.extract}: has no column {named(absent)}, as {first.extract} has; choose columns that all "
-                "extracts have with --columns, or ingest them apart"
+                f"extracts have with {option('columns')}, or ingest them apart"
             )
         for name in names:
             mine, theirs = _declared_type(first, name), _declared_type(other, name)
@@ -191,7 +191,7 @@ def check_alike(extracts: Sequence[DescribedExtract], names: Sequence[str]) -> N
                 raise DataError(
                     f"{other.extract}: {name} is {theirs or 'not declared'} by its codebook and "
                     f"{mine or 'not declared'} by that of {first.extract}; give one codebook for all with "
-                    "--codebook, or ingest them apart"
+                    f"{option('codebook')}, or ingest them apart"
                 )
 
 

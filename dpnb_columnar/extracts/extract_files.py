@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from shlex import quote
 from typing import IO, Any, TypeAlias, cast
 
 from dpnb_columnar.domain.names import named
-from dpnb_columnar.errors import DataError, MissingInputError, UsageError
+from dpnb_columnar.errors import DataError, MissingInputError, UsageError, command
 from dpnb_columnar.extracts.codebooks.read import codebook_beside
 from dpnb_columnar.rows.input_files import find_copies
 
@@ -123,11 +122,9 @@ def _extracts_at(path: Path) -> Iterator[Extract]:
             for member in _person_files(path):
                 yield Extract(path, member, True)
         case [".parquet"]:
-            codebook = quote(str(codebook_beside(path) or "CODEBOOK.xml"))
-            raise UsageError(
-                f"{path}: is Parquet already; take its domain from its codebook: dpnb-columnar domain edit "
-                f"{quote(str(path))} --codebook {codebook} --output datasets.toml"
-            )
+            codebook = str(codebook_beside(path) or "CODEBOOK.xml")
+            edit = command("domain edit", str(path), codebook=codebook, output="datasets.toml")
+            raise UsageError(f"{path}: is Parquet already; take its domain from its codebook: {edit}")
         case _:
             raise UsageError(
                 f"{path}: its name does not say what it holds; name fixed-width extracts .dat, delimited ones .csv "

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from dpnb_columnar.domain.names import named
-from dpnb_columnar.errors import ConfigurationError, DataError
+from dpnb_columnar.errors import ConfigurationError, DataError, option
 from dpnb_columnar.extracts.codebooks.codebook import Codebook, Form, Variable
 from dpnb_columnar.extracts.decode import BLANK, MalformedFieldError, Table, arrow_array, column_type, decode_column
 from dpnb_columnar.runtime.workers import prefetch
@@ -199,7 +199,7 @@ class RecordLayout:
             raise DataError(
                 f"{self.source}, line {lines.first + row}: has {lines.lengths[row]} characters, and a line{record} has "
                 f"{self.width} by {self.codebook.source}; the codebook is of another extract, or the file is damaged: "
-                "get both again, or name the right one with --codebook"
+                f"get both again, or name the right one with {option('codebook')}"
             )
 
     def columns(self, table: Table, numbers: Integers) -> list[pa.Array]:
@@ -230,7 +230,7 @@ class RecordLayout:
         return DataError(
             f"{self.source}, line {line}: {variable.name}, characters {start + 1} to {end}, is not {wanted}; the "
             f"line is damaged, or {self.codebook.source} is the codebook of another extract: get both again, or name "
-            "the right one with --codebook"
+            f"the right one with {option('codebook')}"
         )
 
 
@@ -321,7 +321,7 @@ class Hierarchy:
             raise DataError(
                 f"{self.source}, line {line}: has no record type of {self.codebook.source}, which has "
                 f"{named(self.codebook.record_types)}, at characters {start + 1} to {end}; name the codebook of "
-                "this extract with --codebook, or get the file again"
+                f"this extract with {option('codebook')}, or get the file again"
             )
         return indices
 

@@ -12,7 +12,7 @@ from typing import Self
 from dpnb_columnar.budget import Approximate, Neighbours, Spent, admits
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain.names import check_dataset
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.ledger import former_charges, records, refusals, storage
 from dpnb_columnar.ledger.records import ORIGIN, Account, Charge, Entry, Run, check_run, sha256
 from dpnb_columnar.ledger.storage import Entries
@@ -112,7 +112,7 @@ class Ledger:
             if self._entries.one("account", dataset=dataset) is not None:
                 raise UsageError(
                     f"{self.path}: data set {dataset} has an account, and its limit never changes; "
-                    "choose another --dataset"
+                    f"choose another {option('dataset')}"
                 )
             for other in self.accounts():
                 if parts and other.parts and other.parts & parts:

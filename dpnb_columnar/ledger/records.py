@@ -32,7 +32,7 @@ from dpnb_columnar.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.budget.amounts import LARGEST_DELTA, LARGEST_EPSILON
 from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import UsageError, excerpt
+from dpnb_columnar.errors import UsageError, command, excerpt
 from dpnb_columnar.version import __version__
 
 
@@ -294,8 +294,8 @@ def inputs_text(charge: Charge) -> str:
     return _bounded(
         canonical(charge.inputs),
         f"run id {charge.run}: the names of its files and its other inputs",
-        "a folder or pattern stands for every file in it, so name the files to dpnb-columnar aggregate, and give "
-        "the sum to dpnb-columnar release",
+        f"a folder or pattern stands for every file in it, so name the files to {command('aggregate')}, and give "
+        f"the sum to {command('release')}",
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from decimal import Context, Decimal
@@ -14,7 +13,7 @@ from typing import Any
 from dpnb_columnar.budget import Approximate, PrivacyCost, Remaining, Spent
 from dpnb_columnar.domain.names import did_you_mean, named
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError
+from dpnb_columnar.errors import BudgetError, ConfigurationError, UsageError, command, option
 from dpnb_columnar.ledger.records import Account, Charge, Correction, canonical, written_relation
 
 LONGEST_SHOWN = 20
@@ -43,12 +42,12 @@ def over_budget(path: Path, account: Account, cost: PrivacyCost) -> BudgetError:
     if requested.keys() == {"epsilon"} and not limit.delta:
         shown = [amount_shown(amount) for amount in (limit.epsilon, spent.epsilon, left.epsilon, requested["epsilon"])]
         amounts = "limit epsilon {}, spent {}, remaining {}; this release asks for {}".format(*shown)
-        remedy = "lower --epsilon to what remains"
+        remedy = f"lower {option('epsilon')} to what remains"
     else:
         columns = {"limit": _amounts(limit), "spent": _amounts(spent), "remaining": _amounts(left)}
         shown = [f"{what} {_listed(amounts)}" for what, amounts in columns.items()]
         amounts = f"{'; '.join(shown)}; this release asks for {_listed(requested)}"
-        remedy = "lower --epsilon or --delta to what remains"
+        remedy = f"lower {option('epsilon')} or {option('delta')} to what remains"
     return BudgetError(
         f"{path}: data set {account.dataset}: {amounts}. A refund does not exist; {remedy}, or release nothing more "
         "about these persons"
@@ -60,18 +59,18 @@ def correction_text(correction: Correction) -> str:
     return (
         f"run {correction.run} was charged rho {amount_shown(correction.charged.rho)} and cost "
         f"{amount_shown(correction.true.rho)}: the program that made it reckoned weight gradients too low for a "
-        "replaced row; what is spent and left counts what it cost, and dpnb-columnar show MODEL states its guarantee"
+        f"replaced row; what is spent and left counts what it cost, and {command('show', 'MODEL')} states its guarantee"
     )
 
 
 def exceeded(path: Path, account: Account) -> BudgetError:
     """Make the error for an account whose releases have cost more than its limit, though none was charged so."""
-    runs = named([each.run for each in account.corrections])
+    runs, show = named([each.run for each in account.corrections]), command("ledger show", str(path))
     return BudgetError(
         f"{path}: data set {account.dataset}: its releases have cost {_listed(_amounts(account.spent))}, more than "
-        f"its limit {_listed(_amounts(account.limit))} admits: {runs} cost more than charged (dpnb-columnar ledger "
-        f"show {shlex.quote(str(path))}). Release nothing more about these persons, and publish the guarantees that "
-        "dpnb-columnar show states for its models"
+        f"its limit {_listed(_amounts(account.limit))} admits: {runs} cost more than charged ({show}). "
+        f"Release nothing more about these persons, and publish the guarantees that {command('show')} states for its "
+        "models"
     )
 
 
@@ -93,11 +92,11 @@ def not_composable(path: Path, account: Account, cost: PrivacyCost) -> BudgetErr
     if isinstance(cost, Approximate) and account.spent.rho:
         return BudgetError(
             f"{path}: data set {account.dataset}: concentrated releases have taken what was left of its delta, so that "
-            "no approximate one can follow; choose concentrated or pure --noise"
+            f"no approximate one can follow; choose concentrated or pure {option('noise')}"
         )
     return UsageError(
         f"{path}: data set {account.dataset}: the amounts spent and asked for add up to a number of more than a "
-        "thousand digits; give --epsilon and --delta as short decimals"
+        f"thousand digits; give {option('epsilon')} and {option('delta')} as short decimals"
     )
 
 
@@ -106,10 +105,10 @@ def other_relation(path: Path, account: Account, charge: Charge) -> Configuratio
     if charge.unit == account.unit:
         return ConfigurationError(
             f"{path}: data set {account.dataset}: its account is kept for {account.neighbours} neighbours, this "
-            f"release is stated for {charge.neighbours}; run it with --neighbours {account.neighbours}"
+            f"release is stated for {charge.neighbours}; run it with {option('neighbours', account.neighbours)}"
         )
     kept, stated_for = (f"one unit of {named(unit)}" if unit else "one row" for unit in (account.unit, charge.unit))
-    remedy = f"run it with --unit {','.join(account.unit)}" if account.unit else "leave the unit out"
+    remedy = f"run it with {option('unit', ','.join(account.unit))}" if account.unit else "leave the unit out"
     return ConfigurationError(
         f"{path}: data set {account.dataset}: its account is kept for {kept}, this release is stated for {stated_for}; "
         f"the two do not add up: {remedy}"
@@ -127,15 +126,13 @@ def no_account(path: Path, name: str, known: Sequence[str]) -> ConfigurationErro
 
     The accounts that are there come first: a new account for persons who have one would give them a second budget.
     """
-    opening = f"dpnb-columnar ledger init {shlex.quote(str(path))} --dataset {shlex.quote(name)} --epsilon NUMBER"
+    opening = command("ledger init", str(path), dataset=name, epsilon="NUMBER")
     if not known:
         return ConfigurationError(f"{path}: the ledger has no account for data set {name}; open one: {opening}")
     close = difflib.get_close_matches(name, known, n=MOST_OFFERED)
     offered = dict.fromkeys([*close, *known[: MOST_OFFERED - len(close)]])
-    options = " or ".join(f"--account {shlex.quote(each)}" for each in offered)
-    more = (
-        f" (all {len(known)}: dpnb-columnar ledger show {shlex.quote(str(path))})" if len(known) > len(offered) else ""
-    )
+    options = " or ".join(option("account", each) for each in offered)
+    more = f" (all {len(known)}: {command('ledger show', str(path))})" if len(known) > len(offered) else ""
     return ConfigurationError(
         f"{path}: the ledger has no account for data set {name}; if these persons are accounted for already, under "
         f"whatever name, charge {options}{more}. A new account claims that none of them is in "
@@ -147,7 +144,7 @@ def bound_twice(path: Path, name: str, other: Account) -> UsageError:
     """Make the error for an account of files that another account is bound to."""
     return UsageError(
         f"{path}: data set {name}: account {other.dataset} is bound to one of these files already, and two limits for "
-        f"the same persons would add up; charge that one (--account {shlex.quote(other.dataset)}), or bind this one to "
+        f"the same persons would add up; charge that one ({option('account', other.dataset)}), or bind this one to "
         "other files"
     )
 
@@ -159,7 +156,7 @@ def other_inputs(path: Path, charged: Charge, requested: Charge) -> UsageError |
         return None
     return UsageError(
         f"{path}: run id {requested.run}: belongs to a release with other inputs "
-        f"({', '.join(dict.fromkeys(differing))}); give this one a --run-id of its own"
+        f"({', '.join(dict.fromkeys(differing))}); give this one a {option('run-id')} of its own"
     )
 
 

@@ -17,7 +17,16 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dpnb_columnar.errors import BusyError, ConfigurationError, DataError, Error, MissingInputError, OutputError
+from dpnb_columnar.errors import (
+    BusyError,
+    ConfigurationError,
+    DataError,
+    Error,
+    MissingInputError,
+    OutputError,
+    command,
+    option,
+)
 from dpnb_columnar.ledger.records import ORIGIN, Entry, link, linked, sha256
 from dpnb_columnar.runtime.outputs import atomic_output, remove_abandoned
 from dpnb_columnar.runtime.resources import sections
@@ -42,10 +51,8 @@ def check_file(path: Path) -> Path:
         real = path.resolve(strict=True)
         status = real.stat()
     except (OSError, RuntimeError):  # RuntimeError: a loop of links
-        raise MissingInputError(
-            f"{path}: no such ledger; make one: dpnb-columnar ledger init {shlex.quote(str(path))} "
-            "--dataset NAME --epsilon NUMBER"
-        ) from None
+        init = command("ledger init", str(path), dataset="NAME", epsilon="NUMBER")
+        raise MissingInputError(f"{path}: no such ledger; make one: {init}") from None
     if not stat.S_ISREG(status.st_mode):
         raise ConfigurationError(f"{path}: is not a regular file; name a ledger")
     if os.name == "posix" and status.st_mode & stat.S_IWOTH:
@@ -239,14 +246,14 @@ def _failure(path: Path, error: Exception) -> Error:
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
         return OutputError(
             f"{path}: cannot be written ({error}); check the disk's free space and the permissions of the file and its "
-            "folder, then run again with the same --run-id"
+            f"folder, then run again with the same {option('run-id')}"
         )
     return DataError(f"{path}: the ledger is damaged; restore it from a backup, and verify it against a noted head")
 
 
 def _not_a_ledger(path: Path) -> DataError:
     """Return the error for a file that is no ledger."""
-    return DataError(f"{path}: not a ledger; name one that dpnb-columnar ledger init has made")
+    return DataError(f"{path}: not a ledger; name one that {command('ledger init')} has made")
 
 
 def _connected(path: Path, options: str = "") -> sqlite3.Connection:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from dpnb_columnar.budget import admits
 from dpnb_columnar.domain.names import check_dataset
-from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.errors import DataError, UsageError, option
 from dpnb_columnar.ledger import records
 from dpnb_columnar.ledger.records import COLUMNS, ORIGIN, Account, Entry, Kind, check_run, link, sha256
 from dpnb_columnar.ledger.storage import Entries
@@ -56,7 +56,7 @@ def verify(entries: Entries, head: str | None = None) -> Verified:
         UsageError: if ``head`` is not a digest.
     """
     if head is not None and not re.fullmatch(r"[0-9a-f]{64}", head):
-        raise UsageError("--head: expected a digest of 64 hexadecimal digits, as ledger verify prints it")
+        raise UsageError(f"{option('head')}: expected a digest of 64 hexadecimal digits, as ledger verify prints it")
     walk = _Walk(entries, head)
     problem: DataError | None = None
     try:

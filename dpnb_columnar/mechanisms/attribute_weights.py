@@ -33,7 +33,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms.baselines import Majority
 from dpnb_columnar.mechanisms.mechanism import Mechanism
 from dpnb_columnar.model.mechanism_rules import CALIBRATED as CALIBRATED
@@ -48,12 +48,6 @@ AUTO = "auto"
 NONE = "none"
 METHODS = (NONE, TEMPERED, CALIBRATED, LEARNED)
 """Ways to weight attributes; ``AUTO`` names one of them."""
-
-UNCALIBRATED = (
-    "calibrated weights are left out, since they need the rows a second time; train from the rows, or release with "
-    "--attribute-weights calibrated, which leaves a part of the budget for them (docs/batch.md)"
-)
-"""Printed where ``auto`` would have calibrated, had it been given the rows."""
 
 MOST_LEARNED = 1000
 """Attributes that may each have a weight: the time of a step grows with the cube of their number."""
@@ -114,6 +108,14 @@ def resolved_method(
     return TEMPERED if many and mechanism.binned and evidence >= LEAST_TEMPERED else None
 
 
+def uncalibrated_line() -> str:
+    """Say what to do where ``auto`` would have calibrated, had it been given the rows."""
+    return (
+        "calibrated weights are left out, since they need the rows a second time; train from the rows, or release with "
+        f"{option('attribute-weights', 'calibrated')}, which leaves a part of the budget for them (docs/batch.md)"
+    )
+
+
 def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | None:
     """Return how attributes are weighted, if that suits the release; None for ordinary naive Bayes.
 
@@ -127,12 +129,12 @@ def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | Non
     if method == TEMPERED and not mechanism.binned:
         raise UsageError(
             f"attribute weights: tempered is for histograms, and mechanism {mechanism.name} makes none; choose "
-            "histogram or adaptive-histogram, or leave --attribute-weights out"
+            f"histogram or adaptive-histogram, or leave {option('attribute-weights')} out"
         )
     if method in (TEMPERED, LEARNED) and len(domain.classes) != 2:
         raise UsageError(
             f"attribute weights: {method} is for two classes, and the domain declares {len(domain.classes)}; choose "
-            "calibrated, or leave --attribute-weights out"
+            f"calibrated, or leave {option('attribute-weights')} out"
         )
     return None if method == NONE else method
 

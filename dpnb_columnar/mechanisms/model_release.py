@@ -23,7 +23,7 @@ from dpnb_columnar.budget.composition import GRADIENT
 from dpnb_columnar.counting.scores import FurtherQuery, FurtherStatistics, GradientSums, ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms.attribute_weights import (
     CALIBRATED,
     LEARNED,
@@ -65,7 +65,7 @@ def plan_given(model: NaiveBayes) -> ReleasePlan:
     if not reserved or relation is None or not all(map(_is_of_weights, reserved)):
         raise UsageError(
             "given: this model left no part of its budget for attribute weights, or has spent it; release one from "
-            "statistics with --attribute-weights calibrated or learned"
+            f"statistics with {option('attribute-weights')} calibrated or learned"
         )
     share, *others = reserved
     method = _method(model)

@@ -15,7 +15,7 @@ from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.errors import ConfigurationError, UsageError
+from dpnb_columnar.errors import ConfigurationError, UsageError, option
 from dpnb_columnar.mechanisms.attribute_weights import AUTO, NONE, resolved_method
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
@@ -338,7 +338,9 @@ def plan(
     family = noise_named(chosen, noise)
     if public is not None:
         if budget.division is not None:
-            raise UsageError("shares: the public file divides the budget among the attributes; leave --shares out")
+            raise UsageError(
+                f"shares: the public file divides the budget among the attributes; leave {option('shares')} out"
+            )
         domain = public.counted(domain)
     released = domain if public is None else public.released(domain)
     requests = chosen.requests(released, budget.division or chosen.division, family)
@@ -351,15 +353,16 @@ def plan(
     if domain.unit is not None and (needs_delta or budget.delta):
         raise UsageError(
             f"unit {named(domain.unit.columns)}: a guarantee for whole units is of pure noise alone, without a delta; "
-            "leave --delta out, and choose --noise polyplace or student-3"
+            f"leave {option('delta')} out, and choose {option('noise')} polyplace or student-3"
         )
     if needs_delta and not budget.delta:
-        raise UsageError(f"noise: {family} spends a delta, and none is given; give --delta, such as 1e-6")
+        raise UsageError(f"noise: {family} spends a delta, and none is given; give {option('delta')}, such as 1e-6")
     if budget.delta and not needs_delta:
         spends_none = f"noise {family}" if chosen.smooth else f"mechanism {chosen.name}"
         able = ", ".join(name for name in NOISE_FAMILIES if smooth_family(name).kind is not Pure)
         raise UsageError(
-            f"delta: {spends_none} spends none; leave --delta out, or choose mechanism smooth with noise {able}"
+            f"delta: {spends_none} spends none; leave {option('delta')} out, or choose mechanism smooth with noise "
+            f"{able}"
         )
     shares = compose(requests, budget)
     _check_digits(shares)
@@ -398,7 +401,7 @@ def noise_named(mechanism: Mechanism, name: str | None) -> str:
         UsageError: if the family is unknown, or one is chosen for a mechanism that uses none.
     """
     if name is not None and not mechanism.smooth:
-        raise UsageError(f"noise: mechanism {mechanism.name!r} takes no noise family; leave --noise out")
+        raise UsageError(f"noise: mechanism {mechanism.name!r} takes no noise family; leave {option('noise')} out")
     return smooth_family(mechanism.default_noise if name is None else name).name
 
 
@@ -421,8 +424,8 @@ def _check_smoothness(shares: Sequence[Share]) -> None:
     if moments and min(map(_beta, moments)) < SMALLEST_BETA:
         raise UsageError(
             f"epsilon is too small for {len(shares)} queries: the smallest share is "
-            f"{min(float(_size(share.cost)) for share in moments):.2g}; raise --epsilon, declare fewer attributes, or "
-            "choose other --shares"
+            f"{min(float(_size(share.cost)) for share in moments):.2g}; raise {option('epsilon')}, declare fewer "
+            f"attributes, or choose other {option('shares')}"
         )
 
 
@@ -435,7 +438,7 @@ def _beta(share: Share) -> Fraction:
     try:
         return smooth_noise(share.noise, share.row_cost).beta
     except ValueError as error:
-        raise UsageError(f"noise: {error}; lower --epsilon, or choose other noise") from None
+        raise UsageError(f"noise: {error}; lower {option('epsilon')}, or choose other noise") from None
 
 
 def _size(loss: PrivacyCost) -> Fraction:

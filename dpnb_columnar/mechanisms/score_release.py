@@ -19,7 +19,7 @@ from dpnb_columnar.budget import Budget, PrivacyCost, Request, Share, compose, t
 from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, Floats, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, noisy_counts
 from dpnb_columnar.mechanisms.model_release import software
@@ -87,12 +87,12 @@ def plan_scores(model: NaiveBayes, budget: Budget, *, seeded: bool = False) -> S
     if cells > MOST_CELLS:
         raise UsageError(
             f"epsilon: rows of {classes} classes, by predicted class, would be {cells} counts; at most {MOST_CELLS} "
-            "are released at once; leave --epsilon out, or evaluate a model of fewer classes"
+            f"are released at once; leave {option('epsilon')} out, or evaluate a model of fewer classes"
         )
     if not model.guarantee.private and not seeded:
         raise UsageError(
             "epsilon: this model carries no guarantee, and what is released of its scores would have none either; "
-            "evaluate one that has, or leave --epsilon out"
+            f"evaluate one that has, or leave {option('epsilon')} out"
         )
     request = Request(SCORES, None, cells, PARALLEL_CELLS, LAPLACE, Fraction(1))
     if model.domain.unit is not None:

@@ -43,7 +43,7 @@ from dpnb_columnar.budget import Pure, Request, Share
 from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, GRADIENT
 from dpnb_columnar.counting.scores import CERTAIN, LARGEST_CLIP, UNITS, GradientQuery, GradientSums, WeightGroup
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, MOST_LEARNED
 from dpnb_columnar.mechanisms.log_ratios import Floats, LogRatios, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, constant_noise
@@ -217,7 +217,7 @@ def further_requests(domain: Domain, method: str | None, others: Sequence[Reques
     if all(request.attribute is None for request in others):
         raise UsageError(
             f"attribute weights: {method} is for mechanisms that release attributes with noise; choose another one, "
-            "such as --mechanism histogram, or leave --attribute-weights out"
+            f"such as {option('mechanism', 'histogram')}, or leave {option('attribute-weights')} out"
         )
     first = sum((request.weight for request in others), Fraction(0))
     if method == LEARNED:

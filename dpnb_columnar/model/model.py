@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from dpnb_columnar.domain.declared_domain import class_texts
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import speaking_python
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.runtime.confinement import confined
 
@@ -39,7 +38,6 @@ class Model(NaiveBayes):
         (('no', 'yes'), True, 1.0)
     """
 
-    @speaking_python()
     @confined()
     def predict(self, rows: FrameT, keep: Sequence[str] = (), *, labels: bool = False) -> FrameT:
         """Predict the class and the class probabilities of every row; see ``dpnb_columnar.model.scoring.score``.
@@ -75,7 +73,6 @@ class Model(NaiveBayes):
         result: FrameT = in_form_of(score(self, to_polars(rows, names), keep, labels=labels), rows)
         return result
 
-    @speaking_python()
     def evaluate(self, data: str | PathLike[str] | Sequence[str | PathLike[str]] | Frame) -> Evaluation:
         """Compare predictions with the classes of labelled rows. CONFIDENTIAL: every figure is exact, without noise.
 
@@ -133,7 +130,6 @@ class Model(NaiveBayes):
         names = "".join(f'<th scope="col">{escape(printable(name))}</th>' for name in prior_header(self))
         return f"<div>{paragraphs}<table><thead><tr>{names}</tr></thead><tbody>{rows}</tbody></table></div>"
 
-    @speaking_python()
     def to_sql(
         self,
         dialect: str,
@@ -175,7 +171,6 @@ class Model(NaiveBayes):
 
         return scoring_query(self, parse_dialect(dialect), table, keys, kinds, parameters=parameters)
 
-    @speaking_python()
     def save(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Write the model, which is public; see ``dpnb_columnar.model.model_files.save_model``.
 

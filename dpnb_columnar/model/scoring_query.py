@@ -42,7 +42,7 @@ from dpnb_columnar.domain.column_kinds import LARGEST_KEY, Kind, number_keys
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.domain.declared_domain import label_remarks
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.model.joined_query import is_complete, joined_steps, model_terms
 from dpnb_columnar.model.likelihood import class_terms, missing_terms
 from dpnb_columnar.model.parameters import AttributeParameters, NaiveBayes, Normal
@@ -237,7 +237,9 @@ def scoring_query(
     if clash := set(results).intersection(keys):
         raise UsageError(f"key {', '.join(sorted(clash))} would stand beside a result of that name; leave it out")
     if not keys and (taken := [name for name in known if name.lower().startswith(STEP_PREFIX)]):
-        raise UsageError(f"column {listed(taken)} has a name that the query uses; name those to keep with --key")
+        raise UsageError(
+            f"column {listed(taken)} has a name that the query uses; name those to keep with {option('key')}"
+        )
     source = table_or_default(table, model.domain.name, dialect)
     if parameters is not None and parse_table(parameters, dialect) == source:
         raise UsageError(f"table {parameters!r:.80}: cannot be that of the rows and that of the model's terms")
@@ -248,7 +250,9 @@ def scoring_query(
         steps = _steps(model, attributes)
         query = rows.query([*steps, *_weighed(model, dialect)], _results(model, results, left_out, dialect))
     elif isinstance(rows, RowsAndScalars):
-        raise UsageError("SQLite cannot return every column of rows that are joined; name those to keep with --key")
+        raise UsageError(
+            f"SQLite cannot return every column of rows that are joined; name those to keep with {option('key')}"
+        )
     else:
         given, joined = joined_steps(model, known, dialect)
         weighed = _weighed(model, dialect, is_complete(model, parameters, dialect))

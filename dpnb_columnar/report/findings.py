@@ -21,7 +21,7 @@ from dpnb_columnar.counting.diagnostics import (
 from dpnb_columnar.domain import Attribute, Domain, Missing, Weight
 from dpnb_columnar.domain.declared_domain import class_texts, table_lines
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import CONFIDENTIAL, excerpt, in_python
+from dpnb_columnar.errors import CONFIDENTIAL, excerpt, option
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.release_plan import plan
@@ -58,7 +58,7 @@ def advice(diagnosis: Diagnosis, domain: Domain, edit: str, least_rows: int) -> 
         if 0 < rows < least_rows:
             yield (
                 f"class {name}: fewer than {least_rows} rows, so the noise in its count alone may be above a tenth of "
-                "it; choose another --label, or a larger --epsilon"
+                f"it; choose another {option('label')}, or a larger {option('epsilon')}"
             )
 
 
@@ -74,16 +74,17 @@ def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
     for column in diagnosis.columns:
         if diagnosis.rows and column.missing == diagnosis.rows:
             if column.name == LABEL:
-                yield f"label column {label} has no value in any row: fill it, or choose another --label"
+                yield f"label column {label} has no value in any row: fill it, or choose another {option('label')}"
             elif domain[column.name].missing is not Missing.CATEGORY:
                 yield (
                     f"column {column.name!r} has no value in any row: fill it, or take it out of the domain: "
-                    f"{edit} --drop {quote(column.name)}"
+                    f"{edit} {option('drop')} {quote(column.name)}"
                 )
         elif column.name != LABEL and 0 < column.outside == diagnosis.rows - column.missing:
             yield (
                 f"column {column.name!r} holds no declared category in any row: declare what it holds, or take it out "
-                f"of the domain: {edit} --values {quote(f'{column.name}=A,B,...')}, or --drop {quote(column.name)}"
+                f"of the domain: {edit} {option('values')} {quote(f'{column.name}=A,B,...')}, or {option('drop')} "
+                f"{quote(column.name)}"
             )
     if diagnosis.columns[0].outside:
         yield f"label column {label} holds values that are not declared classes: add them to classes, or correct them"
@@ -94,8 +95,10 @@ def faults(diagnosis: Diagnosis, domain: Domain, edit: str) -> Iterator[str]:
         yield "no row counts: training would release noise alone; see above which columns drop them"
         return
     if empty := [name for name, rows in zip(class_texts(domain), diagnosis.class_rows, strict=True) if not rows]:
-        named = ", ".join(empty)
-        yield f"no row in class {named}: take it out of the domain if it cannot occur, or choose another --label"
+        yield (
+            f"no row in class {', '.join(empty)}: take it out of the domain if it cannot occur, or choose another "
+            f"{option('label')}"
+        )
 
 
 def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, edit: str) -> Iterator[str]:
@@ -104,26 +107,26 @@ def _column(column: ColumnDiagnosis, rows: int, attribute: Attribute, edit: str)
         share = (column.below + column.above) / (rows - column.missing)
         yield (
             f"{name}: values beyond the declared bounds count as the nearest bound ({share:.1%} of its values); if the "
-            f"codebook knows wider bounds, or codes for missing: {edit} --bounds {quote(f'{name}=LOWER:UPPER')}, or "
-            f"--missing-values {quote(f'{name}=CODES')}"
+            f"codebook knows wider bounds, or codes for missing: {edit} {option('bounds')} "
+            f"{quote(f'{name}=LOWER:UPPER')}, or {option('missing-values')} {quote(f'{name}=CODES')}"
         )
     if 0 < column.outside < rows - column.missing:
         yield (
-            f"{name}: undeclared categories count as missing; if the codebook knows them: {edit} "
-            f"--values {quote(f'{name}=A,B,...')} (all of them), or --merge {quote(f'{name}=MAP.csv')}"
+            f"{name}: undeclared categories count as missing; if the codebook knows them: {edit} {option('values')} "
+            f"{quote(f'{name}=A,B,...')} (all of them), or {option('merge')} {quote(f'{name}=MAP.csv')}"
         )
     if column.only > MANY * rows:
         yield (
             f"{name}: its missing values alone drop {column.only / rows:.1%} of the rows; to keep them: {edit} "
-            f"--missing {quote(f'{name}=category')}, or --drop {quote(name)}"
+            f"{option('missing')} {quote(f'{name}=category')}, or {option('drop')} {quote(name)}"
         )
     if attribute.missing is None and column.lacking > MANY * rows:
         yield (
             f"{name}: {column.lacking / rows:.1%} of the rows have no value of it; to use that too: {edit} "
-            f"--missing {quote(f'{name}=category')}"
+            f"{option('missing')} {quote(f'{name}=category')}"
         )
     if column.constant:
-        drop = f"{edit} --drop {quote(name)}"
+        drop = f"{edit} {option('drop')} {quote(name)}"
         yield f"{name}: all rows that fit hold the same, so it tells nothing and costs budget: {drop}"
 
 
@@ -231,7 +234,7 @@ class Findings:
         }
 
     def __repr__(self) -> str:
-        return "\n".join([CONFIDENTIAL, *map(in_python, self.lines())])
+        return "\n".join([CONFIDENTIAL, *self.lines()])
 
 
 def find(data: Source | Frame, resolved: ResolvedDomain, epsilon: object, edit: str, files: int = 0) -> Findings:

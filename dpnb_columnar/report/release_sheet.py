@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from shlex import quote
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from dpnb_columnar.domain.declared_domain import (
 )
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, command
 from dpnb_columnar.ledger.export import ACCOUNT_HEADER, account_cells
 from dpnb_columnar.ledger.records import Account
 from dpnb_columnar.mechanisms.expected_error import expected_error
@@ -345,9 +344,9 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
         "declared_public": DECLARED_PUBLIC,
         "left_out": "" if weights is None or weights.source is None else named(weights.source.left_out),
         "account": None if account is None else [*zip(ACCOUNT_HEADER, account_cells(account), strict=True)],
-        "commands": f"dpnb-columnar predict {quote(path)} rows.parquet --output scored.parquet",
+        "commands": command("predict", path, "rows.parquet", output="scored.parquet"),
         "python": f"import dpnb_columnar as dpnb\n\nscored = dpnb.load_model({path!r}).predict(rows)",
-        "sql": f"dpnb-columnar sql {quote(path)} --dialect postgres --table person --output score.sql",
+        "sql": command("sql", path, dialect="postgres", table="person", output="score.sql"),
         "digests": [("model file", name), ("its SHA-256", sha256), ("digest of the domain", digest(domain))]
         + [(f"version of {part}", version) for part, version in model.software.items()],
     }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from dpnb_columnar.domain.database_address import Database
 from dpnb_columnar.domain.names import is_printable
-from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, excerpt
+from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, excerpt, option
 from dpnb_columnar.runtime.row_progress import Size, begin_work, is_watched, polled
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def read_duckdb(database: Database, query: str, size: Size | None = None) -> Ite
                 raise DataError(f"{path}: the query does not fit the type of an ENUM column; cast it to text") from None
             first = str(error).splitlines()[0]
             problem = f"{first:.{LONGEST_PROBLEM}}" if is_printable(first) else excerpt(first)
-            raise DataError(f"{path}: {problem}; check --table or the query") from None
+            raise DataError(f"{path}: {problem}; check {option('table')} or the query") from None
         except duckdb.PermissionException:
             raise DataError(
                 f"{path}: the query reads files or servers outside of the database, which is refused; copy those rows "

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from dpnb_columnar.domain.declaration import DOMAIN_KEY
 from dpnb_columnar.domain.names import listed
 from dpnb_columnar.domain.numbers import exact_number
-from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.errors import DataError, UsageError, option
 from dpnb_columnar.rows.frames import Frame, opened_eagerly
 from dpnb_columnar.rows.input_files import check_file, folder_values, not_parquet
 from dpnb_columnar.rows.parquet import ARROW_SCHEMA, BATCH_ROWS, Batches, damaged, rows_in_footers
@@ -91,11 +91,13 @@ def split_of(test: object, by: Sequence[str], seed: int) -> Split:
     try:
         part = exact_number(str(test) if isinstance(test, float) else test)
     except ValueError as error:
-        raise UsageError(f"--test: {error}") from None
+        raise UsageError(f"{option('test')}: {error}") from None
     if not 0 < part < 1:
-        raise UsageError(f"--test: {test} is no part of the rows; give a number above 0 and below 1, such as 0.2")
+        raise UsageError(
+            f"{option('test')}: {test} is no part of the rows; give a number above 0 and below 1, such as 0.2"
+        )
     if seed < 0:
-        raise UsageError(f"--seed {seed}: give a whole number from 0 on, such as --seed 1")
+        raise UsageError(f"{option('seed')} {seed}: give a whole number from 0 on, such as {option('seed', 1)}")
     return Split(part, tuple(by), seed)
 
 
@@ -119,7 +121,7 @@ def split_outputs(
     train = train or default_name([named], named, ".train.parquet")
     test = test or default_name([named], named, ".test.parquet")
     if train.resolve() == test.resolve():
-        raise UsageError("--train-output and --test-output are one file; name two")
+        raise UsageError(f"{option('train-output')} and {option('test-output')} are one file; name two")
     for output in (train, test):
         check_target(output, overwrite, files)
     return train, test

@@ -14,13 +14,12 @@ import stat
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote
 
 from dpnb_columnar.domain.database_address import DUCKDB_MAGIC, DUCKDB_MAGIC_PLACE, POSTGRES_SCHEMES, SQLITE_MAGIC
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import DataError, MissingInputError
+from dpnb_columnar.errors import DataError, MissingInputError, command, option
 from dpnb_columnar.rows.table_formats import refuse_table_files
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.outputs import is_utf8
@@ -101,14 +100,14 @@ def _no_files(item: str) -> MissingInputError:
         refuse_table_files(folders)
         inner = [path.name for path in folders[:MOST_NAMED]]
         held = [f"files with {', '.join(other)}"] * bool(other) + [f"folders such as {', '.join(inner)}"] * bool(inner)
-        remedy = "make Parquet of an extract with dpnb-columnar ingest" if other else "check the path"
+        remedy = f"make Parquet of an extract with {command('ingest')}" if other else "check the path"
         if inner:
             remedy = f"for the files of its folders give the pattern '{folder}/**/*.parquet'"
         return MissingInputError(
             f"{item}: a folder without files named *.parquet; it holds {' and '.join(held) or 'nothing'}; {remedy}"
         )
     if item.startswith(POSTGRES_SCHEMES):
-        return MissingInputError(f"a database, alone or beside files, is not read by this command; {BY_TABLE}")
+        return MissingInputError(f"a database, alone or beside files, is not read by this command; {_by_table()}")
     return MissingInputError(f"{item}: no such file; give Parquet files, a folder of them, or a quoted pattern")
 
 
@@ -171,12 +170,6 @@ PARQUET = b"PAR1"
 ENCRYPTED = b"PARE"
 """The last bytes of a file whose footer is encrypted."""
 
-BY_TABLE = (
-    "its rows are read with --table NAME by train, aggregate, check, evaluate, predict, split and suggest-domain; for "
-    "another command, export them to Parquet"
-)
-"""What to do where a database is given to a command that reads Parquet alone."""
-
 FORMATS = (
     (0, b"ARROW1", "an Arrow file"),
     (0, b"\xff\xff\xff\xff", "an Arrow stream"),
@@ -205,6 +198,14 @@ def check_file(file: Path) -> None:
         raise MissingInputError(f"{file}: is a pipe or a device; write its rows to a file, and name that")
 
 
+def _by_table() -> str:
+    """Say what to do where a database is given to a command that reads Parquet alone."""
+    return (
+        f"its rows are read with {option('table', 'NAME')} by train, aggregate, check, evaluate, predict, split and "
+        "suggest-domain; for another command, export them to Parquet"
+    )
+
+
 def not_parquet(file: Path) -> DataError:
     """Return the error to raise for a file that is not complete Parquet: what it is, and the remedy."""
     try:
@@ -225,11 +226,10 @@ def not_parquet(file: Path) -> DataError:
     if kind is None:
         return DataError(f"{file}: not a complete Parquet file (damaged or cut short); write or copy it again")
     if "database" in kind:
-        remedy = BY_TABLE
+        remedy = _by_table()
     elif "archive" in kind or "text" in kind:
-        remedy = (
-            f"if it is an extract, make Parquet of it: dpnb-columnar ingest {quote(str(file))} --output NAME.parquet"
-        )
+        ingest = command("ingest", str(file), output="NAME.parquet")
+        remedy = f"if it is an extract, make Parquet of it: {ingest}"
     else:
         remedy = "read it with polars, pandas or pyarrow, and write it as Parquet"
     return DataError(f"{file}: {kind}, not Parquet; {remedy}")

@@ -20,7 +20,7 @@ from dpnb_columnar.domain import Declaration, Domain
 from dpnb_columnar.domain.column_kinds import Kind, common_type, kinds_of
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.names import listed
-from dpnb_columnar.errors import DataError
+from dpnb_columnar.errors import DataError, option
 from dpnb_columnar.rows.column_checks import check_alike, check_columns, check_nesting, nested_too_deep
 from dpnb_columnar.rows.input_files import cannot_be_opened, check_file, not_parquet, scan_file
 from dpnb_columnar.rows.parquet_footer import footer_of, number_of_rows, with_metadata
@@ -233,8 +233,9 @@ def copy_with_domain(source: Path, domain: Declaration, output: Path, *, overwri
         raise (cannot_be_opened(source, error) if error.errno else not_parquet(source)) from None
     if absent := [column for column in domain.counted_columns if column not in columns]:
         raise DataError(
-            f"{source}: has no column {', '.join(map(repr, absent))}; take it out of the domain with --drop, "
-            "or, where it is of a unit or a weight, with --unit, --per-row, --weight or --unweighted"
+            f"{source}: has no column {', '.join(map(repr, absent))}; take it out of the domain with {option('drop')}, "
+            f"or, where it is of a unit or a weight, with {option('unit')}, {option('per-row')}, {option('weight')} or "
+            f"{option('unweighted')}"
         )
     with source.open("rb") as stream:
         footer = footer_of(stream, str(source))

@@ -9,22 +9,23 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.domain.database_address import Database
-from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError
+from dpnb_columnar.errors import DataError, Error, MissingInputError, TemporaryError, UnavailableError, command, option
 from dpnb_columnar.runtime.row_progress import begin_work
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 PROBLEMS = {
-    "42P01": "it has no such table, or the query names none; check --table and the search path",
+    "42P01": "it has no such table, or the query names none; check {table} and the search path",
     "42703": "a column of the query does not exist there; check the names, or those of the domain",
     "42501": "permission denied; grant SELECT on the table to this user",
-    "42601": "the query is not valid there; make it with dpnb-columnar sql --dialect postgres",
+    "42601": "the query is not valid there; make it with {sql}",
     "42883": "a column has a type that the query does not fit; cast it in a view",
     "25006": "the query would write; only queries that read are run",
     "57014": "the query was cancelled there, as by a time limit",
 }
-"""Meaning of PostgreSQL's error codes, in words that quote no value: the server's own text may quote some."""
+"""Meaning of PostgreSQL's error codes, in words that quote no value: the server's own text may quote some. ``{table}``
+and ``{sql}`` stand for an option and a command."""
 
 NO_ENTRY = ("28", "3D")
 """Beginnings of the error codes of a connection that is refused for good: user or password, no such database."""
@@ -168,6 +169,7 @@ def _refusal(database: Database, error: Any) -> Error:
     if not code or code.startswith(PASSING):
         return _lost(database)
     problem = PROBLEMS.get(code, f"the query fails there (SQLSTATE {code}); run it with psql to see why")
+    problem = problem.format(table=option("table"), sql=command("sql", dialect="postgres"))
     return DataError(f"{database}: {problem}")
 
 

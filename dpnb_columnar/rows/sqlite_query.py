@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.domain.database_address import Database
-from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, TemporaryError
+from dpnb_columnar.errors import DataError, Error, MissingInputError, ResourceError, TemporaryError, option
 from dpnb_columnar.rows.untyped_values import text_of
 
 if TYPE_CHECKING:
@@ -104,7 +104,10 @@ def _failed(error: sqlite3.Error, path: Path) -> Error:
     if any(name.startswith(each) for each in NO_ROOM):
         return ResourceError(f"{path}: memory does not suffice to read it; close other programs or raise the limit")
     if name == "SQLITE_ERROR":
-        return DataError(f"{path}: no such table or column, or the query is not valid there; check --table or --query")
+        return DataError(
+            f"{path}: no such table or column, or the query is not valid there; check {option('table')} or "
+            f"{option('query')}"
+        )
     if name.startswith("SQLITE_CANTOPEN") or name == "SQLITE_PERM":
         return MissingInputError(f"{path}: cannot be opened; check the path and its permissions")
     return DataError(f"{path}: not a SQLite file, or damaged ({name}); copy it again, or run sqlite3's integrity_check")

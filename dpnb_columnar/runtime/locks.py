@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from dpnb_columnar.errors import BusyError, OutputError
+from dpnb_columnar.errors import BusyError, OutputError, option
 from dpnb_columnar.runtime.outputs import NO_LINK, remove_abandoned, removed_at_end, write_error
 
 try:
@@ -119,8 +119,8 @@ def _not_acquired(descriptor: int, name: Path, path: Path, error: OSError) -> Bu
     with suppress(OSError):
         name.unlink()
     return OutputError(
-        f"{path}: its file system has no locks ({error.strerror}), so that two runs could race; choose an --output on "
-        "another file system, and move it from there"
+        f"{path}: its file system has no locks ({error.strerror}), so that two runs could race; choose an "
+        f"{option('output')} on another file system, and move it from there"
     )
 
 

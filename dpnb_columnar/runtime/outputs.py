@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dpnb_columnar.errors import OutputError, UsageError
+from dpnb_columnar.errors import OutputError, UsageError, option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -141,17 +141,19 @@ def check_output(path: Path, overwrite: bool) -> None:
         OutputError: if the output exists and may not be replaced, is not a regular file, or has no folder.
     """
     if not is_utf8(path):
-        raise OutputError(f"{str(path)!a:.200}: its name is not UTF-8; choose another --output")
+        raise OutputError(f"{str(path)!a:.200}: its name is not UTF-8; choose another {option('output')}")
     with _output_errors(path):
         if path.is_dir():
             raise OutputError(f"{path}: is a folder; name a file")
         if path.exists() and not path.is_file():  # to replace /dev/null would break the machine
-            raise OutputError(f"{path}: is not a regular file; choose another --output")
+            raise OutputError(f"{path}: is not a regular file; choose another {option('output')}")
         if (path.exists() or path.is_symlink()) and not overwrite:  # a link without a target takes the name as well
-            raise OutputError(f"{path}: exists already; choose another --output, or replace it with --overwrite")
+            raise OutputError(
+                f"{path}: exists already; choose another {option('output')}, or replace it with {option('overwrite')}"
+            )
         folder = path.parent
         if folder.exists() and not folder.is_dir():
-            raise OutputError(f"{path}: {folder} is not a folder; choose another --output")
+            raise OutputError(f"{path}: {folder} is not a folder; choose another {option('output')}")
         if not folder.exists():
             raise OutputError(f"{path}: its folder does not exist; create {folder} first")
 
@@ -347,7 +349,7 @@ def check_no_input(output: Path, inputs: Iterable[Path]) -> None:
         OutputError: if the output is one of the inputs.
     """
     if output.exists() and any(output.samefile(file) for file in inputs if file.exists()):
-        raise OutputError(f"{output}: is an input as well, and would be lost; choose another --output")
+        raise OutputError(f"{output}: is an input as well, and would be lost; choose another {option('output')}")
 
 
 @contextmanager

@@ -12,6 +12,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, Thr
 from itertools import islice
 from typing import TypeVar
 
+from dpnb_columnar.errors import FrontDoor, current_front_door, front_door
+
 Item = TypeVar("Item")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -70,7 +72,7 @@ def run_in_processes(
         running: dict[Future[Result], Task] = {}
         while True:
             for task in islice(remaining, TASKS_AHEAD * processes - len(running)):
-                running[pool.submit(work, task)] = task
+                running[pool.submit(_work_through, current_front_door(), work, task)] = task
             if not running:
                 return
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -82,6 +84,12 @@ def run_in_processes(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _work_through(door: FrontDoor, work: Callable[[Task], Result], task: Task) -> Result:
+    """Do a task in a worker, whose errors are worded for the front door of its parent."""
+    with front_door(door):
+        return work(task)
 
 
 def set_up_worker() -> None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.runtime.outputs import atomic_output, parquet_writer
 from dpnb_columnar.simulation import marginals
 from dpnb_columnar.simulation.marginals import SLOT_BITS, Codes, Draws, Groups, Lookup, interval_indices
@@ -212,11 +212,15 @@ def simulate_census(
         OutputError: If the output exists, or cannot be written.
     """
     if rows < 1:
-        raise UsageError(f"--rows {rows}: a file needs rows; give 1 or more, such as --rows 100000")
+        raise UsageError(
+            f"{option('rows')} {rows}: a file needs rows; give 1 or more, such as {option('rows', 100000)}"
+        )
     if rows > MOST_ROWS:
-        raise UsageError(f"--rows {rows}: too many for a file; give {MOST_ROWS} at most, such as --rows 100000")
+        raise UsageError(
+            f"{option('rows')} {rows}: too many for a file; give {MOST_ROWS} at most, such as {option('rows', 100000)}"
+        )
     if seed < 0:
-        raise UsageError(f"--seed {seed}: give a whole number from 0 on, such as --seed 1940")
+        raise UsageError(f"{option('seed')} {seed}: give a whole number from 0 on, such as {option('seed', 1940)}")
     with (
         atomic_output(output, overwrite=overwrite) as partial,
         parquet_writer(partial, _schema(_declared_domain())) as writer,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from dpnb_columnar.budget import Budget, parse_delta, parse_division, parse_epsilon
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms.attribute_weights import AUTO, NONE
 from dpnb_columnar.mechanisms.release_plan import mechanism_named, noise_named
 from dpnb_columnar.report.figures import BASELINES
@@ -235,7 +235,7 @@ def _method(mechanism: str, noise: str | None, delta: str, attribute_weights: st
 def _known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
     for name in names:
         if name not in known:
-            raise UsageError(f"--{what}: this run has no {name!r}; it has {', '.join(known)}")
+            raise UsageError(f"{option(what)}: this run has no {name!r}; it has {', '.join(known)}")
 
 
 PURE = tuple(

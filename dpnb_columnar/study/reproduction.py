@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 
-from dpnb_columnar.errors import MissingInputError
+from dpnb_columnar.errors import MissingInputError, option
 from dpnb_columnar.runtime.workers import run_in_processes
 from dpnb_columnar.study.accuracy import Located, Row, run_unit
 from dpnb_columnar.study.data_sets import DataSet, complete_rows
@@ -95,7 +95,7 @@ def locate(datasets: Iterable[DataSet], data: Path, work: Path) -> tuple[list[Lo
         OutputError: if a file cannot be written.
     """
     if not data.is_dir():
-        raise MissingInputError(f"{data}: no such folder; name the folder of the data sets with --data")
+        raise MissingInputError(f"{data}: no such folder; name the folder of the data sets with {option('data')}")
     located, absent = [], []
     for dataset in datasets:
         work.mkdir(exist_ok=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from dpnb_columnar.domain import digest
-from dpnb_columnar.errors import DataError, MissingInputError, OutputError
+from dpnb_columnar.errors import DataError, MissingInputError, OutputError, option
 from dpnb_columnar.mechanisms.model_release import software
 from dpnb_columnar.runtime.outputs import atomic_output
 from dpnb_columnar.study.accuracy import Located, Row
@@ -131,12 +131,15 @@ class ResultsFile:
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError):
             metadata, rows = {}, pl.DataFrame()
         if metadata.get(FORMAT) != VERSION or rows.schema != self.schema:
-            raise OutputError(f"{self.path}: is no file of results; choose another --output, or use --overwrite")
+            raise OutputError(
+                f"{self.path}: is no file of results; choose another {option('output')}, or use {option('overwrite')}"
+            )
         for key in metadata.keys() & self.metadata.keys():
             if metadata[key] != self.metadata[key]:
                 raise OutputError(
                     f"{self.path}: was made with {key} {metadata[key]:.12}, this run has {self.metadata[key]:.12}, and "
-                    "their results do not mix: choose another --output, or start afresh with --overwrite"
+                    f"their results do not mix: choose another {option('output')}, or start afresh with "
+                    f"{option('overwrite')}"
                 )
         known = {key: value for key, value in metadata.items() if key.startswith((DOMAIN, ITERATIONS, ROWS))}
         return replace(self, metadata={**self.metadata, **known}), rows

@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.people import people, people_domain, write_people
-from support.running import parser_of
+from support.running import Run, parser_of
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.cli.program import VERBS
-from dpnb_columnar.errors import FUNCTIONS, DomainError, Error, argument_of, in_python, speaking_python
+from dpnb_columnar.errors import CommandLine, Error, Python, command, front_door, option
 from dpnb_columnar.model.model import Model
 
 PACKAGE = Path(dpnb.__file__).parent
-COMMAND_LINE = ("cli", "audit", "study", "report", "datasets", "dialects")
-"""Rooms whose texts no function of the Python interface raises."""
-
 OF_THE_SHELL = {
     "aggregate": {"checkpoint", "given", "output", "report"},
     "check": set(),
@@ -48,16 +46,25 @@ def options_of(parser: Any) -> set[str]:
     return {name[2:] for command in commands for each in command.params for name in each.opts if name[:2] == "--"}
 
 
-def texts() -> Iterator[str]:
-    """Yield every text of the modules that the interface runs, with a word in the place of what is filled in."""
+def modules() -> Iterator[tuple[str, ast.Module]]:
+    """Yield every module that writes texts for both front doors: all but those of the command line itself."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        if path.relative_to(PACKAGE).parts[0] in COMMAND_LINE:
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.JoinedStr):
-                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "X" for part in node.values)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value
+        name = path.relative_to(PACKAGE).as_posix()
+        if not name.startswith("cli/") and name != "errors.py":
+            yield name, ast.parse(path.read_text(encoding="utf-8"))
+
+
+def remedies(function: str) -> Iterator[ast.Call]:
+    """Yield every call of ``option`` or of ``command``."""
+    for _, tree in modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == function:
+                yield node
+
+
+def texts_in(node: ast.AST) -> set[str]:
+    """Return the texts that an expression may be: one, or one of two; none where it is a variable."""
+    return {each.value for each in ast.walk(node) if isinstance(each, ast.Constant) and isinstance(each.value, str)}
 
 
 def parameters() -> set[str]:
@@ -69,54 +76,112 @@ def parameters() -> set[str]:
 @pytest.mark.parametrize("verb", OF_THE_SHELL)
 def test_every_option_of_a_verb_is_an_argument_of_its_function(verb: str) -> None:
     arguments = {*inspect.signature(getattr(dpnb, verb)).parameters, "overwrite=True"}
-    beside = {option for option in options_of(parser_of(verb)) if argument_of(option) not in arguments}
-    assert beside - EVERYWHERE == OF_THE_SHELL[verb]
+    only_typed = {name for name in options_of(parser_of(verb)) if Python().option(name) not in arguments}
+    assert only_typed - EVERYWHERE == OF_THE_SHELL[verb]
 
 
-def test_every_option_in_a_text_is_an_argument_or_an_option_of_a_verb() -> None:
-    named = {option for text in texts() for option in re.findall(r"(?:^|[\s(`])--([a-z][a-z-]+)", text)}
+def test_every_option_in_a_remedy_is_an_argument_or_an_option_of_a_verb() -> None:
+    named = set[str]().union(*(texts_in(call.args[0]) for call in remedies("option")))
     assert {"attribute-weights", "overwrite", "codebook"} <= named
     known = parameters() | {"overwrite=True", "Spark's master"}
     of_verbs = set[str]().union(*(options_of(parser_of(verb)) for verb in VERBS))
-    assert {option for option in named if argument_of(option) not in known} <= of_verbs
+    assert {name for name in named if Python().option(name) not in known} <= of_verbs
 
 
-@pytest.mark.slow
-def test_no_text_keeps_an_option_in_python() -> None:
-    assert [text for text in map(in_python, texts()) if re.search(r"(?:^|[\s(`])--[a-z]", text)] == []
+def test_every_command_in_a_remedy_is_a_verb_that_has_its_options() -> None:
+    for call in remedies("command"):
+        (words,) = texts_in(call.args[0])
+        verb, *inner = words.split()
+        options = {each.arg.replace("_", "-") for each in call.keywords if each.arg is not None}
+        parser = parser_of(verb)
+        assert options <= options_of(parser), words
+        assert {*inner} <= {*getattr(parser, "commands", ["statistics"])}, words  # as of ``sql``: an argument
+        if verb in Python.FUNCTIONS and "given" not in options:
+            arguments = inspect.signature(getattr(dpnb, verb)).parameters
+            assert {Python().option(name) for name in options} <= {*arguments}, words
+    assert {*Python.FUNCTIONS} <= {*dpnb.__all__}
 
 
-def test_commands_that_become_calls_are_functions() -> None:
-    assert {*FUNCTIONS} <= {*dpnb.__all__}
+def test_no_text_for_both_doors_writes_an_option_out() -> None:
+    for name, tree in modules():
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+                assert not re.search(r"(?<![\w-])--[a-z]|{(option|command)\(", node.value), (name, node.value)
+
+
+def test_no_remedy_is_written_where_a_module_is_imported() -> None:
+    def outside_functions(node: ast.AST) -> Iterator[ast.AST]:
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.FunctionDef | ast.Lambda):
+                yield child
+                yield from outside_functions(child)
+
+    for name, tree in modules():
+        written = {each.id for each in outside_functions(tree) if isinstance(each, ast.Name)}
+        assert not written & {"option", "command"}, name
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("write", "typed", "called"),
     [
-        ("noise: spends a delta; give --delta, such as 1e-6", "noise: spends a delta; give delta, such as 1e-6"),
-        ("leave --attribute-weights out", "leave attribute_weights out"),
-        ("with --declared-rows, or a number", "with rows, or a number"),
-        ("exists already; replace it with --overwrite", "exists already; replace it with overwrite=True"),
-        ("run dpnb-columnar check on it", "run dpnb.check on it"),
+        (lambda: option("delta"), "--delta", "delta"),
+        (lambda: option("attribute-weights"), "--attribute-weights", "attribute_weights"),
+        (lambda: option("unit-rows", 1), "--unit-rows 1", "unit_rows=1"),
+        (lambda: option("account", "a b"), "--account 'a b'", 'account="a b"'),
+        (lambda: option("declared-rows"), "--declared-rows", "rows"),
+        (lambda: option("overwrite"), "--overwrite", "overwrite=True"),
+        (lambda: command("check"), "dpnb-columnar check", "dpnb.check"),
         (
-            "make Parquet of it: dpnb-columnar ingest 'my rows.csv' --output NAME.parquet",
-            'make Parquet of it: dpnb.ingest("my rows.csv", output="NAME.parquet")',
+            lambda: command("ingest", "my rows.csv", output="NAME.parquet"),
+            "dpnb-columnar ingest 'my rows.csv' --output NAME.parquet",
+            'dpnb.ingest("my rows.csv", output="NAME.parquet")',
         ),
-        ("one: dpnb-columnar ledger init a.b --dataset a --epsilon NUMBER", "one: dpnb-columnar ledger init a.b"),
-        ("dpnb-columnar domain edit a.parquet --codebook b.xml --output c", "dpnb-columnar domain edit a.parquet"),
-        ("my--file.parquet: no column a--b, or -- c", "my--file.parquet: no column a--b, or -- c"),
-        ("install it with: pip install 'dpnb-columnar[spark]'", "install it with: pip install 'dpnb-columnar[spark]'"),
+        (
+            lambda: command("ledger init", "a.b", dataset="a", epsilon="NUMBER"),
+            "dpnb-columnar ledger init a.b --dataset a --epsilon NUMBER",
+            "dpnb-columnar ledger init a.b --dataset a --epsilon NUMBER",
+        ),
+        (
+            lambda: command("aggregate", given="MODEL"),
+            "dpnb-columnar aggregate --given MODEL",
+            "dpnb-columnar aggregate --given MODEL",
+        ),
     ],
 )  # fmt: skip
-def test_a_text_in_python(typed: str, said: str) -> None:
-    assert in_python(typed) == said
+def test_a_remedy_is_written_for_the_door_in_use(write: Callable[[], str], typed: str, called: str) -> None:
+    assert write() == called
+    with front_door(CommandLine()), ThreadPoolExecutor(1) as pool:
+        assert write() == typed == pool.submit(write).result()
+    assert write() == called
+
+
+def test_the_command_line_opens_its_door_and_closes_it(run: Run, folder: Path) -> None:
+    refusal = run("simulate", "new.parquet", "--rows", "0", expected=64).err
+    assert "--rows 0: a file needs rows; give 1 or more, such as --rows 100000" in refusal
+    assert option("noise") == "noise"
 
 
 @given(st.text(st.characters(exclude_categories=["C"]), min_size=1).map(lambda name: f"{name.strip()}.csv"))
 def test_any_name_of_a_file_is_an_argument(name: str) -> None:
-    typed = f"make Parquet of it: dpnb-columnar ingest {shlex.quote(name)} --output NAME.parquet"
-    arguments = f'{json.dumps(name, ensure_ascii=False)}, output="NAME.parquet"'
-    assert in_python(typed) == f"make Parquet of it: dpnb.ingest({arguments})"
+    begin, end = "dpnb.ingest(", ', output="NAME.parquet")'
+    called = command("ingest", name, output="NAME.parquet")
+    assert called.startswith(begin)
+    assert called.endswith(end)
+    assert json.loads(called[len(begin) : -len(end)]) == name
+    with front_door(CommandLine()):
+        assert shlex.split(command("ingest", name, output="NAME.parquet"))[2:] == [name, "--output", "NAME.parquet"]
+
+
+@pytest.mark.parametrize("name", ["wages --label x.parquet", "run dpnb-columnar check now.parquet", "--output"])
+def test_what_users_have_named_is_not_rewritten(name: str, folder: Path) -> None:
+    with pytest.raises(Error) as raised:
+        dpnb.train(name, epsilon=1)
+    assert str(raised.value).startswith(f"{name}: no such file")
+    domain = {"label": {"column": "sex", "classes": ["m", "f"]}, "attributes": {name: {"lower": 0, "upper": 9}}}
+    with pytest.raises(Error) as raised:
+        dpnb.train(people(9), epsilon=1, domain=domain)
+    assert f"missing column {name!r}" in str(raised.value)
 
 
 @pytest.mark.parametrize(
@@ -127,12 +192,12 @@ def test_any_name_of_a_file_is_an_argument(name: str) -> None:
         (lambda: dpnb.train("people.parquet", epsilon=1, delta="1/n", noise="gaussian"), "with rows"),
         (lambda: dpnb.train("people.parquet", epsilon=1, delta=1e-6), "leave delta out"),
         (lambda: dpnb.train("people.parquet", epsilon=1, mechanism="histogram", noise="laplace"), "leave noise out"),
-        (lambda: dpnb.train("people.parquet", epsilon=1, ledger="none.ledger"), "ledger init none.ledger"),
+        (lambda: dpnb.train("people.parquet", epsilon=1, ledger="none.ledger"), "ledger init none.ledger --dataset"),
         (lambda: dpnb.train("bare.parquet", epsilon=1), "with dataset, its file with catalogue"),
         (lambda: dpnb.train("rows.csv", epsilon=1), 'dpnb.ingest("rows.csv", output="NAME.parquet")'),
         (lambda: dpnb.aggregate("."), "name one with dataset"),
         (lambda: dpnb.simulate("people.parquet"), "choose another output, or replace it with overwrite=True"),
-        (lambda: dpnb.simulate("new.parquet", rows=0), "rows 0: a file needs rows; give 1 or more, such as rows 1"),
+        (lambda: dpnb.simulate("new.parquet", rows=0), "rows 0: a file needs rows; give 1 or more, such as rows="),
         (lambda: dpnb.split("people.parquet", test=2), "test: 2 is no part"),
         (lambda: dpnb.ingest("rows.csv", "new.parquet", columns="b"), "columns"),
         (lambda: dpnb.read_domain(), "with dataset"),
@@ -148,19 +213,8 @@ def test_errors_in_python_name_arguments(call: Callable[[], object], said: str, 
     with pytest.raises(Error) as raised:
         call()
     assert said in str(raised.value)
-    assert "--" not in str(raised.value)
+    assert "--" not in re.sub(r"dpnb-columnar (ledger init|domain edit)[^;)]*", "", str(raised.value))
 
 
 def model() -> Model:
     return dpnb.train(people(50), epsilon=1, domain=people_domain(), mechanism="histogram")
-
-
-def test_the_source_of_faults_is_an_argument_as_well() -> None:
-    @speaking_python()
-    def refuse() -> None:
-        raise DomainError("--label AGE", [])
-
-    with pytest.raises(DomainError) as raised:
-        refuse()
-    assert raised.value.source == "label AGE"
-    assert str(raised.value).startswith("label AGE: ")

@@ -153,7 +153,7 @@ def test_a_folder_of_another_user_is_refused(source: ParquetSource, tmp_path: Pa
 )
 def test_places_that_are_no_folder(source: ParquetSource, tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(OutputError, match=f"{name}: {reason}.*name another --checkpoint"):
+    with pytest.raises(OutputError, match=f"{name}: {reason}.*name another checkpoint"):
         aggregate_by_file(source, PEOPLE, tmp_path / name)
 
 

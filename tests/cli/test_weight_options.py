@@ -53,10 +53,10 @@ def test_the_weight_chosen_goes_before_the_one_declared(
 @pytest.mark.parametrize(
     ("weight", "cap", "step", "error", "words"),
     [
-        (None, "400", None, UsageError, "--weight-cap '400': of which weight"),
-        (None, None, "2", UsageError, "--weight-step '2': of which weight"),
-        ("PERWT", None, None, UsageError, "how much may one row weigh at most? Give --weight-cap"),
-        ("PERWT", None, "2", UsageError, "Give --weight-cap"),
+        (None, "400", None, UsageError, "weight_cap '400': of which weight"),
+        (None, None, "2", UsageError, "weight_step '2': of which weight"),
+        ("PERWT", None, None, UsageError, "how much may one row weigh at most? Give weight_cap"),
+        ("PERWT", None, "2", UsageError, "Give weight_cap"),
         ("age", "400", None, DomainError, "the column 'age' is an attribute or the label's"),
         ("income", "400", None, DomainError, "the column 'income' is an attribute or the label's"),
         ("PERWT", "x", None, DomainError, "people.weight.cap"),

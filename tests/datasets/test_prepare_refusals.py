@@ -63,7 +63,10 @@ def test_unreadable_raw_file_is_refused(tmp_path: Path) -> None:
         checksum(tmp_path)
 
 
-@pytest.mark.parametrize(("name", "remedy"), [("ipums1940", "usa.ipums.org"), ("census_simulated", "simulate OUT")])
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("ipums1940", "usa.ipums.org"), ("census_simulated", r'make it with `dpnb\.simulate\("OUT\.parquet"\)`')],
+)
 def test_data_sets_made_elsewhere_say_where(tmp_path: Path, name: str, remedy: str) -> None:
     with pytest.raises(MissingInputError, match=remedy) as caught:
         prepare(CATALOGUE[name], tmp_path, tmp_path / "out.parquet", overwrite=False)

@@ -93,7 +93,7 @@ def test_a_label_that_does_not_go_with_the_columns_is_a_usage_error(label: str, 
     with pytest.raises(UsageError) as caught:
         labelled(EXTRACT, label)
     assert told in str(caught.value)
-    assert str(caught.value).startswith("--label ")
+    assert str(caught.value).startswith("label ")
 
 
 def test_columns_that_disagree_on_missing_are_refused() -> None:

@@ -198,7 +198,7 @@ def test_a_code_that_becomes_the_name_of_a_group_loses_its_label() -> None:
 def test_edits_replace_the_labels_of_a_column() -> None:
     changed = edited(town(), Edits(value_labels={"RACE": {"02": "Black"}}), "x")
     assert changed.value_labels["RACE"] == {"2": "Black"}
-    with pytest.raises(UsageError, match="--value-labels RASE: the domain has no attribute of this name; did you mean"):
+    with pytest.raises(UsageError, match="value_labels RASE: the domain has no attribute of this name; did you mean"):
         edited(town(), Edits(value_labels={"RASE": {"1": "White"}}), "x")
 
 

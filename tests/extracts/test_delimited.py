@@ -80,7 +80,7 @@ def test_a_person_in_the_place_of_the_header_is_not_told(value: str, declared: f
 
 def test_a_header_of_another_codebook() -> None:
     declared = frozenset({"AGE", "SEX", "1940"})
-    with pytest.raises(DataError, match=r"declares no name of line 1.*--codebook") as caught:
+    with pytest.raises(DataError, match=r"declares no name of line 1.*codebook") as caught:
         read_header(io.BytesIO(b"Smith,age\n"), "town.csv", "utf-8", declared)
     assert "Smith" not in str(caught.value)
     for header in ("1940,AGE", "other,AGE", "SEX", "1940"):

@@ -116,7 +116,7 @@ def test_files_of_another_account_are_paid_by_none_but_that(parts: str, bound: P
     with Ledger(bound.ledger) as ledger:
         ledger.open_account("free", Approximate(ONE, Fraction(0)), Neighbours.ADD_REMOVE)
     free = replace(bound, charge=replace(bound.charge, dataset="free"))
-    with pytest.raises(DataError, match="charge that one: --account others"), free.spend(frozenset(parts)):
+    with pytest.raises(DataError, match='charge that one: account="others"'), free.spend(frozenset(parts)):
         raise AssertionError("it may draw")
     with free.spend(frozenset("ef")):
         pass

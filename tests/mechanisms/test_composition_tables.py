@@ -104,5 +104,5 @@ def test_a_family_is_calibrated_to_its_own_kind_of_cost(name: str) -> None:
 @pytest.mark.parametrize(("mechanism", "noise"), [("smooth", "polyplace"), ("histogram", None), ("majority", None)])
 def test_a_delta_that_no_query_needs_is_refused(mechanism: str, noise: str | None) -> None:
     """It would be stated, and spent by nothing."""
-    with pytest.raises(UsageError, match=r"delta: .* spends none; leave --delta out"):
+    with pytest.raises(UsageError, match=r"delta: .* spends none; leave delta out"):
         plan(people_domain(), Budget(Fraction(1), delta=Fraction(1, 10**6)), mechanism, noise)

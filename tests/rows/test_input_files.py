@@ -152,7 +152,7 @@ def test_a_folder_without_parquet_files_says_what_it_holds(tmp_path: Path, held:
 
 
 def test_a_database_is_no_file() -> None:
-    with pytest.raises(MissingInputError, match="read with --table NAME by train") as refused:
+    with pytest.raises(MissingInputError, match='read with table="NAME" by train') as refused:
         resolve_files(["postgresql://me:secret@host/census"])
     assert "secret" not in str(refused.value)
 

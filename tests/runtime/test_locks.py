@@ -204,7 +204,7 @@ def test_a_file_system_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(locks.fcntl, "flock", refused)
     with (
-        pytest.raises(OutputError, match=r"out: its file system has no locks .*; choose an --output on another"),
+        pytest.raises(OutputError, match=r"out: its file system has no locks .*; choose an output on another"),
         output_lock(tmp_path / "out"),
     ):
         pytest.fail("the block must not run")

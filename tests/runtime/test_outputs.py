@@ -138,7 +138,7 @@ def test_folder_that_cannot_be_synchronised_is_no_failure(tmp_path: Path, monkey
 def test_existing_output_is_refused_with_the_remedy(tmp_path: Path) -> None:
     output = tmp_path / "out"
     output.write_text("old")
-    with pytest.raises(OutputError, match=r"out: exists already; .* --overwrite"), atomic_output(output):
+    with pytest.raises(OutputError, match=r"out: exists already; .* overwrite=True"), atomic_output(output):
         pytest.fail("the block must not run")
     assert output.read_text() == "old"
     assert names_of(tmp_path) == {"out"}

@@ -214,13 +214,13 @@ def test_ordinary_naive_bayes_clearly_beats_the_majority(usable: dict[str, np.nd
 
 @pytest.mark.parametrize("rows", [0, -1])
 def test_a_file_without_rows_is_refused(rows: int, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=f"--rows {rows}: .*give 1 or more"):
+    with pytest.raises(UsageError, match=f"^rows {rows}: .*give 1 or more"):
         simulate_census(tmp_path / "census.parquet", rows=rows, seed=SEED)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_negative_seed_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="--seed -3: give a whole number from 0 on"):
+    with pytest.raises(UsageError, match=r"^seed -3: give a whole number from 0 on"):
         simulate_census(tmp_path / "census.parquet", rows=1, seed=-3)
 
 

@@ -106,10 +106,10 @@ def test_every_budget_of_the_plan_can_be_divided(plan: Plan) -> None:
             ["evaluations"],
             [],
             [],
-            "--study: this run has no 'evaluations'; it has evaluation, bounds, allocation, runtime",
+            "study: this run has no 'evaluations'; it has evaluation, bounds, allocation, runtime",
         ),
-        ([], ["adlut"], [], "--dataset: this run has no 'adlut'; it has adult"),
-        ([], [], ["smoth"], "--mechanism: this run has no 'smoth'; it has smooth"),
+        ([], ["adlut"], [], "dataset: this run has no 'adlut'; it has adult"),
+        ([], [], ["smoth"], "mechanism: this run has no 'smoth'; it has smooth"),
     ],
 )
 def test_unknown_names_are_refused(studies: list[str], datasets: list[str], mechanisms: list[str], told: str) -> None:

@@ -23,7 +23,7 @@ from dpnb_columnar.dialects.statistics_query import places_query
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import WIDEST_DECIMAL, Kind, kind_of, kinds_of
 from dpnb_columnar.domain.database_address import Dialect
-from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, excerpt
+from dpnb_columnar.errors import DataError, MissingInputError, UnavailableError, excerpt, option
 from dpnb_columnar.rows.column_checks import check_alike, check_columns
 from dpnb_columnar.runtime.confinement import confined
 from dpnb_columnar.runtime.row_progress import begin_work, is_watched, polled
@@ -208,8 +208,8 @@ def open_table(session: Any, table: str, domain: Domain) -> SparkSource:
         schema = {field.name: _table_type(field.dataType) for field in rows.schema.fields}
     except (PySparkException, Py4JError):
         raise MissingInputError(
-            f"table {table}: Spark finds no such table, or may not read it; check --table, and the catalogs in Spark's "
-            "configuration"
+            f"table {table}: Spark finds no such table, or may not read it; check {option('table')}, and the catalogs "
+            "in Spark's configuration"
         ) from None
     kinds = kinds_of(check_columns(schema, domain, f"table {table}"))
     with spark_errors(f"table {table}"):

@@ -16,7 +16,7 @@ from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import copies_error
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_domain
 from dpnb_columnar.domain import Domain
-from dpnb_columnar.errors import UsageError
+from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.rows.input_files import find_copies, resolve_files
 
 
@@ -109,7 +109,9 @@ class SparkTable:
             UsageError: if no entry is named.
         """
         if dataset is None:
-            raise UsageError(f"table {self.table}: carries no domain; name an entry of datasets.toml with --dataset")
+            raise UsageError(
+                f"table {self.table}: carries no domain; name an entry of datasets.toml with {option('dataset')}"
+            )
         return find_domain([], dataset, label, catalogue=catalogue)
 
     def check(self, domain: Domain) -> OpenedRows:

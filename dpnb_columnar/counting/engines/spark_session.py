@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from dpnb_columnar.errors import UnavailableError, UsageError
+from dpnb_columnar.errors import UnavailableError, UsageError, option
 
 LONGEST_START = 180.0
 """Seconds to wait for Java, and then for a session, to start."""
@@ -271,7 +271,9 @@ def _session_in_known_process(master: str | None) -> Iterator[Any]:
     elif master in (None, context.master):
         yield _session_of(context)
     else:
-        raise UsageError("master: this process has a session of Spark with another one; leave --master out, or stop it")
+        raise UsageError(
+            f"master: this process has a session of Spark with another one; leave {option('master')} out, or stop it"
+        )
 
 
 def _session_of(context: Any) -> Any:
@@ -325,7 +327,7 @@ def _check_answer(master: str | None) -> None:
             parts = urlsplit(f"//{host}")
             with socket.create_connection((parts.hostname or "", parts.port or STANDALONE_PORT), LONGEST_CONNECTION):
                 return
-    raise UnavailableError(f"{master:.200}: nobody answers there; check --master, and that the cluster runs")
+    raise UnavailableError(f"{master:.200}: nobody answers there; check {option('master')}, and that the cluster runs")
 
 
 def _configure(configuration: Any, has_default: Callable[[str], bool], master: str | None) -> None:
@@ -360,7 +362,7 @@ def _start_errors(master: str | None) -> Iterator[None]:
             yield
     except (Py4JError, PySparkException, OSError):
         raise UnavailableError(
-            f"{'' if master is None else f'{master:.200}: '}Spark gives no session; check --master, Spark's "
+            f"{'' if master is None else f'{master:.200}: '}Spark gives no session; check {option('master')}, Spark's "
             "configuration (spark-defaults.conf in SPARK_CONF_DIR), and that the cluster runs"
         ) from None
     finally:
