@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.counting.statistics_files import save_statistics
+from dpnb_columnar.counting.statistics_files import save_answer
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.sensitivity import RunLengthColumn
@@ -106,7 +106,7 @@ def write_statistics(output: Path, rows: int, attributes: int, classes: int, gri
         for attribute in domain.numeric
     }
     counts = np.full(classes, size, np.int64)
-    save_statistics(Statistics(domain, counts, columns, {}, frozenset()), output)
+    save_answer(Statistics(domain, counts, columns, {}, frozenset()), output)
 
 
 def _full_column(generator: np.random.Generator, rows: int, grid: int) -> RunLengthColumn:

@@ -89,10 +89,11 @@ class PublicFile:
         Raises:
             DataError: if the file is damaged.
         """
-        from dpnb_columnar.counting.engines.local import aggregate
+        from dpnb_columnar.counting.engines import local
+        from dpnb_columnar.counting.statistics import CellQuery
 
         with _named():
-            return aggregate(self.source, domain.per_row)
+            return local.answer(self.source, CellQuery(domain.per_row))
 
     def read(self) -> PublicRows:
         """Read the rows into memory, evenly chosen ones where they are too many.
@@ -127,9 +128,10 @@ class PublicRows:
 
     def count(self, domain: Domain) -> Statistics:
         """Count the rows in the file's domain, or in one of fewer attributes."""
-        from dpnb_columnar.counting.engines.local import aggregate_frame
+        from dpnb_columnar.counting.engines import local
+        from dpnb_columnar.counting.statistics import CellQuery
 
-        return aggregate_frame(self.frame, domain.per_row)
+        return local.answer(self.frame, CellQuery(domain.per_row))
 
     def scores(self, domain: Domain, tables: Sequence[ScoreTable]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Read class codes, shape (rows,), and attributes' scores, shape (rows, attributes), of the rows that count."""

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from dpnb_columnar.budget import Remaining, remaining
-from dpnb_columnar.counting.further_passes import count_given
-from dpnb_columnar.counting.statistics import Integers, Statistics
+from dpnb_columnar.counting.statistics import CellQuery, Integers, Statistics
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import weight_document
 from dpnb_columnar.domain.numbers import number_text
@@ -45,7 +44,7 @@ from dpnb_columnar.runtime.row_progress import begin_work
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.countable import CheckedRows, Rows
-    from dpnb_columnar.counting.scores import FurtherStatistics, ScoreCounts
+    from dpnb_columnar.counting.scores import LaterAnswer, ScoreCounts
     from dpnb_columnar.ledger import Charge, Ledger, Run
     from dpnb_columnar.mechanisms.release_plan import ReleasePlan
     from dpnb_columnar.model.parameters import NaiveBayes
@@ -53,7 +52,7 @@ if TYPE_CHECKING:
 
 PlanT = TypeVar("PlanT")
 ReleasedT = TypeVar("ReleasedT")
-CountsT = TypeVar("CountsT", bound="Statistics | FurtherStatistics")
+CountsT = TypeVar("CountsT", bound="Statistics | LaterAnswer")
 
 
 class Output(Generic[PlanT, ReleasedT]):
@@ -113,14 +112,16 @@ class TrainingTask:
         """Check the rows; see ``checked_rows``."""
         return checked_rows(self.plan, rows)
 
-    def count(self, rows: CheckedRows) -> Statistics | FurtherStatistics:
+    def count(self, rows: CheckedRows) -> Statistics | LaterAnswer:
         """Count every cell of the domain, or what a model waits for."""
-        return rows.count() if self.plan.given is None else count_given(rows, query_given(self.plan.given))
+        if self.plan.given is None:
+            return rows.answer(CellQuery(self.plan.domain))
+        return rows.answer(query_given(self.plan.given))
 
     def release(
         self,
         rows: CheckedRows,
-        counted: Statistics | FurtherStatistics,
+        counted: Statistics | LaterAnswer,
         draw: Sampler | None,
         output: Output[ReleasePlan, Model],
     ) -> Model:
@@ -140,7 +141,7 @@ class ScoringTask:
 
     def count(self, rows: CheckedRows) -> ScoreCounts:
         """Count the scores."""
-        return rows.count_scores(self.plan.scores)
+        return rows.answer(self.plan.scores)
 
     def release(
         self,
@@ -221,7 +222,7 @@ def checked_rows(plan: ReleasePlan, rows: Rows) -> CheckedRows:
         dpnb_columnar.errors.Error: if the rows do not fit the domain.
     """
     checked = rows.check(plan.domain)
-    if plan.given is None and (plan.calibration or plan.rounds) and not checked.can_score:
+    if plan.given is None and (plan.calibration or plan.rounds) and not checked.repeatable:
         raise UsageError(
             f"attribute weights: {plan.attribute_weights} reads the rows again once the tables are released; give the "
             "rows, or release the tables first and then the weights given them"
@@ -232,7 +233,7 @@ def checked_rows(plan: ReleasePlan, rows: Rows) -> CheckedRows:
 def _release(
     plan: ReleasePlan,
     rows: CheckedRows,
-    counted: Statistics | FurtherStatistics,
+    counted: Statistics | LaterAnswer,
     draw: Sampler | None,
     output: Output[ReleasePlan, Model],
 ) -> Model:
@@ -248,7 +249,7 @@ def _release(
         model: NaiveBayes = release(counted, plan, _reported(plan, draw))
     if plan.calibration is not None:
         with output.stage("counting scores"):
-            counts = rows.count_scores(scores_given(model))
+            counts = rows.answer(scores_given(model))
         _check_same_rows(counts.counts.sum(axis=0), counted)
         with output.stage("releasing weights"):
             model = release_weights(model, counts, plan, draw)
@@ -257,7 +258,7 @@ def _release(
     weights = first_round(model, plan)
     for share in plan.rounds:
         with output.stage(f"summing up {share.query}"):
-            sums = rows.sum_gradients(weights.query)
+            sums = rows.answer(weights.query)
         _check_same_rows(sums.rows, counted)
         with output.stage(f"releasing {share.query}"):
             weights = release_round(weights, sums, share, draw)

@@ -22,6 +22,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpnb_columnar.counting.statistics import CellQuery
+
 if TYPE_CHECKING:
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
@@ -47,7 +49,7 @@ def print_seconds(part: Callable[[], object], repetitions: int = 1) -> None:
 
 def time_count(data: str, step: str) -> None:
     """Time counting."""
-    from dpnb_columnar.counting.engines import local, polars
+    from dpnb_columnar.counting.engines import polars
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.rows import row_rules
     from dpnb_columnar.rows.input_files import resolve_files
@@ -60,8 +62,15 @@ def time_count(data: str, step: str) -> None:
         row_rules.MOST_LOOKED_UP = -1  # codes are computed for each row
     elif step == "counters":
         polars.MOST_COUNTERS = -1  # each part of the rows is grouped
-    count = {"polars": polars_alone, "duckdb": duckdb_alone}.get(step, local.aggregate)
+    count = {"polars": polars_alone, "duckdb": duckdb_alone}.get(step, as_it_is)
     print_seconds(lambda: count(source, domain))
+
+
+def as_it_is(source: ParquetSource, domain: Domain) -> Statistics:
+    """Count as the program does."""
+    from dpnb_columnar.counting.engines import local
+
+    return local.answer(source, CellQuery(domain))
 
 
 def polars_alone(source: ParquetSource, domain: Domain) -> Statistics:
@@ -83,10 +92,7 @@ def duckdb_alone(source: ParquetSource, domain: Domain) -> Statistics:
 def time_pass(data: str, kind: str) -> None:
     """Time one pass over the rows, those after the first by a model of the rows."""
     from dpnb_columnar.budget import Budget
-    from dpnb_columnar.counting.engines import (
-        local,
-        polars,
-    )
+    from dpnb_columnar.counting.engines import local
     from dpnb_columnar.counting.find_domain import find_domain
     from dpnb_columnar.mechanisms.model_release import release
     from dpnb_columnar.mechanisms.release_plan import plan
@@ -99,15 +105,15 @@ def time_pass(data: str, kind: str) -> None:
     domain = find_domain(files).domain
     source = open_parquet(files, domain)
     if kind == "counts":
-        print_seconds(lambda: local.aggregate(source, domain))
+        print_seconds(lambda: local.answer(source, CellQuery(domain)))
         return
-    model = release(local.aggregate(source, domain), plan(domain, Budget(Fraction(1))))
+    model = release(local.answer(source, CellQuery(domain)), plan(domain, Budget(Fraction(1))))
     if kind == "scores":
         scores = scores_given(model)
-        print_seconds(lambda: polars.score_files(source, scores))
+        print_seconds(lambda: local.answer(source, scores))
     else:
         query = start_rounds(model, "learned").query
-        print_seconds(lambda: polars.differentiate_files(source, query))
+        print_seconds(lambda: local.answer(source, query))
 
 
 def time_release(statistics_file: str) -> None:

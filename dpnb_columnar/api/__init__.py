@@ -33,13 +33,11 @@ from dpnb_columnar.api.arguments import (
 )
 from dpnb_columnar.budget import Neighbours, is_rule, parse_rows
 from dpnb_columnar.budget.amounts import DeclaredRowCount
-from dpnb_columnar.counting import further_passes
-from dpnb_columnar.counting.countable import Counted
+from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.find_domain import ResolvedDomain, find_declaration, find_domain_to_plan
-from dpnb_columnar.counting.further_passes import CountedGiven
 from dpnb_columnar.counting.inputs import Engine, FrameInput
-from dpnb_columnar.counting.scores import FurtherStatistics, ScoreCounts
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.scores import LaterAnswer
+from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
 from dpnb_columnar.domain.editing import Number, provisional
@@ -678,7 +676,7 @@ def aggregate(
     with opened_data(data, engine, table) as rows:
         resolved = declared_domain(rows, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
         resolved = resolved.by_weight(weight, weight_cap, weight_step)
-        return replace(rows.check(resolved.domain).count(), whole_units=whole_units)
+        return replace(rows.check(resolved.domain).answer(CellQuery(resolved.domain)), whole_units=whole_units)
 
 
 def release(
@@ -731,14 +729,14 @@ def release(
         >>> str(model.guarantee.epsilon), model.guarantee.neighbours.value, model.guarantee.private
         ('1/3', 'replace-one', True)
     """
-    counted = Counted(statistics)
+    counted = AskedRows(statistics)
     known = declared_rows(rows, delta, attribute_weights)
     budget = budget_of(epsilon, delta, neighbours, known, shares)
     if attribute_weights == AUTO and known is None:
         known = entry_rows(entry_declaring(statistics.domain))
     chosen = weights_chosen(attribute_weights, statistics.domain, mechanism, parts=statistics.parts)
     planned = without_further_passes(
-        plan_release(statistics.domain, budget, mechanism, noise, chosen, known, can_score=counted.can_score)
+        plan_release(statistics.domain, budget, mechanism, noise, chosen, known, repeatable=counted.repeatable)
     )
     return training.train(planned, counted, payment_of(planned, (), ledger, account, None))
 
@@ -829,11 +827,11 @@ def train(
         if attribute_weights == AUTO and known is None:
             known = entry_rows(entry_declaring(resolved.domain) if domain is not None else resolved.entry)
         chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, opened.files, label)
-        planned = plan_release(resolved.domain, budget, mechanism, noise, chosen, known, can_score=opened.can_score)
+        planned = plan_release(resolved.domain, budget, mechanism, noise, chosen, known, repeatable=opened.repeatable)
         return training.train(planned, opened, payment_of(planned, opened.names, ledger, account, run_id))
 
 
-def count_given(data: Data, model: Model, *, table: str | None = None, engine: str = Engine.LOCAL) -> FurtherStatistics:
+def count_given(data: Data, model: Model, *, table: str | None = None, engine: str = Engine.LOCAL) -> LaterAnswer:
     """Count what a model that left a part of its budget asks the rows next, for ``calibrate``. CONFIDENTIAL.
 
     That is the rows by the score that the model gives them, or the sums of a round.
@@ -859,12 +857,12 @@ def count_given(data: Data, model: Model, *, table: str | None = None, engine: s
     """
     plan_given(model)
     with opened_data(data, engine, table) as rows:
-        return further_passes.count_given(rows.check(model.domain), query_given(model))
+        return rows.check(model.domain).answer(query_given(model))
 
 
 def calibrate(
     model: Model,
-    counts: FurtherStatistics,
+    counts: LaterAnswer,
     *,
     ledger: str | PathLike[str] | None = None,
     account: str | None = None,
@@ -890,7 +888,6 @@ def calibrate(
         (1, 0)
     """
     planned = plan_given(model)
-    counted = counts.scores if isinstance(counts, ScoreCounts) else counts.query
-    if counted != query_given(model):
+    if counts.query != query_given(model):
         raise DataError("counts: were counted given another model, or for another round; count the rows given this one")
-    return training.train(planned, CountedGiven(counts), payment_of(planned, (), ledger, account, None))
+    return training.train(planned, AskedRows(counts), payment_of(planned, (), ledger, account, None))

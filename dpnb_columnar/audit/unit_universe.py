@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import chain, combinations_with_replacement
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.audit.neighbours import AdversarialPair
 from dpnb_columnar.audit.outcomes import Finding
 from dpnb_columnar.audit.universe import Database, Universe, frame_of
 from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
-from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
-from dpnb_columnar.counting.statistics import Statistics, assemble
+from dpnb_columnar.counting.query import Query
+from dpnb_columnar.counting.statistics import CellQuery, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 
 if TYPE_CHECKING:
@@ -120,26 +120,24 @@ class AuditedUnits:
 
     universe: UnitUniverse
     database: Database
-    can_score = True
-    can_differentiate = True
+    repeatable = True
 
     def check(self, domain: Domain) -> AuditedUnits:
         """Check nothing: the units are those of the universe."""
         return self
 
-    def count(self) -> Statistics:
-        """Count every cell; again only for a database that was not counted before."""
+    def answer(self, query: Query[Any]) -> Any:
+        """Ask the rows; count their cells again only for a database that was not counted before."""
+        if not isinstance(query, CellQuery):
+            return FrameInput(self._frame()).check(query.domain).answer(query)
         if self.database not in self.universe.together:
             self.universe.together[self.database] = count_in_two_files(self._frame(), self.universe.domain)
         return self.universe.together[self.database]
 
-    def count_scores(self, scores: Scores) -> ScoreCounts:
-        """Count the rows of each bin of a score and each class."""
-        return FrameInput(self._frame()).check(scores.domain).count_scores(scores)
-
-    def sum_gradients(self, query: GradientQuery) -> GradientSums:
-        """Sum up a round's gradient."""
-        return FrameInput(self._frame()).check(query.domain).sum_gradients(query)
+    def count(self) -> Statistics:
+        """Count every cell of the universe's domain."""
+        statistics: Statistics = self.answer(CellQuery(self.universe.domain))
+        return statistics
 
     def _frame(self) -> pl.DataFrame:
         """Write down the rows of all units."""
@@ -161,7 +159,7 @@ def count_in_two_files(rows: pl.DataFrame, domain: Domain) -> Statistics:
         files = [str(Path(folder) / f"{half}.parquet") for half in range(2)]
         for half, file in enumerate(files):
             rows[half::2].with_columns(file=pl.lit(file)).write_parquet(file)  # of which none is a copy of the other
-        return LocalFiles(files).check(domain).count()
+        return LocalFiles(files).check(domain).answer(CellQuery(domain))
 
 
 def build_units(rows: int | None, size: int, *, weighted: bool = False) -> tuple[UnitUniverse, list[Finding]]:

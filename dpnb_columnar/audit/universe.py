@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dpnb_columnar.audit.outcomes import Finding
-from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.counting.query import AnswerT
+from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, Missing, read_domain
 from dpnb_columnar.errors import Error
 
@@ -191,39 +191,34 @@ class Universe:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AuditedRows:
-    """A database as rows that a release counts: their statistics are known, scores are counted by the real engine."""
+    """A database as rows that a release asks: their statistics are known, all else is asked of the real engine."""
 
     universe: Universe
     database: Database
     statistics: Statistics
-    can_score = True
+    repeatable = True
 
     def check(self, domain: Domain) -> AuditedRows:
         """Check nothing: the rows are those of the universe."""
         return self
 
-    def count(self) -> Statistics:
-        """Return the statistics."""
-        return self.statistics
-
-    def count_scores(self, scores: Scores) -> ScoreCounts:
-        """Count the rows of each bin of a score and each class, by the counts of one row of each kind."""
-        total = ScoreCounts(scores, np.zeros((scores.bins, len(scores.domain.classes)), dtype=np.int64))
+    def answer(self, query: Any) -> Any:
+        """Return the statistics; or add up what one row of each kind answers, as often as there are such rows."""
+        if isinstance(query, CellQuery):
+            return self.statistics
+        total = query.empty()
         for number, row in zip(self.database, self.universe.rows, strict=True):
             if number:
-                total += ScoreCounts(scores, number * _scored(row, scores).counts)
+                total = total.joined(_times(number, _answer_of(row, query)))
         return total
 
-    def sum_gradients(self, query: GradientQuery) -> GradientSums:
-        """Sum up a round's gradient, by the sums over one row of each kind."""
-        sizes = len(query.groups), len(query.log_odds), len(query.domain.classes)
-        weights, log_odds, rows = (np.zeros(size, dtype=np.int64) for size in sizes)
-        total = GradientSums(query, weights, log_odds, rows)
-        for number, row in zip(self.database, self.universe.rows, strict=True):
-            if number:
-                one = _differentiated(row, query)
-                total += GradientSums(query, number * one.weights, number * one.log_odds, number * one.rows)
-        return total
+
+def _times(number: int, answer: AnswerT) -> AnswerT:
+    """Return the answer of so many rows that each give this one."""
+    if number == 1:
+        return answer
+    half = _times(number // 2, answer)
+    return half.joined(half).joined(answer) if number % 2 else half.joined(half)
 
 
 def build_universe(domain: Domain = YEARS) -> tuple[Universe, list[Finding]]:
@@ -288,21 +283,14 @@ def _count(engine: str, rows: Sequence[Row], domain: Domain, file: Path) -> Stat
     source = open_parquet([file], domain)
     if engine == "DuckDB":
         return assemble(domain, duckdb.count_cells(source, domain, domain.attributes))
-    return local.aggregate(source, domain)
+    return local.answer(source, CellQuery(domain))
 
 
-@lru_cache(maxsize=4096)
-def _scored(row: Row, scores: Scores) -> ScoreCounts:
-    from dpnb_columnar.counting.engines.polars import score_frame
+@lru_cache(maxsize=8192)
+def _answer_of(row: Row, query: Any) -> Any:
+    from dpnb_columnar.counting.engines import local
 
-    return score_frame(frame_of([row]), scores)
-
-
-@lru_cache(maxsize=4096)
-def _differentiated(row: Row, query: GradientQuery) -> GradientSums:
-    from dpnb_columnar.counting.engines.polars import differentiate_frame
-
-    return differentiate_frame(frame_of([row]), query)
+    return local.answer(frame_of([row]), query)
 
 
 def frame_of(rows: Sequence[Row]) -> pl.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -15,12 +14,13 @@ from dpnb_columnar.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.counting.scores import FurtherQuery, FurtherStatistics, GradientSums, ScoreCounts
+    from dpnb_columnar.counting.query import Answer
+    from dpnb_columnar.counting.scores import LaterAnswer, LaterQuery
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
     from dpnb_columnar.mechanisms.release_plan import ReleasePlan
 
-Part = TypeVar("Part", "Statistics", "ScoreCounts", "GradientSums")
+Part = TypeVar("Part", bound="Answer")
 
 
 def plan_of(given: Path) -> ReleasePlan:
@@ -40,7 +40,7 @@ def plan_of(given: Path) -> ReleasePlan:
         raise UsageError(f"{given}: {error}") from None
 
 
-def query_of(given: Path) -> FurtherQuery:
+def query_of(given: Path) -> LaterQuery:
     """Make what a further pass counts for the model in a file: its scores, or the sums of a round.
 
     Raises:
@@ -53,7 +53,7 @@ def query_of(given: Path) -> FurtherQuery:
     return query_given(model)
 
 
-def domain_of(query: FurtherQuery, given: Path) -> ResolvedDomain:
+def domain_of(query: LaterQuery, given: Path) -> ResolvedDomain:
     """Return the domain of a model, and its origin."""
     from dpnb_columnar.counting.find_domain import ResolvedDomain
 
@@ -91,13 +91,14 @@ def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_unit
         DataError: if files count the same rows, differ in their domains, or are of a domain with a unit and are not
             declared to hold whole units.
     """
+    from dpnb_columnar.counting.query import with_whole_units
     from dpnb_columnar.counting.statistics_files import load_statistics
 
     _refuse_repeated(files)
-    return _added(files, [replace(load_statistics(file, domain), whole_units=whole_units) for file in files])
+    return _added(files, [with_whole_units(load_statistics(file, domain), whole_units) for file in files])
 
 
-def added_given(files: Sequence[Path], query: FurtherQuery, *, whole_units: bool) -> FurtherStatistics:
+def added_given(files: Sequence[Path], query: LaterQuery, *, whole_units: bool) -> LaterAnswer:
     """Add up files of a further pass: of counts of scores, or of the sums of a round.
 
     Args:
@@ -108,13 +109,11 @@ def added_given(files: Sequence[Path], query: FurtherQuery, *, whole_units: bool
     Raises:
         UsageError, DataError: as ``added_statistics``.
     """
-    from dpnb_columnar.counting.scores import Scores
-    from dpnb_columnar.counting.statistics_files import load_gradient_sums, load_score_counts
+    from dpnb_columnar.counting.query import with_whole_units
+    from dpnb_columnar.counting.statistics_files import load_answer
 
     _refuse_repeated(files)
-    if isinstance(query, Scores):
-        return _added(files, [replace(load_score_counts(file, query), whole_units=whole_units) for file in files])
-    return _added(files, [replace(load_gradient_sums(file, query), whole_units=whole_units) for file in files])
+    return _added(files, [with_whole_units(load_answer(file, query), whole_units) for file in files])
 
 
 def _added(files: Sequence[Path], parts: Sequence[Part]) -> Part:

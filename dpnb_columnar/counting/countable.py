@@ -1,22 +1,23 @@
-"""Rows that can be counted: checked against a domain first, then counted by the engine that opened them."""
+"""Rows that can be asked: checked against a domain first, then answered by the engine that opened them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
-    from dpnb_columnar.counting.statistics import Statistics
+    from dpnb_columnar.counting.query import Answer, AnswerT, Query
     from dpnb_columnar.domain import Domain
+
+KnownT = TypeVar("KnownT", bound="Answer")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFolder:
-    """Where each file's counts are kept, so that a run that was cut short goes on from there.
+    """Where each file's answers are kept, so that a run that was cut short goes on from there.
 
     Attributes:
         folder: The folder. CONFIDENTIAL.
@@ -31,25 +32,19 @@ class CheckedRows(Protocol):
     """Rows that have every column of a domain."""
 
     @property
-    def can_score(self) -> bool:
-        """Whether the rows can be read again, to count scores or to sum up gradients."""
+    def repeatable(self) -> bool:
+        """Whether the rows can be read again, for a later pass."""
 
-    def count(self) -> Statistics:
-        """Count every cell of the domain. Confidential."""
-
-    def count_scores(self, scores: Scores) -> ScoreCounts:
-        """Count the rows of each bin of a score and each class. Confidential."""
-
-    def sum_gradients(self, query: GradientQuery) -> GradientSums:
-        """Sum up a round's gradient. Confidential."""
+    def answer(self, query: Query[AnswerT]) -> AnswerT:
+        """Ask the rows. Confidential."""
 
 
 class Rows(Protocol):
-    """Rows that can be counted in a domain."""
+    """Rows that can be asked in a domain."""
 
     @property
-    def can_score(self) -> bool:
-        """Whether the rows can be read a second time, given what the first pass released."""
+    def repeatable(self) -> bool:
+        """Whether the rows can be read again, for a later pass."""
 
     def check(self, domain: Domain) -> CheckedRows:
         """Check that the rows have the domain's columns, in types that the domain can be read from. Opens no row."""
@@ -57,69 +52,47 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class OpenedRows:
-    """Rows that have every column of a domain, and the engine that counts them.
+    """Rows that have every column of a domain, and the engine that answers.
 
     Attributes:
         source: The rows, as the engine has opened them. Confidential.
-        domain: The domain to count in.
-        aggregate: Counts every cell of the domain over the source.
-        score: Counts scores over the source; None for an engine that makes one pass only.
-        differentiate: Sums up gradients over the source; None likewise.
+        engine: Answers a query over the source.
+        repeatable: Whether the rows can be read again.
     """
 
     source: Any
-    domain: Domain
-    aggregate: Callable[[Any, Domain], Statistics]
-    score: Callable[[Any, Scores], ScoreCounts] | None = None
-    differentiate: Callable[[Any, GradientQuery], GradientSums] | None = None
+    engine: Callable[[Any, Query[Any]], Any]
+    repeatable: bool = True
 
-    @property
-    def can_score(self) -> bool:
-        """Whether the engine makes further passes."""
-        return self.score is not None
-
-    def count(self) -> Statistics:
-        """Count every cell of the domain. Confidential."""
-        return self.aggregate(self.source, self.domain)
-
-    def count_scores(self, scores: Scores) -> ScoreCounts:
-        """Count the rows of each bin of a score and each class. Confidential."""
-        assert self.score is not None
-        return self.score(self.source, scores)
-
-    def sum_gradients(self, query: GradientQuery) -> GradientSums:
-        """Sum up a round's gradient. Confidential."""
-        assert self.differentiate is not None
-        return self.differentiate(self.source, query)
+    def answer(self, query: Query[AnswerT]) -> AnswerT:
+        """Ask the rows. Confidential."""
+        answer: AnswerT = self.engine(self.source, query)
+        return answer
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Counted:
-    """Rows that have been counted before. Confidential."""
+class AskedRows(Generic[KnownT]):
+    """Rows that have been asked before, and are not here: they answer that one query. Confidential.
 
-    statistics: Statistics
-    can_score = False
+    Attributes:
+        known: What they have answered.
+    """
 
-    def check(self, domain: Domain) -> Counted:
-        """Leave out the counts of attributes that the domain has not; whoever counted the rows has checked them."""
-        return Counted(self.statistics.only(domain))
+    known: KnownT
+    repeatable: ClassVar[bool] = False
 
-    def count(self) -> Statistics:
-        """Return the statistics. Confidential."""
-        return self.statistics
+    def check(self, domain: Domain) -> AskedRows[KnownT]:
+        """Leave out what is about attributes that the domain has not; whoever asked the rows has checked them."""
+        return AskedRows(self.known.only(domain))
 
-    def count_scores(self, scores: Scores) -> ScoreCounts:
-        """Refuse a second pass.
-
-        Raises:
-            TypeError: always, as the rows are not here.
-        """
-        raise TypeError("rows that have been counted cannot be read again")
-
-    def sum_gradients(self, query: GradientQuery) -> GradientSums:
-        """Refuse a further pass.
+    def answer(self, query: Query[AnswerT]) -> AnswerT:
+        """Return the answer. Confidential.
 
         Raises:
-            TypeError: always, as the rows are not here.
+            ValueError: if another query was asked.
         """
-        raise TypeError("rows that have been counted cannot be read again")
+        if query.digest != self.known.query.digest:
+            raise ValueError("these rows were asked something else, and cannot be read again")
+        known: Any = self.known
+        answer: AnswerT = known
+        return answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from dpnb_columnar.counting.statistics import digest_blocks
+from dpnb_columnar.counting.query import digest_blocks
 from dpnb_columnar.errors import DataError
 
 BEGINNING = 2**20

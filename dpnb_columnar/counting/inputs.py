@@ -65,7 +65,7 @@ class FrameInput:
     frame: Frame
     files: Sequence[Path] = ()
     names: Sequence[str] = ()
-    can_score = True
+    repeatable = True
 
     def find_domain(self, dataset: str | None, label: str | None, catalogue: Path | None = None) -> ResolvedDomain:
         """Take the domain of a catalogue entry, since a frame carries none.
@@ -85,13 +85,12 @@ class FrameInput:
         Raises:
             DataError: if the frame lacks a column, has one of the wrong type or two of one name, or if its query fails.
         """
-        from dpnb_columnar.counting.engines.local import aggregate_frame
-        from dpnb_columnar.counting.engines.polars import differentiate_frame, score_frame
+        from dpnb_columnar.counting.engines import local
         from dpnb_columnar.rows.frames import open_frame, to_polars
 
         frame = to_polars(self.frame, domain.counted_columns)
         open_frame(frame, domain)
-        return OpenedRows(frame, domain, aggregate_frame, score_frame, differentiate_frame)
+        return OpenedRows(frame, local.answer)
 
 
 @contextmanager
@@ -206,7 +205,7 @@ class LocalFiles:
         checkpoint: Folder of checkpoints, if any.
     """
 
-    can_score = True
+    repeatable = True
 
     def __init__(self, data: Sequence[str], checkpoint: CheckpointFolder | None = None) -> None:
         """Resolve paths and patterns.
@@ -283,19 +282,14 @@ class LocalFiles:
             DataError: as ``open_once``.
         """
         source = self.open_once(domain)
-        from dpnb_columnar.counting.engines.polars import differentiate_files, score_files
-
         if self.checkpoint is None:
-            from dpnb_columnar.counting.engines.local import aggregate
+            from dpnb_columnar.counting.engines import local
 
-            return OpenedRows(source, domain, aggregate, score_files, differentiate_files)
-        from dpnb_columnar.counting.checkpoints import aggregate_by_file, differentiate_by_file, score_by_file
+            return OpenedRows(source, local.answer)
+        from dpnb_columnar.counting import checkpoints
 
         folder, whole_units = self.checkpoint.folder, self.checkpoint.whole_units
-        count = partial(aggregate_by_file, folder=folder, whole_units=whole_units)
-        score = partial(score_by_file, folder=folder, whole_units=whole_units)
-        differentiate = partial(differentiate_by_file, folder=folder, whole_units=whole_units)
-        return OpenedRows(source, domain, count, score, differentiate)
+        return OpenedRows(source, partial(checkpoints.answer, folder=folder, whole_units=whole_units))
 
 
 COMMENTS_AND_BLANKS = re.compile(r"--[^\n]*|/\*.*?\*/|[;\s]", re.DOTALL)
@@ -318,7 +312,7 @@ class DatabaseInput:
     database: Database
     table: str | None
     query: Path | None = None
-    can_score = True
+    repeatable = True
 
     @property
     def files(self) -> Sequence[Path]:
@@ -381,10 +375,9 @@ class DatabaseInput:
             from dpnb_columnar.counting.engines.database import DatabaseRows
 
             return DatabaseRows(self.database, self.select(), self.table).check(domain)
-        from dpnb_columnar.counting.engines.local import aggregate_frame
-        from dpnb_columnar.counting.engines.polars import differentiate_frame, score_frame
+        from dpnb_columnar.counting.engines import local
 
-        return OpenedRows(self.open(domain), domain, aggregate_frame, score_frame, differentiate_frame)
+        return OpenedRows(self.open(domain), local.answer)
 
     def open(self, domain: Domain) -> OpenedFrame:
         """Check that the rows have the domain's columns, of types that it can be read from. No row is read.

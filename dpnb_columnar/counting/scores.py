@@ -1,4 +1,4 @@
-"""Define the statistics of further passes, which released values fix: counts of scores, and sums. CONFIDENTIAL.
+"""Define what later passes ask of the rows, which released values fix, and the exact answers. CONFIDENTIAL.
 
 *Counts of scores*: rows per class and bin of a score. They are additive like ``Statistics``: scores are whole numbers,
 so every engine and every division of the rows into parts counts the same cells. They carry digests of what was counted
@@ -27,13 +27,16 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpnb_columnar.budget import Parallel
+from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, PARALLEL_CELLS
 from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.code_limits import UNITS as UNITS
-from dpnb_columnar.counting.statistics import check_whole_units, digest_blocks
+from dpnb_columnar.counting.query import Query, check_disjoint, digest_blocks
 from dpnb_columnar.domain import Domain, digest
 
 Integers = NDArray[np.int64]
@@ -74,11 +77,26 @@ class Scores:
     tables: tuple[ScoreTable, ...]
     edges: tuple[int, ...]
     offsets: tuple[int, ...] = ()
+    later: ClassVar[bool] = True
+    parallel: ClassVar[Parallel] = PARALLEL_CELLS
+    """A row of a class has one score, and is in one bin (docs/privacy.md, Lemmas 2.8 and 2.11)."""
+    sensitivity: ClassVar[int] = 1
+
+    @property
+    def words(self) -> str:
+        """What is counted."""
+        bins = "and class that the model predicts" if self.offsets else f"and of {self.bins} bins of the model's score"
+        return f"rows of each class {bins}"
 
     @property
     def bins(self) -> int:
         """Number of bins; of ranges, the first and the last have no end."""
         return len(self.offsets) or len(self.edges) + 1
+
+    @property
+    def cells(self) -> int:
+        """How many counts there are."""
+        return len(self.domain.classes) * self.bins
 
     @property
     def by_class(self) -> tuple[tuple[ScoreTable, ...], ...]:
@@ -92,6 +110,10 @@ class Scores:
         decisive = [digest(self.domain), tables, self.edges, *([self.offsets] if self.offsets else [])]
         text = json.dumps(decisive, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
+
+    def empty(self) -> ScoreCounts:
+        """Return the counts of no row."""
+        return ScoreCounts(self, np.zeros((self.bins, len(self.domain.classes)), dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -122,23 +144,32 @@ class ScoreCounts:
             and bool(np.array_equal(self.counts, other.counts))
         )
 
+    @property
+    def query(self) -> Scores:
+        """What was counted."""
+        return self.scores
+
+    @property
+    def own_part(self) -> frozenset[str]:
+        """The digest of the counts themselves; empty if all are zero."""
+        return frozenset([digest_blocks("score counts", [self.counts.tobytes()])] if self.counts.any() else [])
+
     def __add__(self, other: ScoreCounts) -> ScoreCounts:
         """Return the counts of two disjoint sets of rows together.
 
         Raises:
             ValueError: if the scores differ, if both have counted the same part, or if a unit may have rows in both.
         """
-        if self.scores != other.scores:
-            raise ValueError("counts of different scores cannot be added")
-        if self.parts & other.parts:
-            raise ValueError("the same rows are in both and would count twice; drop one")
-        check_whole_units(self.scores.domain, self.whole_units and other.whole_units)
+        check_disjoint(self, other, "counts of different scores")
+        return self.joined(other)
+
+    def joined(self, other: ScoreCounts) -> ScoreCounts:
+        """Return the counts of two sets of rows, of which no row is in both, whatever was counted."""
         return ScoreCounts(self.scores, self.counts + other.counts, self.parts | other.parts, self.whole_units)
 
-
-def counts_part(counts: Integers) -> frozenset[str]:
-    """Return the digest of counts whose rows are not known, such as the result of a query; empty if all are zero."""
-    return frozenset([digest_blocks("score counts", [counts.tobytes()])] if counts.any() else [])
+    def only(self, domain: Domain) -> ScoreCounts:
+        """Return the counts as they are: scores are of all attributes."""
+        return self
 
 
 CERTAIN = 2**16
@@ -181,6 +212,21 @@ class GradientQuery:
     domain: Domain
     groups: tuple[WeightGroup, ...]
     log_odds: tuple[int, ...]
+    later: ClassVar[bool] = True
+    parallel: ClassVar[Parallel] = BOUNDED_TOGETHER
+    """A row moves every sum (docs/privacy.md, Lemma 2.9)."""
+
+    @property
+    def words(self) -> str:
+        """What is summed up."""
+        weights = "one weight" if len(self.groups) == 1 else f"each of {len(self.groups)} weights"
+        intercepts = "an intercept" if len(self.log_odds) == 1 else f"{len(self.log_odds)} intercepts"
+        return f"sums of how the fit to the rows changes with {weights} and {intercepts}, and rows of each class"
+
+    @property
+    def cells(self) -> int:
+        """How many sums there are, the numbers of rows included."""
+        return sum(map(len, sum_columns(self)))
 
     @property
     def sensitivity(self) -> int:
@@ -195,6 +241,11 @@ class GradientQuery:
     def digest(self) -> str:
         """The hexadecimal SHA-256 of all that decides what a row adds: sums of one digest may be added."""
         return digest_blocks("", self._blocks())[1:]
+
+    def empty(self) -> GradientSums:
+        """Return the sums over no row."""
+        weights, log_odds, rows = (np.zeros(len(names), dtype=np.int64) for names in sum_columns(self))
+        return GradientSums(self, weights, log_odds, rows)
 
     def _blocks(self) -> Iterator[bytes]:
         """Yield the bytes that the digest is of: domain, log-odds, and each group's bounds, weights and tables."""
@@ -240,6 +291,12 @@ class GradientSums:
             and np.array_equal(self.rows, other.rows)
         )
 
+    @property
+    def own_part(self) -> frozenset[str]:
+        """The digest of the sums themselves; empty if there is no row."""
+        blocks = [each.tobytes() for each in (self.weights, self.log_odds, self.rows)]
+        return frozenset([digest_blocks("gradient sums", blocks)] if self.rows.any() else [])
+
     def __add__(self, other: GradientSums) -> GradientSums:
         """Return the sums over two disjoint sets of rows together.
 
@@ -247,11 +304,15 @@ class GradientSums:
             ValueError: if the queries differ, if both have summed up the same part, if a unit may have rows in both, or
                 if there are too many rows.
         """
-        if self.query != other.query:
-            raise ValueError("sums of different queries cannot be added")
-        if self.parts & other.parts:
-            raise ValueError("the same rows are in both and would count twice; drop one")
-        check_whole_units(self.query.domain, self.whole_units and other.whole_units)
+        check_disjoint(self, other, "sums of different queries")
+        return self.joined(other)
+
+    def joined(self, other: GradientSums) -> GradientSums:
+        """Return the sums over two sets of rows, of which no row is in both, whatever was summed up.
+
+        Raises:
+            ValueError: if there are too many rows.
+        """
         return GradientSums(
             self.query,
             _added(self.weights, other.weights),
@@ -260,6 +321,10 @@ class GradientSums:
             self.parts | other.parts,
             self.whole_units,
         )
+
+    def only(self, domain: Domain) -> GradientSums:
+        """Return the sums as they are: they are of all attributes."""
+        return self
 
     @property
     def possible(self) -> bool:
@@ -273,11 +338,11 @@ class GradientSums:
         return within and all(-most <= each <= most for each in log_odds)
 
 
-FurtherQuery = Scores | GradientQuery
-"""What a released model gives to be counted in a further pass over the rows. Public."""
+LaterAnswer = ScoreCounts | GradientSums
+"""What the rows answer in a later pass. Confidential."""
 
-FurtherStatistics = ScoreCounts | GradientSums
-"""What was counted. Confidential."""
+LaterQuery = Query[LaterAnswer]
+"""What released values give to be asked there. Public."""
 
 
 def sum_columns(query: GradientQuery) -> tuple[list[str], list[str], list[str]]:
@@ -296,12 +361,6 @@ def _added(own: Integers, others: Integers) -> Integers:
     if (np.abs(own.astype(np.float64)) + np.abs(others.astype(np.float64)) >= 2.0**63).any():
         raise ValueError("there are more rows than exact sums are for")
     return own + others
-
-
-def sums_part(sums: GradientSums) -> frozenset[str]:
-    """Return the digest of sums whose rows are not known, such as the result of a query; empty if there is no row."""
-    blocks = [each.tobytes() for each in (sums.weights, sums.log_odds, sums.rows)]
-    return frozenset([digest_blocks("gradient sums", blocks)] if sums.rows.any() else [])
 
 
 @cache

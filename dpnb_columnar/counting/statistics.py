@@ -1,7 +1,7 @@
 """Define the sufficient statistics of a data set: one exact count per (attribute, class, code). CONFIDENTIAL.
 
-Statistics are additive: those of two disjoint sets of rows together are the sum of their counts. So shards, files and
-engines combine by adding.
+They answer the query of the first pass, ``CellQuery``. Statistics are additive: those of two disjoint sets of rows
+together are the sum of their counts. So shards, files and engines combine by adding.
 
 So that no row is counted twice when statistics are added, they carry digests of the files or counts that they were made
 from, called parts. A digest discloses nothing beyond the statistics beside it; both are confidential.
@@ -9,19 +9,20 @@ from, called parts. A digest discloses nothing beyond the statistics beside it; 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpnb_columnar.budget import Parallel, RowEffect
 from dpnb_columnar.code_limits import LARGEST_SIZE
+from dpnb_columnar.counting.query import check_whole_units, digest_blocks
 from dpnb_columnar.domain import Categorical, Domain, Missing, Numeric, digest
 from dpnb_columnar.domain.declared_domain import WEIGHT_CODE as WEIGHT_CODE
-from dpnb_columnar.errors import command, excerpt, option
+from dpnb_columnar.errors import command, excerpt
 from dpnb_columnar.sensitivity import RunLengthColumn
 
 Integers = NDArray[np.int64]
@@ -48,6 +49,50 @@ class Cells:
     classes: Whole
     codes: Whole
     counts: Whole
+
+
+@dataclass(frozen=True, slots=True)
+class CellQuery:
+    """The first pass: how many rows are in each cell of a domain. Public.
+
+    Attributes:
+        domain: The domain whose cells are counted.
+    """
+
+    domain: Domain
+    later: ClassVar[bool] = False
+
+    @property
+    def words(self) -> str:
+        """What is counted."""
+        weights = "" if self.domain.weight is None else ", and the sum of their weights"
+        return f"rows of each class{weights}, and of each class and value of {len(self.domain.attributes)} attributes"
+
+    @property
+    def cells(self) -> int:
+        """How many counts there are, those of classes and the sums of weights included."""
+        sizes = (each.size if isinstance(each, Categorical) else each.cells + 1 for each in self.domain.attributes)
+        return len(self.domain.classes) * ((1 if self.domain.weight is None else 2) + sum(sizes))
+
+    @property
+    def parallel(self) -> Parallel:
+        """One row is in one cell of the class counts, and in at most one of each table (docs/privacy.md, section 2)."""
+        weight = "" if self.domain.weight is None else ", and one sum of weights by at most the cap"
+        return Parallel(f"one row changes one of each attribute's counts by 1{weight}", RowEffect.ONE_DRAW)
+
+    @property
+    def sensitivity(self) -> int:
+        """How far one row moves all counts, and sums of weights in steps, together (Lemmas 2.1, 2.7 and 2.12)."""
+        return 1 + len(self.domain.attributes) + (0 if self.domain.weight is None else self.domain.weight.steps)
+
+    @property
+    def digest(self) -> str:
+        """The digest of the domain."""
+        return digest(self.domain)
+
+    def empty(self) -> Statistics:
+        """Return the statistics of no row."""
+        return assemble(self.domain, ())
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -87,6 +132,21 @@ class Statistics:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Statistics) and digest(self.domain) == digest(other.domain) and _equal(self, other)
 
+    @property
+    def query(self) -> CellQuery:
+        """What was counted."""
+        return CellQuery(self.domain)
+
+    @property
+    def own_part(self) -> frozenset[str]:
+        """The digest of the counts themselves; empty if all are zero."""
+        blocks, empty = [], True
+        for cell in self.cells():
+            blocks.append(repr(cell.attribute).encode())
+            blocks += [array.tobytes() for array in (cell.classes, cell.codes, cell.counts)]
+            empty = empty and not cell.counts.any()
+        return frozenset([] if empty else [digest_blocks("cells", blocks)])
+
     def __add__(self, other: Statistics) -> Statistics:
         """Return the statistics of both sets of rows together.
 
@@ -98,14 +158,21 @@ class Statistics:
         if digest(self.domain) != digest(other.domain):
             raise ValueError("statistics of different domains cannot be added")
         check_whole_units(self.domain, self.whole_units and other.whole_units)
-        first, second = self.summands | cells_part(self.cells()), other.summands | cells_part(other.cells())
+        first, second = self.summands | self.own_part, other.summands | other.own_part
         if (self.parts | first) & (other.parts | second):
             raise ValueError(
                 "the same rows are in both and would count twice; drop one (if these are different people with equal "
                 f"records, count all of them in one run of {command('aggregate')}, in one query, or in one frame)"
             )
-        added = assemble(self.domain, chain(self.cells(), other.cells()), self.parts | other.parts)
-        return replace(added, summands=first | second, whole_units=self.whole_units)
+        return replace(self.joined(other), summands=first | second, whole_units=self.whole_units)
+
+    def joined(self, other: Statistics) -> Statistics:
+        """Return the statistics of both sets of rows, of which no row is in both, whatever their counts.
+
+        Raises:
+            ValueError: if there are more rows than ``assemble`` adds up.
+        """
+        return assemble(self.domain, chain(self.cells(), other.cells()), self.parts | other.parts)
 
     def __sub__(self, other: Statistics) -> Statistics:
         """Return the statistics of those rows of the first that are not in the second, a subset of the first's rows.
@@ -118,7 +185,7 @@ class Statistics:
         if digest(self.domain) != digest(other.domain):
             raise ValueError("statistics of different domains cannot be subtracted")
         # Rows that were subtracted are no longer counted, and may be added again.
-        parts, summands = self.parts - other.parts, self.summands - other.summands - cells_part(other.cells())
+        parts, summands = self.parts - other.parts, self.summands - other.summands - other.own_part
         return replace(assemble(self.domain, chain(self.cells(), removed), parts), summands=summands)
 
     def only(self, domain: Domain) -> Statistics:
@@ -150,24 +217,6 @@ class Statistics:
             else:
                 codes = np.arange(attribute.size)
                 yield _cells(name, [(codes, counts) for counts in self.tables[name]])
-
-
-def check_whole_units(domain: Domain, whole_units: bool) -> None:
-    """Refuse to add up parts in which rows of one unit may stand apart.
-
-    Args:
-        domain: The domain of both parts.
-        whole_units: Whether both are declared to hold whole units.
-
-    Raises:
-        ValueError: if the domain has a unit, and they are not.
-    """
-    if domain.unit is not None and not whole_units:
-        raise ValueError(
-            "rows are counted by unit, and a unit with rows in several parts would count more of them than it may; "
-            "count all parts in one run, or, if no unit has rows in more than one, declare that with "
-            f"{option('whole-units')}"
-        )
 
 
 def assemble(domain: Domain, cells: Iterable[Cells], parts: frozenset[str] = frozenset()) -> Statistics:
@@ -219,16 +268,6 @@ def _class_counts(domain: Domain, parts: list[Cells]) -> tuple[Integers, Integer
     if np.any(sums > rows * domain.weight.steps):
         raise ValueError("weights add up to more than the cap for every row")
     return rows, sums
-
-
-def cells_part(cells: Iterable[Cells]) -> frozenset[str]:
-    """Return the digest of counts whose rows are not known, such as the result of a query; empty if all are zero."""
-    blocks, empty = [], True
-    for cell in cells:
-        blocks.append(repr(cell.attribute).encode())
-        blocks += [array.tobytes() for array in (cell.classes, cell.codes, cell.counts)]
-        empty = empty and not cell.counts.any()
-    return frozenset([] if empty else [digest_blocks("cells", blocks)])
 
 
 def _cells(attribute: str | None, per_class: list[tuple[object, object]]) -> Cells:
@@ -297,11 +336,3 @@ def _named(name: str | None) -> str:
 def _equal(first: Statistics, second: Statistics) -> bool:
     pairs, fields = zip(first.cells(), second.cells(), strict=True), ("classes", "codes", "counts")
     return all(np.array_equal(getattr(one, field), getattr(two, field)) for one, two in pairs for field in fields)
-
-
-def digest_blocks(kind: str, blocks: Iterable[bytes]) -> str:
-    """Return the digest of a sequence of blocks of bytes, which differs for every other division into blocks."""
-    digest = hashlib.sha256()
-    for block in blocks:
-        digest.update(len(block).to_bytes(8, "little") + block)
-    return f"{kind}:{digest.hexdigest()}"

@@ -1,9 +1,11 @@
-"""Save and load statistics as Parquet files: exact counts, readable by the owner alone, marked as such. CONFIDENTIAL.
+"""Save and load answers to queries as Parquet files: exact, readable by the owner alone, marked so. CONFIDENTIAL.
 
-The metadata of a file holds the domain, and digests of the files or counts that the statistics were made from.
-Counts of scores and sums of a round name their domain, and what was asked, by digests: whoever reads them has the
-model that gives both. Results of ``sql statistics`` come from any program: a CSV or Parquet file may unpack to far more
-than its own size, so what is read into memory is bounded.
+One writer and one reader serve every kind of query; what differs stands in its ``Format``. The metadata of a file hold
+digests of the files or counts that it was made from. Statistics of the first pass carry their domain. What later passes
+have asked is named by digests: whoever reads it has the model that gives it.
+
+Results of ``sql statistics`` come from any program: a CSV or Parquet file may unpack to far more than its own size, so
+what is read into memory is bounded.
 """
 
 from __future__ import annotations
@@ -12,26 +14,17 @@ import codecs
 import gzip
 import json
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
 from dpnb_columnar.code_limits import LARGEST_SIZE
-from dpnb_columnar.counting.scores import (
-    GradientQuery,
-    GradientSums,
-    Integers,
-    ScoreCounts,
-    Scores,
-    counts_part,
-    sum_columns,
-    sums_part,
-)
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble, cells_part
+from dpnb_columnar.counting.query import Answer, AnswerT, Query, with_parts
+from dpnb_columnar.counting.scores import GradientQuery, GradientSums, Integers, ScoreCounts, Scores, sum_columns
+from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.declaration import domain_from_metadata, domain_metadata
 from dpnb_columnar.domain.declared_domain import weighs_by
@@ -46,99 +39,402 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not protected by noise"
 
-SCORES_VERSION = 1
+ROW_GROUP = 2**20
+"""Rows of a row group of a file."""
+
+COUNT = "count"
+"""The column of counts in results of queries."""
+
+CELL_NUMBERS = ("class", "code", COUNT)
+SCORE_NUMBERS = ("class", "bin", COUNT)
+
+QueryT = TypeVar("QueryT", bound=Query[Any])
+
+
+class Format(Generic[QueryT, AnswerT]):
+    """How the answers to a kind of query stand in files, and in the results of its SQL.
+
+    Attributes:
+        key: Key of the metadata in its files.
+        version: Version of its files.
+        readable: Versions that are read.
+        suffix: What a checkpoint's name ends in, before ``.parquet``.
+        columns: Columns by which the result of its SQL is recognised, in any order and in upper or lower case; the
+            others, and ``count``, are numbers that are added up.
+        name: What a file of it is called, in messages.
+        holds: What such a file does.
+        waits: What a model that asks for it waits for.
+        number: What its numbers are called.
+        later: Whether released values fix what is asked.
+    """
+
+    key: ClassVar[str]
+    version: ClassVar[int] = 1
+    readable: ClassVar[tuple[int, ...]] = (1,)
+    suffix: ClassVar[str]
+    columns: ClassVar[tuple[str, ...]]
+    name: ClassVar[str]
+    holds: ClassVar[str]
+    waits: ClassVar[str] = ""
+    number: ClassVar[str] = "a number"
+    later: ClassVar[bool] = True
+
+    def numbers(self, query: QueryT) -> Sequence[str]:
+        """Name the columns of whole numbers."""
+        return [name for name in self.columns if name == COUNT]
+
+    def metadata(self, answer: AnswerT) -> tuple[dict[str, Any], Mapping[str, str]]:
+        """Return what the header of a file says beside its version, and further metadata."""
+        return {"parts": sorted(answer.parts)}, {}
+
+    def tables(self, answer: AnswerT) -> tuple[pa.Schema, Iterable[pa.Table]]:
+        """Return the columns of a file, and its rows."""
+        raise NotImplementedError
+
+    def read(self, table: pa.Table, header: Mapping[str, Any], query: QueryT | None, path: Path) -> AnswerT:
+        """Read a file that this program has written.
+
+        Args:
+            table: Its columns. Confidential.
+            header: What its header says.
+            query: What must have been asked; None for whatever was, where files tell.
+            path: The file, for messages.
+
+        Raises:
+            DataError: if something else was asked, or the numbers do not fit.
+            KeyError, TypeError, ValueError: if it is no such file.
+        """
+        import polars as pl
+
+        assert query is not None
+        return with_parts(self.of_result(pl.DataFrame(table), query, path), digests_of(header["parts"]))
+
+    def of_result(self, result: pl.DataFrame, query: QueryT, source: object) -> AnswerT:
+        """Check the result of the query's SQL, and return the answer.
+
+        Args:
+            result: The result. Confidential.
+            query: What must have been asked.
+            source: Name of the file or database in messages.
+
+        Raises:
+            DataError: if a column is missing or holds something else, something else was asked, or the numbers do not
+                fit. The message holds none of them.
+        """
+        raise NotImplementedError
+
+
+class CellFormat(Format[CellQuery, Statistics]):
+    """Statistics: one row per non-empty cell, attribute null for the class counts.
+
+    The result of ``sql statistics`` has the same columns, and the digest of the domain.
+    """
+
+    key = "dpnb_columnar.statistics"
+    version = 3
+    readable = (2, 3)
+    """Version 2 does not record which statistics were added up."""
+    suffix = "statistics"
+    columns = ("attribute", *CELL_NUMBERS, "domain")
+    name = "a statistics file"
+    holds = "counts the cells of a domain"
+    number = "class, code or count"
+    later = False
+
+    def numbers(self, query: CellQuery) -> Sequence[str]:
+        """Name the columns of whole numbers."""
+        return CELL_NUMBERS
+
+    def metadata(self, answer: Statistics) -> tuple[dict[str, Any], Mapping[str, str]]:
+        """Return the digests, and the domain."""
+        digests = {"parts": sorted(answer.parts), "summands": sorted(answer.summands)}
+        return digests, domain_metadata(answer.domain)
+
+    def tables(self, answer: Statistics) -> tuple[pa.Schema, Iterable[pa.Table]]:
+        """Return the columns and rows of a statistics file."""
+        return _cells_schema(), _cell_tables(answer)
+
+    def read(self, table: pa.Table, header: Mapping[str, Any], query: CellQuery | None, path: Path) -> Statistics:
+        """Read a statistics file, in the domain that it carries."""
+        metadata = decoded_metadata(table)
+        parts, summands = (digests_of(header.get(name, [])) for name in ("parts", "summands"))
+        carried = domain_from_metadata(metadata, str(path))
+        if not isinstance(carried, Domain) or not table.schema.equals(_cells_schema()):
+            raise ValueError("no statistics")
+        if query is not None and query.digest != digest(carried):
+            raise DataError(
+                f"{path}: was counted in another domain than {query.domain.name!r}, the one asked for"
+                f"{_weights(carried, query.domain)}; aggregate anew"
+            )
+        try:
+            return replace(assemble(carried, _cells(table), parts), summands=summands)
+        except ValueError:
+            raise DataError(
+                f"{path}: its counts do not fit its own domain; make it again with {command('aggregate')}"
+            ) from None
+
+    def of_result(self, result: pl.DataFrame, query: CellQuery, source: object) -> Statistics:
+        """Check the result of the statistics query: one row per cell, attribute null or empty for the class counts."""
+        domain = query.domain
+        frame = checked_columns(result, CELL_NUMBERS, ("attribute", "domain"), source, self)
+        if not set(frame["domain"].unique()) <= {digest(domain)}:
+            raise DataError(
+                f"{source}: was counted in another domain than {domain.name!r} as declared now; name the right one "
+                f"with {option('dataset')} or {option('domain')}, or make the query again with "
+                f"{command('sql statistics')} and run it"
+            )
+        refuse_repeated_cells(frame, ("attribute", "class", "code"), source)
+        if (frame[COUNT] < 0).any():
+            raise DataError(f"{source}: a count is below zero; run the query anew, and export all of its rows")
+        try:
+            statistics = assemble(domain, cells_of(frame))
+        except ValueError as error:
+            raise DataError(f"{source}: {error}; run the query anew, and export all of its rows") from None
+        return with_parts(statistics, statistics.own_part)
+
+
+class ScoreFormat(Format[Scores, ScoreCounts]):
+    """Counts of scores: one row per class and bin with rows in it."""
+
+    key = "dpnb_columnar.score_counts"
+    suffix = "scores"
+    columns = (*SCORE_NUMBERS, "domain", "scores")
+    name = "a file of counts of scores"
+    holds = "counts the scores that a model gives"
+    waits = "counts of its scores"
+    number = "class, bin or count"
+
+    def numbers(self, query: Scores) -> Sequence[str]:
+        """Name the columns of whole numbers."""
+        return SCORE_NUMBERS
+
+    def metadata(self, answer: ScoreCounts) -> tuple[dict[str, Any], Mapping[str, str]]:
+        """Return the digests of what was counted, and where."""
+        asked = {"domain": digest(answer.scores.domain), "scores": answer.scores.digest}
+        return {**asked, "parts": sorted(answer.parts)}, {}
+
+    def tables(self, answer: ScoreCounts) -> tuple[pa.Schema, Iterable[pa.Table]]:
+        """Return the columns class, bin and count, and the rows that are not zero."""
+        import pyarrow as pa
+
+        bins, classes = np.nonzero(answer.counts)
+        return _scores_schema(), [pa.table([classes, bins, answer.counts[bins, classes]], schema=_scores_schema())]
+
+    def read(self, table: pa.Table, header: Mapping[str, Any], query: Scores | None, path: Path) -> ScoreCounts:
+        """Read a file of counts of scores."""
+        import polars as pl
+
+        assert query is not None
+        digests, parts = (header["domain"], header["scores"]), digests_of(header["parts"])
+        if not table.schema.equals(_scores_schema()):
+            raise ValueError("no counts of scores")
+        check_digests(digests, query, path)
+        return ScoreCounts(query, _dense(pl.DataFrame(table), query, path), parts)
+
+    def of_result(self, result: pl.DataFrame, query: Scores, source: object) -> ScoreCounts:
+        """Check the result of the query of score counts: one row per class and bin."""
+        frame = checked_columns(result, SCORE_NUMBERS, ("domain", "scores"), source, self)
+        for pair in frame.select("domain", "scores").unique().iter_rows():
+            check_digests(pair, query, source)
+        counted = ScoreCounts(query, _dense(frame, query, source))
+        return with_parts(counted, counted.own_part)
+
+
+class GradientFormat(Format[GradientQuery, GradientSums]):
+    """Sums of a round: one row, in files as in the result of their query."""
+
+    key = "dpnb_columnar.gradient_sums"
+    suffix = "gradient"
+    columns = ("domain", "gradient")
+    name = "a file of the sums of a round"
+    holds = "sums up a round of a model's weights"
+    waits = "the sums of a round"
+    number = "a sum"
+
+    def numbers(self, query: GradientQuery) -> Sequence[str]:
+        """Name the columns of whole numbers."""
+        return [name for names in sum_columns(query) for name in names]
+
+    def tables(self, answer: GradientSums) -> tuple[pa.Schema, Iterable[pa.Table]]:
+        """Return the columns of the sums and of the digests, and their row."""
+        import pyarrow as pa
+
+        numbers = [*answer.weights.tolist(), *answer.log_odds.tolist(), *answer.rows.tolist()]
+        digests = [digest(answer.query.domain), answer.query.digest]
+        names = [*self.numbers(answer.query), *self.columns]
+        table = pa.table([[each] for each in (*numbers, *digests)], names=names)
+        return table.schema, [table]
+
+    def of_result(self, result: pl.DataFrame, query: GradientQuery, source: object) -> GradientSums:
+        """Check the result of the query of a round: one row of ``sum_columns`` and two digests."""
+        # The digests first: sums of another domain have other columns.
+        digests = checked_columns(result, (), self.columns, source, self)
+        if len(digests) != 1:
+            raise DataError(
+                f"{source}: the sums of a round are one row; export the result of one run of the query, and give the "
+                "results of several parts as files of their own"
+            )
+        check_digests(digests.row(0), query, source)
+        frame = checked_columns(result, self.numbers(query), self.columns, source, self)
+        weights, log_odds, rows = (
+            np.array([frame[name].item() for name in names], dtype=np.int64) for names in sum_columns(query)
+        )
+        sums = GradientSums(query, weights, log_odds, rows)
+        if not sums.possible:
+            raise DataError(f"{source}: no rows have such sums; sum the rows up again")
+        return with_parts(sums, sums.own_part)
+
+
+FORMATS: dict[type[Query[Any]], Format[Any, Any]] = {
+    CellQuery: CellFormat(),
+    Scores: ScoreFormat(),
+    GradientQuery: GradientFormat(),
+}
+"""The format of each kind of query, by its type. Results of SQL are taken for the first whose columns they have."""
+
+
+def format_of(query: Query[AnswerT]) -> Format[Any, AnswerT]:
+    """Return the format of a query's answers."""
+    return FORMATS[type(query)]
 
 
 @confined()
-def save_score_counts(counts: ScoreCounts, path: Path, *, overwrite: bool = False) -> None:
-    """Write counts of scores: one row per class and bin with rows in it, columns class, bin and count.
+def save_answer(answer: Answer, path: Path, *, overwrite: bool = False) -> None:
+    """Write an answer to a file.
 
     Args:
-        counts: The counts. Confidential.
+        answer: The answer. Confidential.
         path: File to write; only its owner can read it.
         overwrite: Whether to replace an existing file.
 
     Raises:
         OutputError: if the file exists, or cannot be written.
     """
-    import pyarrow as pa
-
-    bins, classes = np.nonzero(counts.counts)
-    table = pa.table([classes, bins, counts.counts[bins, classes]], schema=_scores_schema())
-    digests = {"domain": digest(counts.scores.domain), "scores": counts.scores.digest}
-    header = {"version": SCORES_VERSION, "notice": NOTICE, **digests, "parts": sorted(counts.parts)}
+    kind = format_of(answer.query)
+    said, further = kind.metadata(answer)
+    schema, tables = kind.tables(answer)
+    header = {"version": kind.version, "notice": NOTICE, **said}
     with (
         atomic_output(path, overwrite=overwrite, confidential=True) as partial,
-        parquet_writer(partial, _scores_schema().with_metadata({SCORES_KEY: json.dumps(header)})) as writer,
+        parquet_writer(partial, schema.with_metadata({kind.key: json.dumps(header), **further})) as writer,
     ):
-        writer.write_table(table)
+        for table in tables:
+            writer.write_table(table, row_group_size=ROW_GROUP)
 
 
 @confined()
-def load_score_counts(path: Path, scores: Scores) -> ScoreCounts:
-    """Read a file of counts of scores, or the result of their query in a Parquet or CSV file.
+def load_answer(path: Path, query: Query[AnswerT]) -> AnswerT:
+    """Read a file of an answer, or the result of the query's SQL in a Parquet or CSV file.
 
     Args:
         path: The file.
-        scores: The scores that must have been counted.
+        query: What must have been asked.
 
     Raises:
         MissingInputError: if there is no such file.
-        DataError: if the file does not hold counts of scores, or if they are of an unknown version, inconsistent, of
-            another domain, or of the scores of another model.
+        DataError: if the file does not hold an answer, or if it is of an unknown version, inconsistent, or to another
+            query.
     """
+    return _load(path, format_of(query), query)
+
+
+@confined()
+def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
+    """Read a statistics file, or the result of a statistics query, as ``load_answer``.
+
+    Args:
+        path: The file.
+        domain: The domain it must have been counted in; None for the one that the file carries. The result of a query
+            carries none.
+
+    Raises:
+        MissingInputError, DataError: as ``load_answer``.
+        UsageError: if the file is the result of a query, and no domain is given.
+    """
+    statistics: Statistics = _load(path, FORMATS[CellQuery], None if domain is None else CellQuery(domain))
+    return statistics
+
+
+def _load(path: Path, kind: Format[Any, AnswerT], query: Query[AnswerT] | None) -> AnswerT:
+    """Read a file as ``load_answer`` does; without a query whatever was asked."""
     import polars as pl
     import pyarrow as pa
 
-    if not path.is_file():
-        raise MissingInputError(f"{path}: no such file; make one with {command('aggregate', given='MODEL')}")
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder; name the files in it, so that it shows whether two count the same rows")
+    if not path.exists():
+        raise MissingInputError(f"{path}: no such file; make one with {_command(kind)}")
     if path.name.lower().endswith((".csv", ".csv.gz")):
-        return score_counts_of(read_delimited(path, SCORE_COLUMNS), scores, path)
+        return kind.of_result(read_delimited(path, kind.columns), _required(query, path), path)
     try:
-        table = read_table(path)
-        metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        kind = kind_of_table(table)
-        if kind is not None and kind is not Kind.SCORES:
-            raise of_another_kind(path, kind, Kind.SCORES)
-        if SCORES_KEY not in metadata and kind is Kind.SCORES:
-            return score_counts_of(pl.DataFrame(table), scores, path)
-        header = json.loads(metadata[SCORES_KEY])
-        version, parts, digests = header["version"], header["parts"], (header["domain"], header["scores"])
+        table = read_table(path, () if query is None else kind.numbers(query))
+        metadata, held = decoded_metadata(table), kind_of_table(table)
+        if held is not None and held is not kind:
+            raise of_another_kind(path, held, kind)
+        if kind.key not in metadata and held is kind:
+            return kind.of_result(pl.DataFrame(table), _required(query, path), path)
+        header = json.loads(metadata[kind.key])
+        if header["version"] not in kind.readable:
+            raise DataError(
+                f"{path}: {kind.name} of version {excerpt(header['version'])}, which is not known to this program (it "
+                f"reads {' and '.join(map(str, kind.readable))}); make it again with {_command(kind)}"
+            )
+        return kind.read(table, header, query, path)
     except (OSError, pa.ArrowException, KeyError, TypeError, AttributeError, ValueError, RecursionError):
-        raise _not_counts(path) from None
-    if version != SCORES_VERSION:
-        raise DataError(
-            f"{path}: counts of scores of version {excerpt(version)} are not known to this program (it reads "
-            f"{SCORES_VERSION}); make it again with {command('aggregate', given='MODEL')}"
+        raise DataError(f"{path}: not {kind.name}; make one with {_command(kind)}") from None
+
+
+def _given(kind: Format[Any, Any]) -> dict[str, str]:
+    """Return the option that names the model whose released values fix what is asked."""
+    return {"given": "MODEL"} if kind.later else {}
+
+
+def _command(kind: Format[Any, Any]) -> str:
+    """Return the command that makes a file of a kind."""
+    return command("aggregate", **_given(kind))
+
+
+def _required(query: Query[AnswerT] | None, path: Path) -> Query[AnswerT]:
+    if query is None:
+        raise UsageError(
+            f"{path}: the result of a query carries no domain; name the one it was counted in with "
+            f"{option('dataset')}, or with {option('domain')} and the Parquet file that carries it"
         )
-    if not are_digests(parts) or not table.schema.equals(_scores_schema()):
-        raise _not_counts(path)
-    check_digests(digests, scores, path)
-    return ScoreCounts(scores, _dense(pl.DataFrame(table), scores, path), frozenset(parts))
+    return query
 
 
-def score_counts_of(result: pl.DataFrame, scores: Scores, source: object) -> ScoreCounts:
-    """Check the result of the query of score counts, and return its counts.
-
-    Args:
-        result: One row per class and bin: ``class``, ``bin``, ``count`` (whole numbers of any type, or their text),
-            ``domain`` and ``scores``, the digests of what was counted. Confidential.
-        scores: The scores that must have been counted.
-        source: Name of the file or database in messages.
+def answer_of(result: pl.DataFrame, query: Query[AnswerT], source: object) -> AnswerT:
+    """Check the result of a query's SQL, and return the answer; see ``Format.of_result``.
 
     Raises:
-        DataError: if a column is missing, a field is not a whole number, a cell stands in two rows, or other scores
-            were counted. The message holds no count.
+        DataError: if it is not such a result. The message holds no number of it.
     """
-    frame = checked_columns(result, SCORE_NUMBERS, ("domain", "scores"), source, Kind.SCORES)
-    for pair in frame.select("domain", "scores").unique().iter_rows():
-        check_digests(pair, scores, source)
-    counts = _dense(frame, scores, source)
-    return ScoreCounts(scores, counts, counts_part(counts))
+    return format_of(query).of_result(result, query, source)
 
 
-def check_digests(digests: Sequence[object], query: Scores | GradientQuery, source: object) -> None:
+def digests_of(digests: object) -> frozenset[str]:
+    """Return the digests that a file's header lists.
+
+    Raises:
+        ValueError: if it lists none.
+    """
+    if not isinstance(digests, list) or not all(isinstance(digest, str) for digest in digests):
+        raise ValueError("no digests")
+    return frozenset(digests)
+
+
+def decoded_metadata(table: pa.Table) -> dict[str, str]:
+    """Return the metadata of a table as texts.
+
+    Raises:
+        ValueError: if they are none.
+    """
+    return {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+
+
+def check_digests(digests: Sequence[object], query: Query[Any], source: object) -> None:
     """Refuse statistics of other scores, or of another round, than a model's.
 
     Args:
@@ -163,6 +459,24 @@ def check_digests(digests: Sequence[object], query: Scores | GradientQuery, sour
         )
 
 
+def refuse_repeated_cells(frame: pl.DataFrame, keys: Sequence[str], source: object) -> None:
+    """Refuse results in which a cell stands in two rows.
+
+    Args:
+        frame: The result. Confidential.
+        keys: The columns that tell the cell.
+        source: Name of the file or database in messages.
+
+    Raises:
+        DataError: if one does.
+    """
+    if frame.select(keys).is_duplicated().any():
+        raise DataError(
+            f"{source}: a cell stands in more than one row, so people would count twice; export the result of one run "
+            "of the query, and give the results of several parts as files of their own"
+        )
+
+
 def _dense(frame: pl.DataFrame, scores: Scores, source: object) -> Integers:
     """Return the table of counts, shape (bins, classes).
 
@@ -175,11 +489,7 @@ def _dense(frame: pl.DataFrame, scores: Scores, source: object) -> Integers:
     inside = (classes >= 0) & (classes < table.shape[1]) & (bins >= 0) & (bins < table.shape[0])
     if not (inside & (counts >= 0) & (counts <= LARGEST_SIZE)).all():
         raise DataError(f"{source}: a cell or a count is not one of these scores; count the rows again")
-    if frame.select("class", "bin").is_duplicated().any():
-        raise DataError(
-            f"{source}: a cell stands in more than one row, so people would count twice; export the result of one run "
-            "of the query, and give the results of several parts as files of their own"
-        )
+    refuse_repeated_cells(frame, ("class", "bin"), source)
     table[bins, classes] = counts
     return table
 
@@ -191,28 +501,56 @@ def _scores_schema() -> pa.Schema:
     return pa.schema({"class": pa.int64(), "bin": pa.int64(), "count": pa.int64()})
 
 
-def _not_counts(path: Path) -> DataError:
-    return DataError(f"{path}: not a file of counts of scores; make one with {command('aggregate', given='MODEL')}")
+def _cells_schema() -> pa.Schema:
+    """Return the columns of a statistics file: attribute is null for the class counts."""
+    import pyarrow as pa
+
+    return pa.schema(
+        {
+            "attribute": pa.dictionary(pa.int32(), pa.string()),
+            "class": pa.int64(),
+            "code": pa.int64(),
+            "count": pa.int64(),
+        }
+    )
 
 
-NUMBERS = ("class", "code", "count")
-COLUMNS = ("attribute", *NUMBERS, "domain")
-"""Columns of the result of ``sql statistics``, in any order and in upper or lower case."""
+def _cells(table: pa.Table) -> list[Cells]:
+    import polars as pl
 
-SCORE_NUMBERS = ("class", "bin", "count")
-SCORE_COLUMNS = (*SCORE_NUMBERS, "domain", "scores")
-"""Columns of the result of ``sql statistics --given`` where the model waits for counts of its scores."""
-
-GRADIENT_TEXTS = ("domain", "gradient")
-"""Columns of texts in that result where it waits for a round's sums; the others depend on the round."""
+    frame = pl.DataFrame(table)
+    if frame.null_count().select("class", "code", "count").row(0) != (0, 0, 0):
+        raise ValueError("a count without a cell")
+    return cells_of(frame)
 
 
-class Kind(Enum):
-    """A kind of statistics; its value is the columns by which the result of a query is recognised."""
+def _cell_tables(statistics: Statistics) -> Iterator[pa.Table]:
+    """Yield the rows of a statistics file in row groups: there may be as many cells as rows were counted."""
+    import pyarrow as pa
 
-    CELLS = COLUMNS
-    SCORES = SCORE_COLUMNS
-    SUMS = GRADIENT_TEXTS
+    names = pa.array([attribute.name for attribute in statistics.domain.attributes], pa.string())
+    waiting, rows = [], 0
+    for number, cell in enumerate(statistics.cells()):
+        place = pa.scalar(number - 1 if number else None, pa.int32())
+        places = pa.repeat(place, len(cell.counts))
+        arrays = [pa.DictionaryArray.from_arrays(places, names), cell.classes, cell.codes, cell.counts]
+        waiting.append(pa.table(arrays, schema=_cells_schema()))
+        rows += len(cell.counts)
+        if rows >= ROW_GROUP:
+            joined = pa.concat_tables(waiting)
+            full = rows - rows % ROW_GROUP
+            yield joined.slice(0, full)
+            waiting, rows = [joined.slice(full)], rows - full
+    if rows:
+        yield pa.concat_tables(waiting)
+
+
+def _weights(counted: Domain, wanted: Domain) -> str:
+    """Say how two domains differ that differ in the weight of rows alone; nothing of any others."""
+    if digest(replace(counted, weight=wanted.weight)) != digest(wanted):
+        return ""
+    found, other = ("no weight" if each.weight is None else weighs_by(each.weight) for each in (counted, wanted))
+    return f": with {found}, not with {other}"
 
 
 LARGEST_TABLE = 2**31
@@ -231,7 +569,7 @@ LARGEST_RESULT = 2**29
 GZIP_SIGNATURE = b"\x1f\x8b"
 
 
-def read_delimited(path: Path, columns: Sequence[str] = COLUMNS) -> pl.DataFrame:
+def read_delimited(path: Path, columns: Sequence[str]) -> pl.DataFrame:
     """Read a CSV file with a header line, compressed with gzip or not; every field as text.
 
     Args:
@@ -302,7 +640,7 @@ def _count_columns(file: pq.ParquetFile, more: Collection[str]) -> tuple[list[st
     Raises:
         ValueError: if a column has another type than statistics have, or two columns share a name.
     """
-    wanted = {*more, *(name for kind in Kind for name in kind.value)}
+    wanted = {*more, *(name for kind in FORMATS.values() for name in kind.columns)}
     fields = [field for field in file.schema_arrow if field.name.lower() in wanted]
     if len({field.name.lower() for field in fields}) < len(fields) or not all(is_plain(field.type) for field in fields):
         raise ValueError("no columns of counts")
@@ -327,43 +665,8 @@ def _check_texts(table: pa.Table, most: int) -> None:
                 raise ValueError("longer texts than any statistics have")
 
 
-def statistics_of(result: pl.DataFrame, domain: Domain, source: object) -> Statistics:
-    """Check the result of the statistics query, and return its counts as statistics.
-
-    Args:
-        result: One row per cell: ``attribute`` (null or empty for the class counts), ``class``, ``code``, ``count``
-            (whole numbers of any type, or their text), and ``domain``, the digest of the domain it was counted in.
-            Confidential.
-        domain: The domain it must have been counted in.
-        source: Name of the file or database in messages.
-
-    Raises:
-        DataError: if a column is missing, a field is not a whole number, a cell stands in two rows, the domain is
-            another, or the counts do not fit it. The message holds no count.
-    """
-    frame = checked_columns(result, NUMBERS, ("attribute", "domain"), source, Kind.CELLS)
-    if not set(frame["domain"].unique()) <= {digest(domain)}:
-        raise DataError(
-            f"{source}: was counted in another domain than {domain.name!r} as declared now; name the right one with "
-            f"{option('dataset')} or {option('domain')}, or make the query again with {command('sql statistics')} "
-            "and run it"
-        )
-    if frame.select("attribute", "class", "code").is_duplicated().any():
-        raise DataError(
-            f"{source}: a cell stands in more than one row, so people would count twice; export the result of one run "
-            "of the query, and give the results of several parts as files of their own"
-        )
-    if (frame["count"] < 0).any():
-        raise DataError(f"{source}: a count is below zero; run the query anew, and export all of its rows")
-    try:
-        statistics = assemble(domain, cells_of(frame))
-    except ValueError as error:
-        raise DataError(f"{source}: {error}; run the query anew, and export all of its rows") from None
-    return replace(statistics, parts=cells_part(statistics.cells()))
-
-
 def checked_columns(
-    result: pl.DataFrame, numbers: Sequence[str], texts: Sequence[str], source: object, kind: Kind
+    result: pl.DataFrame, numbers: Sequence[str], texts: Sequence[str], source: object, kind: Format[Any, Any]
 ) -> pl.DataFrame:
     """Return the columns of the result of a query, whole numbers as 64-bit integers and texts as text.
 
@@ -386,10 +689,9 @@ def checked_columns(
     if other is not None and other is not kind:
         raise of_another_kind(source, other, kind)
     if missing:
-        query = command("sql statistics") if kind is Kind.CELLS else command("sql statistics", given="MODEL")
         raise DataError(
             f"{source}: not the result of a statistics query: column {named(missing)} is missing; make the query "
-            f"with {query}"
+            f"with {command('sql statistics', **_given(kind))}"
         )
     if unreadable := [name for name in columns if not _has_text(result.schema[names[name]])]:
         raise DataError(
@@ -401,36 +703,33 @@ def checked_columns(
         *(_whole_number(names[name]).alias(name) for name in numbers),
     )
     if any(frame[name].null_count() for name in numbers):
-        fields = "a sum" if kind is Kind.SUMS else f"{', '.join(numbers[:-1])} or {numbers[-1]}"
-        raise DataError(f"{source}: {fields} is not a whole number in some row; export the result anew")
+        raise DataError(f"{source}: {kind.number} is not a whole number in some row; export the result anew")
     return frame
 
 
-def kind_of_columns(names: Collection[str]) -> Kind | None:
+def kind_of_columns(names: Collection[str]) -> Format[Any, Any] | None:
     """Recognise the result of a query by its columns, in lower case; None if it is the result of none."""
-    return next((kind for kind in Kind if {*kind.value} <= {*names}), None)
+    return next((kind for kind in FORMATS.values() if {*kind.columns} <= {*names}), None)
 
 
-def of_another_kind(source: object, kind: Kind, wanted: Kind) -> DataError:
-    """Return the error to raise where statistics of one kind are taken for those of another."""
-    holds = {
-        Kind.CELLS: "counts the cells of a domain",
-        Kind.SCORES: "counts the scores that a model gives",
-        Kind.SUMS: "sums up a round of a model's weights",
-    }
-    remedy = f"count the rows with {command('aggregate', given='MODEL')} or {command('sql statistics', given='MODEL')}"
-    if wanted is Kind.CELLS:
+def kind_of_table(table: pa.Table) -> Format[Any, Any] | None:
+    """Say what a table holds: by its file's metadata, or, as the result of a query, by its columns."""
+    marked = (kind for kind in FORMATS.values() if kind.key.encode() in (table.schema.metadata or {}))
+    return next(marked, None) or kind_of_columns({name.lower() for name in table.schema.names})
+
+
+def of_another_kind(source: object, kind: Format[Any, Any], wanted: Format[Any, Any]) -> DataError:
+    """Return the error to raise where an answer to one kind of query is taken for that to another."""
+    if not wanted.later:
         return DataError(
-            f"{source}: {holds[kind]}, which release only its weights; name that model with {option('given')} MODEL, "
+            f"{source}: {kind.holds}, which release only its weights; name that model with {option('given')} MODEL, "
             f"or give statistics made without {option('given')}"
         )
-    if kind is Kind.CELLS:
-        waits = "not the scores that a model gives" if wanted is Kind.SCORES else "not the sums that a model waits for"
-        return DataError(
-            f"{source}: {holds[kind]}, {waits}; release a model from it without {option('given')}, or {remedy}"
-        )
-    waits = "counts of its scores" if wanted is Kind.SCORES else "the sums of a round"
-    return DataError(f"{source}: {holds[kind]}, and this model waits for {waits}; {remedy}")
+    first = "" if kind.later else f"release a model from it without {option('given')}, or "
+    return DataError(
+        f"{source}: {kind.holds}, and this model waits for {wanted.waits}; {first}count the rows with "
+        f"{command('aggregate', **_given(wanted))} or {command('sql statistics', **_given(wanted))}"
+    )
 
 
 def cells_of(frame: pl.DataFrame) -> list[Cells]:
@@ -441,7 +740,7 @@ def cells_of(frame: pl.DataFrame) -> list[Cells]:
             Confidential.
     """
     return [
-        Cells(None if name is None else str(name), *(part[field].to_numpy() for field in NUMBERS))
+        Cells(None if name is None else str(name), *(part[field].to_numpy() for field in CELL_NUMBERS))
         for (name,), part in frame.group_by("attribute", maintain_order=True)
     ]
 
@@ -459,285 +758,3 @@ def _whole_number(name: str) -> pl.Expr:
 
     text = pl.col(name).cast(pl.String).str.replace(r"\.0*$", "")
     return text.cast(pl.Int64, strict=False)
-
-
-STATISTICS_KEY = "dpnb_columnar.statistics"
-SCORES_KEY = "dpnb_columnar.score_counts"
-GRADIENT_KEY = "dpnb_columnar.gradient_sums"
-"""Keys of the metadata in files of a further pass."""
-
-KEYS = {STATISTICS_KEY: Kind.CELLS, SCORES_KEY: Kind.SCORES, GRADIENT_KEY: Kind.SUMS}
-
-VERSION = 3
-READABLE = (2, 3)
-"""Versions that are read. Version 2 does not record which statistics were added up."""
-
-ROW_GROUP = 2**20
-"""Rows of a row group of a statistics file."""
-
-NOTICE = "CONFIDENTIAL: exact counts of a confidential table; not released, not protected by noise"
-
-
-@confined()
-def save_statistics(statistics: Statistics, path: Path, *, overwrite: bool = False) -> None:
-    """Write statistics: one row per non-empty cell, columns attribute (null for the classes), class, code, count.
-
-    Args:
-        statistics: The statistics. Confidential.
-        path: File to write; only its owner can read it.
-        overwrite: Whether to replace an existing file.
-
-    Raises:
-        OutputError: if the file exists, or cannot be written.
-    """
-    digests = {"parts": sorted(statistics.parts), "summands": sorted(statistics.summands)}
-    header = {"version": VERSION, "notice": NOTICE, **digests}
-    metadata = {STATISTICS_KEY: json.dumps(header), **domain_metadata(statistics.domain)}
-    with (
-        atomic_output(path, overwrite=overwrite, confidential=True) as partial,
-        parquet_writer(partial, _schema().with_metadata(metadata)) as writer,
-    ):
-        for table in _tables(statistics):
-            writer.write_table(table, row_group_size=ROW_GROUP)
-
-
-def _tables(statistics: Statistics) -> Iterator[pa.Table]:
-    """Yield the rows of a statistics file in row groups: there may be as many cells as rows were counted."""
-    import pyarrow as pa
-
-    names = pa.array([attribute.name for attribute in statistics.domain.attributes], pa.string())
-    waiting, rows = [], 0
-    for number, cell in enumerate(statistics.cells()):
-        place = pa.scalar(number - 1 if number else None, pa.int32())
-        places = pa.repeat(place, len(cell.counts))
-        arrays = [pa.DictionaryArray.from_arrays(places, names), cell.classes, cell.codes, cell.counts]
-        waiting.append(pa.table(arrays, schema=_schema()))
-        rows += len(cell.counts)
-        if rows >= ROW_GROUP:
-            joined = pa.concat_tables(waiting)
-            full = rows - rows % ROW_GROUP
-            yield joined.slice(0, full)
-            waiting, rows = [joined.slice(full)], rows - full
-    if rows:
-        yield pa.concat_tables(waiting)
-
-
-@confined()
-def load_statistics(path: Path, domain: Domain | None = None) -> Statistics:
-    """Read a statistics file, or the result of a statistics query in a Parquet or CSV file.
-
-    Args:
-        path: The file.
-        domain: The domain it must have been counted in; needed for the result of a query, which carries none.
-
-    Raises:
-        MissingInputError: if there is no such file.
-        DataError: if the file does not hold statistics, or if they are of an unknown version, inconsistent, or of
-            another domain.
-        UsageError: if the file is the result of a query, and no domain is given.
-    """
-    import pyarrow as pa
-
-    if path.is_dir():
-        raise DataError(f"{path}: is a folder; name the files in it, so that it shows whether two count the same rows")
-    if not path.exists():
-        raise MissingInputError(f"{path}: no such file; make one with {command('aggregate')}")
-    if path.name.lower().endswith((".csv", ".csv.gz")):
-        return statistics_of(read_delimited(path), _required(domain, path), path)
-    try:
-        table = read_table(path)
-        metadata = {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
-        kind = kind_of_table(table)
-        if kind is not None and kind is not Kind.CELLS:
-            raise of_another_kind(path, kind, Kind.CELLS)
-        if STATISTICS_KEY not in metadata and kind is Kind.CELLS:
-            return statistics_of(_frame(table), _required(domain, path), path)
-        header = json.loads(metadata[STATISTICS_KEY])
-        version, parts, summands = header["version"], header.get("parts", []), header.get("summands", [])
-    except (OSError, pa.ArrowException, KeyError, TypeError, AttributeError, ValueError, RecursionError):
-        raise _not_statistics(path) from None
-    if version not in READABLE:
-        raise DataError(
-            f"{path}: statistics version {excerpt(version)} is not known to this program (it reads "
-            f"{' and '.join(map(str, READABLE))}); make it again with {command('aggregate')}"
-        )
-    carried = domain_from_metadata(metadata, str(path))
-    digests = are_digests(parts) and are_digests(summands)
-    if not isinstance(carried, Domain) or not digests or not table.schema.equals(_schema()):
-        raise _not_statistics(path)
-    if domain is not None and digest(domain) != digest(carried):
-        raise DataError(
-            f"{path}: was counted in another domain than {domain.name!r}, the one asked for"
-            f"{_weights(carried, domain)}; aggregate anew"
-        )
-    try:
-        return replace(assemble(carried, _cells(table), frozenset(parts)), summands=frozenset(summands))
-    except ValueError:
-        raise DataError(
-            f"{path}: its counts do not fit its own domain; make it again with {command('aggregate')}"
-        ) from None
-
-
-def _weights(counted: Domain, wanted: Domain) -> str:
-    """Say how two domains differ that differ in the weight of rows alone; nothing of any others."""
-    if digest(replace(counted, weight=wanted.weight)) != digest(wanted):
-        return ""
-    found, other = ("no weight" if each.weight is None else weighs_by(each.weight) for each in (counted, wanted))
-    return f": with {found}, not with {other}"
-
-
-def kind_of_table(table: pa.Table) -> Kind | None:
-    """Say what a table of statistics holds: by its file's metadata, or, as the result of a query, by its columns."""
-    marked = (kind for key, kind in KEYS.items() if key.encode() in (table.schema.metadata or {}))
-    return next(marked, None) or kind_of_columns({name.lower() for name in table.schema.names})
-
-
-def are_digests(digests: object) -> bool:
-    """Say whether a value of a file's metadata is a list of digests."""
-    return isinstance(digests, list) and all(isinstance(digest, str) for digest in digests)
-
-
-def _required(domain: Domain | None, path: Path) -> Domain:
-    if domain is None:
-        raise UsageError(
-            f"{path}: the result of a query carries no domain; name the one it was counted in with "
-            f"{option('dataset')}, or with {option('domain')} and the Parquet file that carries it"
-        )
-    return domain
-
-
-def _schema() -> pa.Schema:
-    """Return the columns of a statistics file: attribute is null for the class counts."""
-    import pyarrow as pa
-
-    return pa.schema(
-        {
-            "attribute": pa.dictionary(pa.int32(), pa.string()),
-            "class": pa.int64(),
-            "code": pa.int64(),
-            "count": pa.int64(),
-        }
-    )
-
-
-def _cells(table: pa.Table) -> list[Cells]:
-    frame = _frame(table)
-    if frame.null_count().select("class", "code", "count").row(0) != (0, 0, 0):
-        raise ValueError("a count without a cell")
-    return cells_of(frame)
-
-
-def _frame(table: pa.Table) -> pl.DataFrame:
-    import polars as pl
-
-    return pl.DataFrame(table)
-
-
-def _not_statistics(path: Path) -> DataError:
-    return DataError(f"{path}: not a statistics file; make one with {command('aggregate')}")
-
-
-GRADIENT_VERSION = 1
-
-
-@confined()
-def save_gradient_sums(sums: GradientSums, path: Path, *, overwrite: bool = False) -> None:
-    """Write the sums of a round: one row, with the columns of the result of their query.
-
-    Args:
-        sums: The sums. Confidential.
-        path: File to write; only its owner can read it.
-        overwrite: Whether to replace an existing file.
-
-    Raises:
-        OutputError: if the file exists, or cannot be written.
-    """
-    import pyarrow as pa
-
-    names = [name for names in sum_columns(sums.query) for name in names]
-    numbers = [*sums.weights.tolist(), *sums.log_odds.tolist(), *sums.rows.tolist()]
-    digests = [digest(sums.query.domain), sums.query.digest]
-    header = {"version": GRADIENT_VERSION, "notice": NOTICE, "parts": sorted(sums.parts)}
-    table = pa.table([[each] for each in (*numbers, *digests)], names=[*names, *GRADIENT_TEXTS])
-    table = table.replace_schema_metadata({GRADIENT_KEY: json.dumps(header)})
-    with (
-        atomic_output(path, overwrite=overwrite, confidential=True) as partial,
-        parquet_writer(partial, table.schema) as writer,
-    ):
-        writer.write_table(table)
-
-
-@confined()
-def load_gradient_sums(path: Path, query: GradientQuery) -> GradientSums:
-    """Read a file of a round's sums, or the result of their query in a Parquet or CSV file.
-
-    Args:
-        path: The file.
-        query: What must have been summed up.
-
-    Raises:
-        MissingInputError: if there is no such file.
-        DataError: if the file does not hold sums of a round, or if they are of an unknown version, impossible, of
-            another domain, of another model, or of another round.
-    """
-    import polars as pl
-    import pyarrow as pa
-
-    if not path.is_file():
-        raise MissingInputError(f"{path}: no such file; make one with {command('aggregate', given='MODEL')}")
-    if path.name.lower().endswith((".csv", ".csv.gz")):
-        return gradient_sums_of(read_delimited(path, GRADIENT_TEXTS), query, path)
-    try:
-        table = read_table(path, {name for names in sum_columns(query) for name in names})
-        kind = kind_of_table(table)
-        if kind is not None and kind is not Kind.SUMS:
-            raise of_another_kind(path, kind, Kind.SUMS)
-        metadata = table.schema.metadata or {}
-        header = json.loads(metadata.get(GRADIENT_KEY.encode(), b"null"))
-        version, parts = (GRADIENT_VERSION, None) if header is None else (header["version"], header["parts"])
-    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError, RecursionError):
-        raise _not_sums(path) from None
-    if version != GRADIENT_VERSION:
-        raise DataError(
-            f"{path}: sums of version {excerpt(version)} are not known to this program (it reads {GRADIENT_VERSION}); "
-            f"make it again with {command('aggregate', given='MODEL')}"
-        )
-    if kind is None or not (parts is None or are_digests(parts)):
-        raise _not_sums(path)
-    sums = gradient_sums_of(pl.DataFrame(table), query, path)
-    return sums if parts is None else replace(sums, parts=frozenset(parts))
-
-
-def gradient_sums_of(result: pl.DataFrame, query: GradientQuery, source: object) -> GradientSums:
-    """Check the result of the query of a round, and return its sums.
-
-    Args:
-        result: One row: ``scores.sum_columns`` (whole numbers of any type, or their text), ``domain`` and
-            ``gradient``, the digests of what was summed up. Confidential.
-        query: What must have been summed up.
-        source: Name of the file or database in messages.
-
-    Raises:
-        DataError: if a column is missing, a field is not a whole number, there is another number of rows than one, no
-            rows have such sums, or something else was summed up. The message holds no sum.
-    """
-    # The digests first: sums of another domain have other columns.
-    digests = checked_columns(result, (), GRADIENT_TEXTS, source, Kind.SUMS)
-    if len(digests) != 1:
-        raise DataError(
-            f"{source}: the sums of a round are one row; export the result of one run of the query, and give the "
-            "results of several parts as files of their own"
-        )
-    check_digests(digests.row(0), query, source)
-    columns = sum_columns(query)
-    numbers = [name for names in columns for name in names]
-    frame = checked_columns(result, numbers, GRADIENT_TEXTS, source, Kind.SUMS)
-    weights, log_odds, rows = (np.array([frame[name].item() for name in names], dtype=np.int64) for names in columns)
-    sums = GradientSums(query, weights, log_odds, rows)
-    if not sums.possible:
-        raise DataError(f"{source}: no rows have such sums; sum the rows up again")
-    return replace(sums, parts=sums_part(sums))
-
-
-def _not_sums(path: Path) -> DataError:
-    return DataError(f"{path}: not a file of the sums of a round; make one with {command('aggregate', given='MODEL')}")

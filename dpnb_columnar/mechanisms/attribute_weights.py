@@ -73,7 +73,7 @@ LEAST_TEMPERED = 3_000
 
 
 def resolved_method(
-    method: str, mechanism: Mechanism, domain: Domain, epsilon: Fraction, rows: int | None, *, can_score: bool
+    method: str, mechanism: Mechanism, domain: Domain, epsilon: Fraction, rows: int | None, *, repeatable: bool
 ) -> str | None:
     """Return how attributes are weighted: what was asked for, or what ``auto`` chooses; None for ordinary naive Bayes.
 
@@ -86,7 +86,7 @@ def resolved_method(
         domain: The declared domain.
         epsilon: Epsilon of the budget.
         rows: Declared number of rows; None if there is none. Public: the true number of rows is not.
-        can_score: Whether the rows can be read a second time.
+        repeatable: Whether the rows can be read a second time.
 
     Raises:
         UsageError: if ``check_method`` refuses what was asked for.
@@ -98,12 +98,12 @@ def resolved_method(
     many, classes = len(domain.attributes) >= FEWEST_TEMPERED, len(domain.classes)
     if classes != 2:
         enough = rows is not None and rows * epsilon >= LEAST_CALIBRATED_CLASSES * classes**2
-        return CALIBRATED if can_score and many and enough else None
+        return CALIBRATED if repeatable and many and enough else None
     learnable = mechanism.binned and many and len(domain.attributes) <= MOST_LEARNED
-    if can_score and learnable and rows is not None and rows * epsilon >= LEAST_LEARNED * len(domain.attributes):
+    if repeatable and learnable and rows is not None and rows * epsilon >= LEAST_LEARNED * len(domain.attributes):
         return LEARNED
     evidence = (math.inf if many else 0) if rows is None else rows * epsilon
-    if can_score and evidence >= (LEAST_CALIBRATED if many else LEAST_CALIBRATED_FEW):
+    if repeatable and evidence >= (LEAST_CALIBRATED if many else LEAST_CALIBRATED_FEW):
         return CALIBRATED
     return TEMPERED if many and mechanism.binned and evidence >= LEAST_TEMPERED else None
 

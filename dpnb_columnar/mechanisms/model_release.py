@@ -20,7 +20,7 @@ from importlib.metadata import version
 
 from dpnb_columnar.budget import Budget, Concentrated, Pure, Share, total
 from dpnb_columnar.budget.composition import GRADIENT
-from dpnb_columnar.counting.scores import FurtherQuery, FurtherStatistics, GradientSums, ScoreCounts
+from dpnb_columnar.counting.scores import GradientSums, LaterAnswer, LaterQuery, ScoreCounts
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import digest
 from dpnb_columnar.errors import UsageError, option
@@ -84,7 +84,7 @@ def plan_given(model: NaiveBayes) -> ReleasePlan:
     return ReleasePlan(model.domain, budget, mechanism, None, (share,), method, reserved=tuple(others), given=model)
 
 
-def query_given(model: NaiveBayes) -> FurtherQuery:
+def query_given(model: NaiveBayes) -> LaterQuery:
     """Return what the rows are asked next: the scores that a model gives them, or the sums of a round.
 
     Args:
@@ -184,7 +184,7 @@ def release_weights(
     return replace(model, attribute_weights=calibrated_weights(model, counts, plan.calibration, draw))
 
 
-def release_given(plan: ReleasePlan, statistics: FurtherStatistics, draw: Sampler | None = None) -> NaiveBayes:
+def release_given(plan: ReleasePlan, statistics: LaterAnswer, draw: Sampler | None = None) -> NaiveBayes:
     """Release the weights that a plan of ``plan_given`` asks for: of a calibration, or of one round.
 
     Args:

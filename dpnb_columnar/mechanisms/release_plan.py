@@ -304,7 +304,7 @@ def plan(
     attribute_weights: str | PublicWeights = NONE,
     rows: int | None = None,
     *,
-    can_score: bool = True,
+    repeatable: bool = True,
 ) -> ReleasePlan:
     """Plan a release: choose the mechanism and its noise, and divide the budget among the queries.
 
@@ -317,7 +317,7 @@ def plan(
             classes, or ``auto``; or what a public file says (``public_sample``), which also says which
             attributes to release, and divides the budget among them.
         rows: Declared number of rows, on which ``auto`` depends; None if there is none. Public.
-        can_score: Whether the rows can be read a second time.
+        repeatable: Whether the rows can be read a second time.
 
     Raises:
         UsageError: if the mechanism, the noise family or the way to weight attributes is unknown, if they do not go
@@ -332,8 +332,8 @@ def plan(
     weights, best = (
         PUBLIC
         if isinstance(attribute_weights, PublicWeights)
-        else resolved_method(attribute_weights, chosen, domain, budget.row_epsilon, rows, can_score=scored)
-        for scored in (can_score, True)
+        else resolved_method(attribute_weights, chosen, domain, budget.row_epsilon, rows, repeatable=again)
+        for again in (repeatable, True)
     )
     family = noise_named(chosen, noise)
     if public is not None:

@@ -13,23 +13,26 @@ from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import add
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import (
     CERTAIN,
     UNITS,
     GradientQuery,
     GradientSums,
+    LaterAnswer,
     ScoreCounts,
     Scores,
     ScoreTable,
     WeightGroup,
     exponentials,
 )
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.column_kinds import Kind
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
@@ -206,6 +209,13 @@ class HeldOut:
         correct = int(np.count_nonzero(joint.argmax(axis=0) == self.classes))
         return Score(correct, float(np.mean(np.logaddexp.reduce(joint, axis=0) - true)))
 
+    def answer(self, query: Query[Any]) -> LaterAnswer:
+        """Answer the query of a later pass."""
+        if isinstance(query, Scores):
+            return self.score_counts(query)
+        assert isinstance(query, GradientQuery)
+        return self.sum_gradients(query)
+
     def score_counts(self, scores: Scores) -> ScoreCounts:
         """Count the rows of each bin of a score and each class."""
         score = np.zeros(self.size, dtype=np.int64)
@@ -296,23 +306,17 @@ class TrainingRows:
     statistics: Statistics
     parts: tuple[HeldOut, ...]
 
-    can_score = True
+    repeatable = True
 
     def check(self, domain: Domain) -> TrainingRows:
         """Leave out the counts of attributes that the domain has not; the rows were read in theirs."""
         return TrainingRows(self.statistics.only(domain), self.parts)
 
-    def count(self) -> Statistics:
-        """Return the statistics. Confidential."""
-        return self.statistics
-
-    def count_scores(self, scores: Scores) -> ScoreCounts:
-        """Count the rows of each bin of a score and each class. Confidential."""
-        return reduce(add, (part.score_counts(scores) for part in self.parts))
-
-    def sum_gradients(self, query: GradientQuery) -> GradientSums:
-        """Sum up a round's gradient. Confidential."""
-        return reduce(add, (part.sum_gradients(query) for part in self.parts))
+    def answer(self, query: Query[Any]) -> Any:
+        """Ask the rows. Confidential."""
+        if isinstance(query, CellQuery):
+            return self.statistics
+        return reduce(add, (part.answer(query) for part in self.parts))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

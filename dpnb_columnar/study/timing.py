@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.counting.engines.local import aggregate
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
 from dpnb_columnar.mechanisms.samples import on_scale
@@ -82,7 +82,7 @@ def _timed(file: Path, method: str) -> tuple[float, float]:
     """Seconds from the file, and from the counts."""
     domain = find_domain([file]).domain
     start = time.perf_counter()
-    statistics = aggregate(open_parquet([file], domain), domain)
+    statistics = local.answer(open_parquet([file], domain), CellQuery(domain))
     counted = time.perf_counter()
     if method == DIRECT:
         direct_sensitivities(statistics, plan(domain, BUDGET))

@@ -25,6 +25,7 @@ from dpnb_columnar.advice.population import (
 from dpnb_columnar.advice.rehearsal import RepeatableNoise, stage
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.model_release import release
@@ -68,7 +69,7 @@ def correlation(drawn: Sample, first: str, second: str) -> float:
 def test_rows_are_always_alike_and_have_the_counts_that_are_released_from(family: int) -> None:
     first, second = rows(family), rows(family)
     assert frame(first).equals(frame(second))
-    counted = FrameInput(frame(first)).check(domain()).count()
+    counted = FrameInput(frame(first)).check(domain()).answer(CellQuery(domain()))
     assert counted == expected_statistics(first.population, SAMPLE_ROWS)
 
 
@@ -97,7 +98,7 @@ def test_scores_and_predictions_of_made_up_rows_are_those_of_the_same_rows_in_a_
         tables = release(expected_statistics(drawn.population, SAMPLE_ROWS), planned, RepeatableNoise(0))
         scores = scores_given(tables)
         class_counts = np.bincount(drawn.classes)
-        assert drawn.score_counts(scores, class_counts) == FrameInput(frame(drawn)).check(domain()).count_scores(scores)
+        assert drawn.score_counts(scores, class_counts) == FrameInput(frame(drawn)).check(domain()).answer(scores)
 
         model = train(planned, FrameInput(frame(drawn)), draw=_TwoPasses())
         predicted = model.predict(frame(drawn))["predicted"].to_numpy()

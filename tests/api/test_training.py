@@ -15,7 +15,7 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Budget, Neighbours
-from dpnb_columnar.counting.countable import Counted
+from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import LocalFiles
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.mechanisms import release_plan as planning
@@ -107,8 +107,8 @@ def test_plan_pay_count_release_keep(ledger: Path, people_file: Path, monkeypatc
     """The spend is durable before noise is drawn, and the ledger has the model before the output has it."""
     output = Noted()
 
-    class Rows(Counted):
-        def check(self, domain: Any) -> Counted:
+    class Rows(AskedRows):
+        def check(self, domain: Any) -> AskedRows:
             output.steps.append("check the rows")
             return super().check(domain)
 

@@ -57,7 +57,7 @@ def test_one_row_changes_one_cell_by_one(domain: object, tenth: Tenth) -> None:
             for pair in tenth(small_pairs(len(universe.rows), ADD, 2)):
                 for database in pair:
                     if database not in counts:
-                        counts[database] = universe.counted(database).count_scores(scores).counts
+                        counts[database] = universe.counted(database).answer(scores).counts
                 one, two = (counts[database] for database in pair)
                 assert abs(one - two).sum() <= 1  # type: ignore[operator]
                 totals = [universe.statistics(database).class_counts for database in pair]

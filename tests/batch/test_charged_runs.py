@@ -127,7 +127,7 @@ def test_a_run_that_would_pass_the_limit_opens_no_row(
     def never(*_: object) -> None:
         raise AssertionError("rows were counted")
 
-    monkeypatch.setattr("dpnb_columnar.counting.engines.local.aggregate", never)
+    monkeypatch.setattr("dpnb_columnar.counting.engines.local.answer", never)
     command = ("train", people_file, "--epsilon", "0.31", "--ledger", ledger, "--output", "more.json")
     for more in ((), ("--dry-run",)):
         told = run(*command, *more, expected=77).err

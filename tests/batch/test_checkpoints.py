@@ -23,16 +23,17 @@ from support.people import people, people_domain
 
 from dpnb_columnar.counting import checkpoints
 from dpnb_columnar.counting import file_parts as file_parts_module
-from dpnb_columnar.counting.checkpoints import aggregate_by_file
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
-from dpnb_columnar.domain import Domain
+from dpnb_columnar.counting.statistics import CellQuery, Statistics
+from dpnb_columnar.counting.statistics_files import load_statistics, save_answer
 from dpnb_columnar.errors import DataError, OutputError
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 
 MIXED = declared(BOTH)
+counted_at_once = local.answer
+"""The engine, which some tests replace."""
+
 PEOPLE = people_domain()
 
 ROWS = st.lists(
@@ -64,11 +65,12 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of files that are counted, as they are."""
     names: list[str] = []
 
-    def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
+    def answer(source: ParquetSource, query: CellQuery) -> Statistics:
         names.extend(file.name for file in source.files)
-        return local.aggregate(source, domain)
+        return once(source, query)
 
-    monkeypatch.setattr(checkpoints, "aggregate", aggregate)
+    once = counted_at_once
+    monkeypatch.setattr(local, "answer", answer)
     return names
 
 
@@ -97,19 +99,19 @@ def test_any_split_counts_as_all_at_once(files: Sequence[list[dict[str, object]]
         for path, rows in zip(paths, files, strict=True):
             pl.DataFrame(rows, SCHEMA).write_parquet(path)
         source = open_parquet(paths, MIXED)
-        expected = local.aggregate(source, MIXED)
+        expected = counted_at_once(source, CellQuery(MIXED))
         if some := [path for number, path in enumerate(paths) if number in seen]:
-            aggregate_by_file(open_parquet(some, MIXED), MIXED, folder / "kept")
+            checkpoints.answer(open_parquet(some, MIXED), CellQuery(MIXED), folder / "kept")
         for _ in range(2):
-            assert_same(aggregate_by_file(source, MIXED, folder / "kept"), expected)
+            assert_same(checkpoints.answer(source, CellQuery(MIXED), folder / "kept"), expected)
 
 
 def test_a_second_run_counts_nothing_and_writes_the_same_file(
     source: ParquetSource, tmp_path: Path, counted: list[str]
 ) -> None:
-    save_statistics(local.aggregate(source, PEOPLE), tmp_path / "once.parquet")
+    save_answer(counted_at_once(source, CellQuery(PEOPLE)), tmp_path / "once.parquet")
     for number in range(2):
-        save_statistics(aggregate_by_file(source, PEOPLE, tmp_path / "kept"), tmp_path / f"{number}.parquet")
+        save_answer(checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept"), tmp_path / f"{number}.parquet")
         assert (tmp_path / f"{number}.parquet").read_bytes() == (tmp_path / "once.parquet").read_bytes()
     assert len(counted) == len(source.files)
 
@@ -117,7 +119,7 @@ def test_a_second_run_counts_nothing_and_writes_the_same_file(
 def test_checkpoints_are_private(source: ParquetSource, tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+        checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept")
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o700
@@ -130,7 +132,7 @@ def test_a_folder_that_is_open_to_others_is_refused(source: ParquetSource, tmp_p
     (tmp_path / "kept").mkdir()
     (tmp_path / "kept").chmod(mode)
     with pytest.raises(OutputError, match=r"kept: is open to others, and checkpoints are confidential; chmod 700 "):
-        aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+        checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept")
     assert kept(tmp_path / "kept") == []
 
 
@@ -139,7 +141,7 @@ def test_a_folder_of_another_user_is_refused(source: ParquetSource, tmp_path: Pa
     (tmp_path / "kept").mkdir(mode=0o700)
     os.chown(tmp_path / "kept", 65534, 65534)
     with pytest.raises(OutputError, match=r"kept: belongs to another user, and checkpoints are confidential"):
-        aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+        checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept")
     assert kept(tmp_path / "kept") == []
 
 
@@ -154,7 +156,7 @@ def test_a_folder_of_another_user_is_refused(source: ParquetSource, tmp_path: Pa
 def test_places_that_are_no_folder(source: ParquetSource, tmp_path: Path, name: str, reason: str) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OutputError, match=f"{name}: {reason}.*name another checkpoint"):
-        aggregate_by_file(source, PEOPLE, tmp_path / name)
+        checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / name)
 
 
 @pytest.mark.slow
@@ -162,7 +164,7 @@ def test_places_that_are_no_folder(source: ParquetSource, tmp_path: Path, name: 
 def test_a_damaged_checkpoint_is_counted_anew(
     source: ParquetSource, tmp_path: Path, counted: list[str], damage: str
 ) -> None:
-    expected = aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    expected = checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept")
     one = kept(tmp_path / "kept")[2]
     whole = one.read_bytes()
     one.unlink()
@@ -180,10 +182,10 @@ def test_a_damaged_checkpoint_is_counted_anew(
     counted.clear()
     if damage == "folder":
         with pytest.raises(OutputError, match="is a folder"):
-            aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+            checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept")
         return
     for _ in range(2):
-        assert_same(aggregate_by_file(source, PEOPLE, tmp_path / "kept"), expected)
+        assert_same(checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept"), expected)
     assert len(counted) == 1
     assert one.read_bytes() == whole
 
@@ -191,7 +193,7 @@ def test_a_damaged_checkpoint_is_counted_anew(
 @pytest.mark.slow
 def test_no_flipped_bit_changes_a_count(source: ParquetSource, tmp_path: Path) -> None:
     one = ParquetSource(source.files[:1], source.types)
-    expected = aggregate_by_file(one, PEOPLE, tmp_path / "kept")
+    expected = checkpoints.answer(one, CellQuery(PEOPLE), tmp_path / "kept")
     (checkpoint,) = kept(tmp_path / "kept")
     whole = checkpoint.read_bytes()
     draw = np.random.default_rng(5)
@@ -199,30 +201,32 @@ def test_no_flipped_bit_changes_a_count(source: ParquetSource, tmp_path: Path) -
         damaged = bytearray(whole)
         damaged[place] ^= 1 << int(draw.integers(8))
         checkpoint.write_bytes(damaged)
-        assert_same(aggregate_by_file(one, PEOPLE, tmp_path / "kept"), expected)
+        assert_same(checkpoints.answer(one, CellQuery(PEOPLE), tmp_path / "kept"), expected)
 
 
 def test_counts_that_add_up_but_are_not_those_that_were_kept_are_found_out(
     source: ParquetSource, tmp_path: Path
 ) -> None:
     one = ParquetSource(source.files[:1], source.types)
-    expected = aggregate_by_file(one, PEOPLE, tmp_path / "kept")
+    expected = checkpoints.answer(one, CellQuery(PEOPLE), tmp_path / "kept")
     (checkpoint,) = kept(tmp_path / "kept")
     saved = load_statistics(checkpoint)
     moved = saved.tables["sex"]
     moved[0] = moved[0][::-1].copy()
-    save_statistics(saved, checkpoint, overwrite=True)
-    assert_same(aggregate_by_file(one, PEOPLE, tmp_path / "kept"), expected)
+    save_answer(saved, checkpoint, overwrite=True)
+    assert_same(checkpoints.answer(one, CellQuery(PEOPLE), tmp_path / "kept"), expected)
 
 
 def test_a_checkpoint_of_another_file_or_domain_is_not_taken(source: ParquetSource, tmp_path: Path) -> None:
-    expected = aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    expected = checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept")
     first, second, *_ = kept(tmp_path / "kept")
     shutil.copy(first, second)
-    assert_same(aggregate_by_file(source, PEOPLE, tmp_path / "kept"), expected)
+    assert_same(checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept"), expected)
     attributes = {**DOCUMENT["attributes"], "sex": {"values": ["m", "f"]}}
     other = declared({**DOCUMENT, "attributes": attributes})
-    assert_same(aggregate_by_file(source, other, tmp_path / "kept"), local.aggregate(source, other))
+    assert_same(
+        checkpoints.answer(source, CellQuery(other), tmp_path / "kept"), counted_at_once(source, CellQuery(other))
+    )
     assert len(kept(tmp_path / "kept")) == 2 * len(source.files)
 
 
@@ -236,16 +240,16 @@ def test_a_file_that_changed_is_counted_anew(source: ParquetSource, tmp_path: Pa
         "pyarrow_options": {"use_dictionary": False},
     }
     frame.write_parquet(source.files[0], **plain)
-    aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept")
     part = file_parts(source.files[:1])
     corrected = frame.with_columns(pl.col("age").reverse() // 2)
     corrected.write_parquet(source.files[0], **plain)
     os.utime(source.files[0], ns=(0, 10**18))
     assert file_parts(source.files[:1]) == part
     counted.clear()
-    found = aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    found = checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept")
     assert counted == ["part-0.parquet"]
-    assert_same(found, local.aggregate(source, PEOPLE))
+    assert_same(found, counted_at_once(source, CellQuery(PEOPLE)))
 
 
 def test_a_value_changed_behind_the_beginning_is_counted_anew(
@@ -259,7 +263,7 @@ def test_a_value_changed_behind_the_beginning_is_counted_anew(
         people(3).with_columns(income=pl.Series(income)).write_parquet(file, compression="uncompressed")
         os.utime(file, ns=(0, 10**18 + written))
         source = open_parquet([file], PEOPLE)
-        found = aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+        found = checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept")
         assert found.class_counts.tolist() == [income.count("low"), income.count("high")]
     assert counted == ["rows.parquet", "rows.parquet"]
     assert len(kept(tmp_path / "kept")) == 2
@@ -273,7 +277,9 @@ def test_a_file_in_a_folder_of_another_value_is_counted_anew(tmp_path: Path) -> 
     for value in PEOPLE["sex"].values:
         folder = folder.rename(tmp_path / f"sex={value}")
         source = open_parquet([folder / "rows.parquet"], PEOPLE)
-        assert_same(aggregate_by_file(source, PEOPLE, tmp_path / "kept"), local.aggregate(source, PEOPLE))
+        assert_same(
+            checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept"), counted_at_once(source, CellQuery(PEOPLE))
+        )
     assert len(kept(tmp_path / "kept")) == 2
 
 
@@ -286,27 +292,32 @@ def test_files_of_equal_footers_and_times_have_their_own_checkpoints(tmp_path: P
         os.utime(file, ns=(0, 10**18))
     assert len(file_parts(files)) == 1
     source = open_parquet(files, PEOPLE)
-    assert_same(aggregate_by_file(source, PEOPLE, tmp_path / "kept"), local.aggregate(source, PEOPLE))
+    assert_same(
+        checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept"), counted_at_once(source, CellQuery(PEOPLE))
+    )
 
 
 def test_a_file_that_changes_while_it_is_counted_is_refused(
     source: ParquetSource, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def aggregate(one: ParquetSource, domain: Domain) -> Statistics:
-        found = local.aggregate(one, domain)
+    def answer(one: ParquetSource, query: CellQuery) -> Statistics:
+        found = once(one, query)
         people(60, 9).write_parquet(one.files[0])
         return found
 
-    monkeypatch.setattr(checkpoints, "aggregate", aggregate)
+    once = counted_at_once
+    monkeypatch.setattr(local, "answer", answer)
     with pytest.raises(DataError, match=r"part-0.parquet: changed while it was read"):
-        aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+        checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept")
     assert kept(tmp_path / "kept") == []
 
 
 def test_copies_count_as_they_do_all_at_once(source: ParquetSource, tmp_path: Path) -> None:
     shutil.copy(source.files[0], tmp_path / "copy.parquet")
     both = ParquetSource((*source.files, tmp_path / "copy.parquet"), source.types)
-    assert_same(aggregate_by_file(both, PEOPLE, tmp_path / "kept"), local.aggregate(both, PEOPLE))
+    assert_same(
+        checkpoints.answer(both, CellQuery(PEOPLE), tmp_path / "kept"), counted_at_once(both, CellQuery(PEOPLE))
+    )
 
 
 def test_damaged_rows_are_named_by_their_file(source: ParquetSource, tmp_path: Path) -> None:
@@ -314,14 +325,14 @@ def test_damaged_rows_are_named_by_their_file(source: ParquetSource, tmp_path: P
     damaged[4:200] = bytes(196)
     source.files[3].write_bytes(damaged)
     with pytest.raises(DataError, match=r"part-3.parquet: cannot be read to the end"):
-        aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+        checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept")
     assert len(kept(tmp_path / "kept")) == 3
 
 
 def test_what_a_killed_run_left_unfinished_is_removed(source: ParquetSource, tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir(0o700)
     (tmp_path / "kept" / ".a.statistics.parquet.0123456789ab.partial").write_text("counts")
-    aggregate_by_file(source, PEOPLE, tmp_path / "kept")
+    checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept")
     assert not [file for file in kept(tmp_path / "kept") if file.name.startswith(".")]
 
 
@@ -330,16 +341,17 @@ import os, signal, sys
 sys.path[:0] = {paths!r}
 from pathlib import Path
 from test_checkpoints import PEOPLE
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.counting import checkpoints
 from dpnb_columnar.rows.parquet import open_parquet
-save, saved = checkpoints.save_statistics, []
+save, saved = checkpoints.save_answer, []
 def save_and_die(*arguments, **options):
     if len(saved) == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     saved.append(save(*arguments, **options))
-checkpoints.save_statistics = save_and_die
+checkpoints.save_answer = save_and_die
 source = open_parquet(sorted(Path("data").iterdir()), PEOPLE)
-checkpoints.aggregate_by_file(source, PEOPLE, Path("kept"))
+checkpoints.answer(source, CellQuery(PEOPLE), Path("kept"))
 """
 
 
@@ -349,5 +361,7 @@ def test_a_killed_run_is_resumed(source: ParquetSource, tmp_path: Path, counted:
     program = KILLED.format(paths=[str(here), str(here.parent)])
     ended = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
-    assert_same(aggregate_by_file(source, PEOPLE, tmp_path / "kept"), local.aggregate(source, PEOPLE))
+    assert_same(
+        checkpoints.answer(source, CellQuery(PEOPLE), tmp_path / "kept"), counted_at_once(source, CellQuery(PEOPLE))
+    )
     assert counted == ["part-3.parquet", "part-4.parquet"]

@@ -188,7 +188,7 @@ WAITING = """
 import sys, time
 import dpnb_columnar.counting.engines.local
 from dpnb_columnar.cli.main import run
-dpnb_columnar.counting.engines.local.aggregate = lambda *_: time.sleep(60)
+dpnb_columnar.counting.engines.local.answer = lambda *_: time.sleep(60)
 run(sys.argv[1:])
 """
 

@@ -6,6 +6,7 @@ import stat
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ from support.people import people, people_domain, write_people
 from support.running import Run
 
 from dpnb_columnar.counting import checkpoints
-from dpnb_columnar.counting.checkpoints import aggregate_by_file, differentiate_by_file, score_by_file
-from dpnb_columnar.counting.engines.polars import score_files
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
 
 DOMAIN = people_domain()
@@ -34,27 +36,30 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of files that are counted, as they are."""
     names: list[str] = []
 
-    def score(source: ParquetSource, scores: Scores) -> ScoreCounts:
-        names.extend(file.name for file in source.files)
-        return score_files(source, scores)
+    def answer(source: ParquetSource, query: Query[Any]) -> Any:
+        if isinstance(query, Scores):
+            names.extend(file.name for file in source.files)
+        return once(source, query)
 
-    monkeypatch.setattr(checkpoints, "score_files", score)
+    once = local.answer
+    monkeypatch.setattr(checkpoints.local, "answer", answer)
     return names
 
 
 def test_what_was_counted_is_not_counted_again(source: ParquetSource, folder: Path, counted: list[str]) -> None:
-    expected = score_files(source, SCORES)
+    expected = local.answer(source, SCORES)
+    counted.clear()
     kept = folder / "kept"
-    score_by_file(ParquetSource(source.files[:2], source.types), SCORES, kept)
-    aggregate_by_file(source, DOMAIN, kept)  # a first pass may share the folder
+    checkpoints.answer(ParquetSource(source.files[:2], source.types), SCORES, kept)
+    checkpoints.answer(source, CellQuery(DOMAIN), kept)  # a first pass may share the folder
     for _ in range(2):
-        found = score_by_file(source, SCORES, kept)
+        found = checkpoints.answer(source, SCORES, kept)
         assert found == expected
         assert found.parts == expected.parts
     rows = [name for name in counted if name != "part-0.parquet"]
     assert rows == ["part-50.parquet", "part-51.parquet", "part-52.parquet"]
     assert {stat.S_IMODE(file.stat().st_mode) for file in kept.iterdir()} == {0o600}
-    score_by_file(source, replace(SCORES, edges=(-100, 101)), kept)
+    checkpoints.answer(source, replace(SCORES, edges=(-100, 101)), kept)
     assert counted[-1] == "part-52.parquet"
 
 
@@ -66,8 +71,8 @@ def test_checkpoints_under_each_others_names_are_counted_anew(source: ParquetSou
     def total(files: Sequence[Path]) -> ScoreCounts | GradientSums:
         part = ParquetSource(tuple(files), source.types)
         if of == "scores":
-            return score_by_file(part, SCORES, folder / "kept")
-        return differentiate_by_file(part, GradientQuery(DOMAIN, (group,), (0,)), folder / "kept")
+            return checkpoints.answer(part, SCORES, folder / "kept")
+        return checkpoints.answer(part, GradientQuery(DOMAIN, (group,), (0,)), folder / "kept")
 
     expected = total(source.files[:1])
     (first,) = (folder / "kept").iterdir()
@@ -80,14 +85,14 @@ def test_checkpoints_under_each_others_names_are_counted_anew(source: ParquetSou
 @pytest.mark.slow
 def test_no_flipped_bit_changes_a_count(source: ParquetSource, folder: Path) -> None:
     one = ParquetSource(source.files[:1], source.types)
-    expected = score_by_file(one, SCORES, folder / "kept")
+    expected = checkpoints.answer(one, SCORES, folder / "kept")
     (checkpoint,) = (folder / "kept").iterdir()
     whole, draw = checkpoint.read_bytes(), np.random.default_rng(5)
     for place in draw.choice(len(whole), 60, replace=False):
         damaged = bytearray(whole)
         damaged[place] ^= 1 << int(draw.integers(8))
         checkpoint.write_bytes(damaged)
-        assert score_by_file(one, SCORES, folder / "kept") == expected
+        assert checkpoints.answer(one, SCORES, folder / "kept") == expected
 
 
 def test_aggregate_given_goes_on_where_it_was_cut_short(source: ParquetSource, counted: list[str], run: Run) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import stat
 from itertools import combinations, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,9 +16,8 @@ from support.people import PEOPLE, people, people_domain, write_people
 from support.running import Run
 
 from dpnb_columnar.counting import checkpoints
-from dpnb_columnar.counting.checkpoints import aggregate_by_file
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.domain import Domain
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 
@@ -54,17 +54,17 @@ def test_files_whose_units_lie_apart_are_counted_one_by_one_and_no_others(
     held = [values[low:high] for low, high in edges if low < high]
     if any(min(one) <= max(other) and min(other) <= max(one) for one, other in combinations(held, 2)):
         with pytest.raises(DataError, match="values of town, house overlap"):
-            aggregate_by_file(source, domain, folder / "kept")
+            checkpoints.answer(source, CellQuery(domain), folder / "kept")
     else:
-        assert aggregate_by_file(source, domain, folder / "kept") == local.aggregate(source, domain)
+        assert checkpoints.answer(source, CellQuery(domain), folder / "kept") == local.answer(source, CellQuery(domain))
 
 
 def test_units_of_days_beyond_every_calendar(tmp_path: Path) -> None:
     days = pl.Series([2**30, 2**30 + 1, 2**30 + 7, 2**30 + 9], dtype=pl.Int32).cast(pl.Date)
     rows = people(4).with_columns(house=days, town=pl.lit("a"))
     source = open_parquet(write_parts(tmp_path, [rows[:2], rows[2:]]), people_domain(BY_HOUSE))
-    apart = aggregate_by_file(source, people_domain(BY_HOUSE), tmp_path / "kept")
-    assert apart == local.aggregate(source, people_domain(BY_HOUSE))
+    apart = checkpoints.answer(source, CellQuery(people_domain(BY_HOUSE)), tmp_path / "kept")
+    assert apart == local.answer(source, CellQuery(people_domain(BY_HOUSE)))
 
 
 def test_an_interrupted_run_gives_the_bytes_of_one_without_checkpoints(
@@ -73,15 +73,15 @@ def test_an_interrupted_run_gives_the_bytes_of_one_without_checkpoints(
     rows = houses(200)
     parts = write_parts(folder, [rows[:50], rows[50:120], rows[:0], rows[120:]])
     run("aggregate", *parts, "--output", "whole.parquet")
-    count = local.aggregate
+    count = local.answer
 
-    def fail_at_the_second(source: checkpoints.ParquetSource, domain: Domain) -> checkpoints.Statistics:
+    def fail_at_the_second(source: Any, query: Any) -> Any:
         if source.files[0] == parts[1]:
             raise DataError("cut short")
-        return count(source, domain)
+        return count(source, query)
 
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoints, "aggregate", fail_at_the_second)
+        patch.setattr(local, "answer", fail_at_the_second)
         run("aggregate", *parts, "--output", "kept.parquet", "--checkpoint", "kept", expected=65)
     run("aggregate", *parts, "--output", "kept.parquet", "--checkpoint", "kept")
     assert Path("kept.parquet").read_bytes() == Path("whole.parquet").read_bytes()

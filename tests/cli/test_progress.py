@@ -20,6 +20,7 @@ from support.watching import Watching, progress_of
 
 from dpnb_columnar.cli import console
 from dpnb_columnar.counting.engines import local, polars_units
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.noise import sampler
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.runtime.row_progress import RowsOnce, watched
@@ -74,8 +75,8 @@ def test_rows_are_counted_as_they_are_read_whatever_they_hold(
     watching = Watching()
     source = open_parquet([FILE], domain)
     with watched(watching):
-        counted = local.aggregate(source, domain)
-    assert local.aggregate(source, domain) == counted
+        counted = local.answer(source, CellQuery(domain))
+    assert local.answer(source, CellQuery(domain)) == counted
     assert watching.totals == [ROWS] * (2 if engine == "duckdb" else 1)
     assert sum(watching.done) >= ROWS  # DuckDB's part depends on when it is asked
     assert sum(watching.done) <= watching.total
@@ -90,7 +91,7 @@ def test_a_text_that_is_not_utf8_leaves_the_same_shares(folder: Path) -> None:
     pq.write_table(rows, FILE, row_group_size=500)
     watching = Watching()
     with watched(watching):
-        counted = local.aggregate(open_parquet([FILE], people_domain()), people_domain())
+        counted = local.answer(open_parquet([FILE], people_domain()), CellQuery(people_domain()))
     assert counted.lacking()["sex"] == 1
     assert watching.totals == [ROWS]
     assert sum(watching.done) == ROWS
@@ -133,7 +134,7 @@ def test_rows_of_units_are_told_once_however_often_they_are_read(
     domain, watching = people_domain(document), Watching()
     source = open_parquet([write_people(FILE, frame, document)], domain)
     with watched(watching):
-        assert local.aggregate(source, domain).class_counts.sum() == ROWS
+        assert local.answer(source, CellQuery(domain)).class_counts.sum() == ROWS
     assert watching.totals == [ROWS]
     assert min(watching.done) > 0
     assert sum(watching.done) == pytest.approx(ROWS)

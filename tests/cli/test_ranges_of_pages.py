@@ -18,6 +18,7 @@ from support.watching import Watching, progress_of
 from dpnb_columnar.cli import console
 from dpnb_columnar.counting.engines import database
 from dpnb_columnar.counting.inputs import DatabaseInput
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import TemporaryError
@@ -51,7 +52,8 @@ def counted(postgres: PostgresServer, watching: Watching, name: str = '"Ranged"'
     address = parse_database(postgres.uri)
     assert address is not None
     with watched(watching):
-        return DatabaseInput(address, name).check(domain or people_domain()).count()
+        query = CellQuery(domain or people_domain())
+        return DatabaseInput(address, name).check(query.domain).answer(query)
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,10 @@ from support.running import Run, completed
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Budget, Pure
-from dpnb_columnar.counting.countable import Counted
-from dpnb_columnar.counting.further_passes import CountedGiven
+from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.statistics_files import load_score_counts, save_score_counts
+from dpnb_columnar.counting.statistics import CellQuery
+from dpnb_columnar.counting.statistics_files import load_answer, save_answer
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
 from dpnb_columnar.mechanisms.model_release import plan_given, without_further_passes
 from dpnb_columnar.mechanisms.release_plan import plan
@@ -85,9 +85,9 @@ def test_two_releases_give_the_model_of_one(terms: str) -> None:
     one = train(whole, rows, draw=ExactSampler(SeededBits(7)))
     draw, checked = ExactSampler(SeededBits(7)), rows.check(domain)
     first = without_further_passes(whole)
-    released = train(first, Counted(checked.count()), draw=draw)
+    released = train(first, AskedRows(checked.answer(CellQuery(domain))), draw=draw)
     assert released.guarantee.reserved == (whole.calibration,)
-    counts = CountedGiven(checked.count_scores(scores_given(released)))
+    counts = AskedRows(checked.answer(scores_given(released)))
     again = plan_given(released)
     both = train(again, counts, draw=draw)
     assert to_document(both) == to_document(one)
@@ -160,7 +160,7 @@ def test_statistics_of_one_kind_are_refused_by_name_as_the_other(tables: Path, s
     told = run("release", second, "--output", WEIGHTS, expected=65).err
     assert "second.parquet: counts the scores that a model gives" in told
     told = run("release", "first.parquet", "--given", tables, "--output", WEIGHTS, expected=65).err
-    assert "first.parquet: counts the cells of a domain, not the scores" in told
+    assert "first.parquet: counts the cells of a domain, and this model waits for counts of its scores" in told
     told = run("release", tables, "--given", tables, "--output", WEIGHTS, expected=65).err
     assert "tables.json: not a file of counts of scores" in told
 
@@ -222,7 +222,7 @@ def test_what_the_model_has_decided_cannot_be_chosen_again(
 
 
 FAULTS = {
-    "a version": (lambda header, table: (header | {"version": 9}, table), "of version 9 are not known"),
+    "a version": (lambda header, table: (header | {"version": 9}, table), "of version 9, which is not known"),
     "a class": (lambda header, table: (header, table.with_columns(pl.lit(2).alias("class"))), "is not one of these"),
     "a bin": (lambda header, table: (header, table.with_columns(pl.lit(-1).alias("bin"))), "is not one of these"),
     "a count": (lambda header, table: (header, table.with_columns(pl.lit(-1).alias("count"))), "is not one of these"),
@@ -339,8 +339,8 @@ def test_python_releases_tables_and_then_weights(data: Path, ledger: Path) -> No
 def test_counts_are_what_was_saved(data: Path, tables: Path) -> None:
     model = load_model(tables)
     counts = dpnb.count_given(data, model)
-    save_score_counts(counts, Path("saved.parquet"))
-    loaded = load_score_counts(Path("saved.parquet"), counts.scores)
+    save_answer(counts, Path("saved.parquet"))
+    loaded = load_answer(Path("saved.parquet"), counts.scores)
     assert loaded == counts
     assert loaded.parts == counts.parts != frozenset()
     assert loaded + replace(counts, parts=frozenset()) != counts

@@ -13,7 +13,7 @@ from support.people import PEOPLE, people, people_domain
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.statistics_files import save_statistics
+from dpnb_columnar.counting.statistics_files import save_answer
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.domain.editing import with_unit
@@ -101,7 +101,7 @@ def parts_of_units(folder: Path) -> tuple[Domain, list[str]]:
     domain = with_unit(people_domain(), "SERIAL", 1)
     files = [str(folder / f"{name}.statistics.parquet") for name in "ab"]
     for file, rows in zip(files, (SERIALS[:100], SERIALS[100:]), strict=True):
-        save_statistics(replace(dpnb.aggregate(rows, domain=people_domain()), domain=domain), Path(file))
+        save_answer(replace(dpnb.aggregate(rows, domain=people_domain()), domain=domain), Path(file))
     return domain, files
 
 

@@ -140,6 +140,7 @@ MEMORY_SCRIPT = (
     PEAK_MEBIBYTES
     + """
 from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.rows.parquet import open_parquet
 
@@ -148,7 +149,7 @@ categorical = {f"c{position}": {"values": list(range(9))} for position in range(
 label = {"condition": "n0 > 50", "classes": ["no", "yes"]}
 domain = read_domain("memory", {"label": label, "attributes": numeric | categorical}, "")
 for file in sys.argv[1:]:
-    local.aggregate(open_parquet([Path(file)], domain), domain)
+    local.answer(open_parquet([Path(file)], domain), CellQuery(domain))
     sys.stdout.write(f"{peak_mebibytes()}\\n")
 """
 )

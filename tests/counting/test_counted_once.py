@@ -16,11 +16,11 @@ from support.people import DECLARATION, PEOPLE, people, people_domain, write_peo
 from support.running import Run
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.counting.engines.polars import score_frame
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import digest_blocks
 from dpnb_columnar.counting.scores import Scores, ScoreTable
 from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.counting.statistics_files import STATISTICS_KEY, load_statistics, save_statistics
+from dpnb_columnar.counting.statistics_files import CellFormat, load_statistics, save_answer
 from dpnb_columnar.domain import digest
 from dpnb_columnar.errors import DataError
 
@@ -157,7 +157,7 @@ def test_sums_know_all_they_are_made_of(data: st.DataObject) -> None:
 def test_a_sum_and_one_count_of_all_of_it_are_refused(tmp_path: Path) -> None:
     """A sum's own counts are known as well, and what it is made of is kept in its file."""
     first, second, whole = shard(slice(0, 25)), shard(slice(25, 60)), shard(slice(0, 60))
-    save_statistics(first + second, tmp_path / "sum.parquet")
+    save_answer(first + second, tmp_path / "sum.parquet")
     kept = load_statistics(tmp_path / "sum.parquet")
     for other in (first, second, whole):
         with pytest.raises(ValueError, match="count twice"):
@@ -186,7 +186,7 @@ def test_units_of_both_sides_have_to_be_declared_whole(declared: tuple[bool, boo
     rows = people(20).with_columns(u=pl.int_range(pl.len()))
     first, second = (dpnb.aggregate(part, domain=domain) for part in (rows[:10], rows[10:]))
     scores = Scores(domain, (ScoreTable("age", (0,), (1,)),), (0,))
-    counted = [score_frame(part, scores) for part in (rows[:10], rows[10:])]
+    counted = [local.answer(part, scores) for part in (rows[:10], rows[10:])]
     for one, two in ((first, second), counted):
         with pytest.raises(ValueError, match="rows are counted by unit"):
             replace(one, whole_units=declared[0]) + replace(two, whole_units=declared[1])
@@ -196,7 +196,7 @@ def test_units_of_both_sides_have_to_be_declared_whole(declared: tuple[bool, boo
 
 def test_scores_of_one_file_are_not_added_twice() -> None:
     scores = Scores(people_domain(), (ScoreTable("age", (0,), (1,)),), (0,))
-    first, second, both = (replace(score_frame(people(9), scores), parts=frozenset(part)) for part in ("a", "b", "ab"))
+    first, second, both = (replace(local.answer(people(9), scores), parts=frozenset(part)) for part in ("a", "b", "ab"))
     assert (first + second).parts == {"a", "b"}
     for one, two in ((first, first), (both, second), (first + second, second)):
         with pytest.raises(ValueError, match="count twice"):
@@ -217,12 +217,12 @@ def test_no_rows_are_added_any_number_of_times() -> None:
 def test_statistics_of_the_version_before_are_read(tmp_path: Path) -> None:
     path = tmp_path / "statistics.parquet"
     statistics = shard(slice(0, 60))
-    save_statistics(statistics, path)
+    save_answer(statistics, path)
     table = pq.read_table(path)
     for version, known in ((2, True), (1, False), (4, False), ("2", False)):
-        header = json.loads(table.schema.metadata[STATISTICS_KEY.encode()]) | {"version": version}
+        header = json.loads(table.schema.metadata[CellFormat.key.encode()]) | {"version": version}
         del header["summands"]
-        metadata = {**table.schema.metadata, STATISTICS_KEY.encode(): json.dumps(header).encode()}
+        metadata = {**table.schema.metadata, CellFormat.key.encode(): json.dumps(header).encode()}
         pq.write_table(table.replace_schema_metadata(metadata), path)
         if known:
             read = load_statistics(path)
@@ -237,10 +237,10 @@ def test_statistics_of_the_version_before_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("summands", ["abc", [1], None, {"a": 1}])
 def test_digests_that_are_none_are_refused(summands: object, tmp_path: Path) -> None:
     path = tmp_path / "statistics.parquet"
-    save_statistics(shard(slice(0, 60)), path)
+    save_answer(shard(slice(0, 60)), path)
     table = pq.read_table(path)
-    header = json.loads(table.schema.metadata[STATISTICS_KEY.encode()]) | {"summands": summands}
-    metadata = {**table.schema.metadata, STATISTICS_KEY.encode(): json.dumps(header).encode()}
+    header = json.loads(table.schema.metadata[CellFormat.key.encode()]) | {"summands": summands}
+    metadata = {**table.schema.metadata, CellFormat.key.encode(): json.dumps(header).encode()}
     pq.write_table(table.replace_schema_metadata(metadata), path)
     with pytest.raises(DataError, match="not a statistics file"):
         load_statistics(path)

@@ -19,7 +19,7 @@ from support.random_tables import frames
 from support.rows_in_python import Document
 from support.scored_in_python import expected_gradients, listed, queries_of
 
-from dpnb_columnar.counting.engines.polars import differentiate_files, differentiate_frame
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.file_parts import file_parts
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
 from dpnb_columnar.counting.scores import (
@@ -46,16 +46,13 @@ def test_random_rows_are_summed_up_as_one_at_a_time(
     domain = declared(document)
     query = data.draw(queries_of(domain))
     files = written(tmp_path_factory.mktemp("sums"), tables, group=group)
-    summed = differentiate_files(open_parquet(files, domain), query)
+    summed = local.answer(open_parquet(files, domain), query)
     assert listed(summed) == expected_gradients([row for table in tables for row in table.to_pylist()], query)
     assert summed.parts == file_parts(files)
     # Files of equal content have equal parts, which + refuses.
-    parts = [replace(differentiate_files(open_parquet([file], domain), query), parts=frozenset()) for file in files]
+    parts = [replace(local.answer(open_parquet([file], domain), query), parts=frozenset()) for file in files]
     assert sum(parts[1:], parts[0]) == summed
-    assert (
-        sum((differentiate_frame(table, query) for table in tables[1:]), differentiate_frame(tables[0], query))
-        == summed
-    )
+    assert sum((local.answer(table, query) for table in tables[1:]), local.answer(tables[0], query)) == summed
 
 
 THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
@@ -92,7 +89,7 @@ def test_no_row_moves_the_sums_further_than_stated_and_some_nearly_as_far(domain
     for seed in range(8):
         query = any_query(domain, seed, together=together)
         for row in rows.iter_slices(1):
-            weights, log_odds, _ = listed(differentiate_frame(row, query))
+            weights, log_odds, _ = listed(local.answer(row, query))
             moved = sum(map(abs, weights)) + UNITS * sum(map(abs, log_odds))
             assert moved <= query.sensitivity
             nearest = max(nearest, moved / query.sensitivity)
@@ -112,7 +109,7 @@ def test_a_row_of_three_classes_moves_the_sums_by_all_of_the_bound(certain: tupl
     query = GradientQuery(THREE, groups, certain)
     moved = []
     for income in THREE.classes:
-        weights, log_odds, _ = listed(differentiate_frame(people(1).with_columns(income=pl.lit(income)), query))
+        weights, log_odds, _ = listed(local.answer(people(1).with_columns(income=pl.lit(income)), query))
         moved.append(sum(map(abs, weights)) + UNITS * sum(map(abs, log_odds)))
     assert query.sensitivity == (60 + 90 + 2 * UNITS) * CERTAIN
     assert max(moved) <= query.sensitivity
@@ -126,7 +123,7 @@ def test_probabilities_are_those_of_the_scores() -> None:
     groups = tuple(WeightGroup(((table,),), 512, 128) for table in tables)
     query = GradientQuery(people_domain(), groups, (UNITS * UNITS // 4,))
     row = people(1).with_columns(income=pl.lit("high"))
-    (age, hours), (error,), rows = listed(differentiate_frame(row, query))
+    (age, hours), (error,), rows = listed(local.answer(row, query))
     score = 0.5 * 300 / 256 + 0.5 * -2 + 0.25
     assert error / CERTAIN == pytest.approx(1 - 1 / (1 + math.exp(-score)), abs=2e-3)
     assert (age, hours) == (error * 300, error * -512)
@@ -142,16 +139,16 @@ def test_exponentials_fall_from_one_to_nothing() -> None:
 
 def test_sums_of_different_queries_are_not_added() -> None:
     one, two = (any_query(people_domain(), seed, together=True) for seed in (1, 2))
-    summed = differentiate_frame(people(12345), one)
+    summed = local.answer(people(12345), one)
     assert repr(summed) == f"{summed!s}" == "GradientSums(CONFIDENTIAL, domain 'people': 1 weights)"
     with pytest.raises(ValueError, match="different queries"):
-        summed + differentiate_frame(people(5), two)
+        summed + local.answer(people(5), two)
 
 
 def test_sums_of_one_part_are_not_added_twice() -> None:
     """Whatever else they have summed up, and whatever is declared of their units."""
     query = any_query(people_domain(), 1, together=True)
-    summed = differentiate_frame(people(5), query)
+    summed = local.answer(people(5), query)
     first, second, both = (replace(summed, parts=frozenset(parts)) for parts in ("a", "b", "ab"))
     assert (first + second).parts == {"a", "b"}
     assert (first + second).rows.tolist() == (2 * summed.rows).tolist()
@@ -163,7 +160,7 @@ def test_sums_of_one_part_are_not_added_twice() -> None:
 
 
 def test_sums_beyond_64_bits_are_refused() -> None:
-    summed = differentiate_frame(people(5), any_query(people_domain(), 1, together=True))
+    summed = local.answer(people(5), any_query(people_domain(), 1, together=True))
     for name in ("weights", "log_odds", "rows"):
         for largest in (2**62, -(2**62)):
             halves = [replace(summed, **{name: np.full_like(getattr(summed, name), largest)}) for _ in range(2)]
@@ -173,7 +170,7 @@ def test_sums_beyond_64_bits_are_refused() -> None:
 
 def test_sums_that_no_rows_have_are_known() -> None:
     """Each weight's sum is within its clip, and each class's within one, for every row, on both sides of 0."""
-    summed = differentiate_frame(people(50), any_query(people_domain(), 1, together=False))
+    summed = local.answer(people(50), any_query(people_domain(), 1, together=False))
     most = CERTAIN * 50
     for place, group in enumerate(summed.query.groups):
         for sum_, possible in ((most * group.clip, True), (most * group.clip + 1, False)):
@@ -209,7 +206,7 @@ def test_failures_are_reported_without_the_engines_text(tmp_path: Path) -> None:
     checked = LocalFiles([str(file)]).check(people_domain())
     file.write_bytes(file.read_bytes()[:-9])
     with pytest.raises(DataError, match=r"people\.parquet"):
-        checked.sum_gradients(query)
+        checked.answer(query)
     rows = people(10).lazy().with_columns(pl.col("sex").str.to_integer(strict=True).cast(pl.String))
     with pytest.raises(DataError, match="its query fails"):
-        FrameInput(rows).check(people_domain()).sum_gradients(query)
+        FrameInput(rows).check(people_domain()).answer(query)

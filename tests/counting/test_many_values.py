@@ -11,7 +11,7 @@ import pytest
 from support.memory import PEAK_MEBIBYTES
 
 from dpnb_columnar.counting.engines import duckdb, local
-from dpnb_columnar.counting.statistics import assemble
+from dpnb_columnar.counting.statistics import CellQuery, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.rows.parquet import open_parquet
 
@@ -37,19 +37,20 @@ def test_duckdb_is_not_asked_for_very_many_values(tmp_path: Path, monkeypatch: p
     source = open_parquet([tmp_path / "rows.parquet"], domain(values))
     expected = assemble(domain(values), duckdb.count_cells(source, domain(values), domain(values).attributes))
     monkeypatch.setattr(local, "SMALL", 0)
-    assert local.aggregate(source, domain(values)) == expected
+    assert local.answer(source, CellQuery(domain(values))) == expected
     monkeypatch.setattr(local, "MOST_VALUES", values - 1)
     monkeypatch.delattr(duckdb, "count_cells")
-    assert local.aggregate(source, domain(values)) == expected
+    assert local.answer(source, CellQuery(domain(values))) == expected
 
 
 PEAK_PROBE = f"""{PEAK_MEBIBYTES}
 sys.path += sys.argv[2:]
 from counting.test_many_values import domain
 from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.rows.parquet import open_parquet
 local.SMALL = 0
-local.aggregate(open_parquet([Path(sys.argv[1])], domain(2**16)), domain(2**16))
+local.answer(open_parquet([Path(sys.argv[1])], domain(2**16)), CellQuery(domain(2**16)))
 print(round(peak_mebibytes()))
 """
 

@@ -17,10 +17,11 @@ from support.rows_in_python import Document
 from support.scored_in_python import expected_score_counts, scores_of
 
 from dpnb_columnar.counting import diagnostics
-from dpnb_columnar.counting.engines.polars import differentiate_frame, score_files, score_frame
-from dpnb_columnar.counting.further_passes import CountedGiven
+from dpnb_columnar.counting.countable import AskedRows
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.inputs import FrameInput, LocalFiles
 from dpnb_columnar.counting.scores import GradientQuery, ScoreCounts, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.rows.row_rules import MOST_STEPPED, number_of_codes
@@ -37,11 +38,11 @@ def test_random_rows_are_counted_as_one_at_a_time(
     scores = data.draw(scores_of(domain))
     files = written(tmp_path_factory.mktemp("scores"), tables, group=group)
     expected = expected_score_counts([row for table in tables for row in table.to_pylist()], scores)
-    counted = score_files(open_parquet(files, domain), scores)
+    counted = local.answer(open_parquet(files, domain), scores)
     assert np.array_equal(counted.counts, expected)
-    parts = [score_files(open_parquet([file], domain), scores) for file in files]
+    parts = [local.answer(open_parquet([file], domain), scores) for file in files]
     assert sum(parts[1:], parts[0]) == counted
-    assert sum((score_frame(table, scores) for table in tables[1:]), score_frame(tables[0], scores)) == counted
+    assert sum((local.answer(table, scores) for table in tables[1:]), local.answer(tables[0], scores)) == counted
 
 
 DOMAIN = people_domain()
@@ -59,7 +60,7 @@ SCORES = Scores(
 def test_a_score_on_an_edge_is_in_the_bin_above() -> None:
     rows = pl.DataFrame({"age": [40, 40], "hours": [0, 45], "sex": ["m", "f"], "income": ["low", "high"]})
     scores = Scores(DOMAIN, SCORES.tables, (-499, 499, 500))
-    assert score_frame(rows, scores).counts.tolist() == [[0, 0], [1, 0], [0, 1], [0, 0]]
+    assert local.answer(rows, scores).counts.tolist() == [[0, 0], [1, 0], [0, 1], [0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_of_equal_scores_the_first_class_is_predicted(scores: tuple[int, int, in
     domain = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
     tables = tuple(ScoreTable("age", (0,), (score,)) for score in scores)
     for offsets in ((0, 0, 0), (-1000, -1000, -1000)):
-        counts = score_frame(people(7), Scores(domain, tables, (), offsets)).counts
+        counts = local.answer(people(7), Scores(domain, tables, (), offsets)).counts
         assert counts.sum(axis=1).nonzero()[0].tolist() == [predicted]
 
 
@@ -77,17 +78,15 @@ def test_what_was_counted_is_given_for_its_own_query_alone() -> None:
     """A file of counts, or of sums, of another model's scores is none of this model's."""
     other = Scores(DOMAIN, SCORES.tables, (-300, 0, 301))
     query = GradientQuery(DOMAIN, (WeightGroup(((SCORES.tables[0],),), 512, 128),), (0,))
-    counted, summed = (
-        CountedGiven(each) for each in (score_frame(people(5), SCORES), differentiate_frame(people(5), query))
-    )
-    assert counted.count_scores(SCORES) == counted.statistics
-    assert summed.sum_gradients(query) == summed.statistics
-    for rows, wanted in ((counted, other), (summed, SCORES)):
-        with pytest.raises(ValueError, match="other scores were counted"):
-            rows.count_scores(wanted)
+    counted, summed = (AskedRows(each) for each in (local.answer(people(5), SCORES), local.answer(people(5), query)))
+    assert counted.answer(SCORES) == counted.known
+    assert summed.answer(query) == summed.known
+    for rows, wanted in ((counted, other), (counted, CellQuery(DOMAIN)), (summed, SCORES)):
+        with pytest.raises(ValueError, match="were asked something else"):
+            rows.answer(wanted)
     for rows, gradient in ((counted, query), (summed, GradientQuery(DOMAIN, query.groups, (1,)))):
-        with pytest.raises(ValueError, match="another gradient was summed up"):
-            rows.sum_gradients(gradient)
+        with pytest.raises(ValueError, match="were asked something else"):
+            rows.answer(gradient)
 
 
 @pytest.mark.parametrize("most", [50, 2**22])
@@ -103,7 +102,7 @@ def test_a_missing_value_has_the_score_declared_for_it() -> None:
     rows = pl.DataFrame({"age": [None, None], "hours": [None, 50], "sex": [None, "z"], "income": ["low", "high"]})
     typed = rows.with_columns(pl.col("age").cast(pl.Int64))
     tables = (ScoreTable("age", (0,), (7,), 100), ScoreTable("hours", (0,), (1,)), ScoreTable("sex", (0, 1), (5, 6)))
-    assert score_frame(typed, Scores(DOMAIN, tables, (100, 101))).counts.tolist() == [[0, 0], [1, 0], [0, 1]]
+    assert local.answer(typed, Scores(DOMAIN, tables, (100, 101))).counts.tolist() == [[0, 0], [1, 0], [0, 1]]
 
 
 @pytest.mark.parametrize("type_", [pl.Int64, pl.Float64, pl.String, pl.UInt32])
@@ -114,19 +113,19 @@ def test_steps_of_a_grid_too_wide_for_a_table(type_: type[pl.DataType]) -> None:
     table = ScoreTable("wage", (0, 1, 999, 10**9 + 1), (1, 2, 3, 4), -5)
     wages = [0, 1, 998, 999, 10**9, 2 * 10**9, None]
     rows = pl.DataFrame({"wage": wages, "income": ["low"] * 7}).with_columns(pl.col("wage").cast(type_))
-    counts = score_frame(rows, Scores(domain, (table,), (0, 1, 2, 3, 4))).counts
+    counts = local.answer(rows, Scores(domain, (table,), (0, 1, 2, 3, 4))).counts
     assert counts[:, 0].tolist() == [1, 0, 1, 2, 3, 0]
 
 
 def test_any_division_into_files_gives_the_same_counts(tmp_path: Path) -> None:
     rows = people(5000)
-    whole = score_files(open_parquet([write_people(tmp_path / "people.parquet", rows)], DOMAIN), SCORES)
+    whole = local.answer(open_parquet([write_people(tmp_path / "people.parquet", rows)], DOMAIN), SCORES)
     files = [
         write_people(tmp_path / f"people-{part}.parquet", rows.filter(pl.int_range(pl.len()) % 3 == part))
         for part in range(3)
     ]
-    assert score_files(open_parquet(files, DOMAIN), SCORES) == whole
-    assert score_frame(rows.lazy(), SCORES) == whole
+    assert local.answer(open_parquet(files, DOMAIN), SCORES) == whole
+    assert local.answer(rows.lazy(), SCORES) == whole
     assert np.array_equal(whole.counts, expected_score_counts(rows.to_dicts(), SCORES))
     assert int(whole.counts.sum()) == 5000
 
@@ -141,14 +140,14 @@ def test_the_repr_shows_the_shape_alone() -> None:
 def test_a_damaged_file_is_reported_without_the_engines_text(tmp_path: Path) -> None:
     file = write_people(tmp_path / "people.parquet")
     checked = LocalFiles([str(file)]).check(DOMAIN)
-    assert checked.can_score
+    assert checked.repeatable
     file.write_bytes(file.read_bytes()[:-9])
     with pytest.raises(DataError, match=r"people\.parquet"):
-        checked.count_scores(SCORES)
+        checked.answer(SCORES)
 
 
 def test_a_query_that_fails_is_reported_without_the_engines_text() -> None:
     rows = people(10).lazy().with_columns(pl.col("sex").str.to_integer(strict=True).cast(pl.String))
     checked = FrameInput(rows).check(DOMAIN)
     with pytest.raises(DataError, match="its query fails"):
-        checked.count_scores(SCORES)
+        checked.answer(SCORES)

@@ -13,8 +13,8 @@ from support.rows_in_python import counts_of
 
 from dpnb_columnar.counting import statistics_files
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
-from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
+from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
+from dpnb_columnar.counting.statistics_files import load_statistics, save_answer
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
 
@@ -25,7 +25,7 @@ def parts(tmp_path: Path) -> tuple[Statistics, Statistics, Statistics]:
     domain = declared(BOTH)
     files = written(tmp_path, [MIXED, MIXED.slice(3)])
     first, second, both = (
-        local.aggregate(open_parquet(some, domain), domain) for some in (files[:1], files[1:], files)
+        local.answer(open_parquet(some, domain), CellQuery(domain)) for some in (files[:1], files[1:], files)
     )
     return first, second, both
 
@@ -52,7 +52,7 @@ def test_row_groups_of_a_file_hold_each_cell_once(
     monkeypatch.setattr(statistics_files, "ROW_GROUP", size)
     for number, each in enumerate([parts[2], parts[0] - parts[0]]):
         file = tmp_path / f"{number}.statistics.parquet"
-        save_statistics(each, file)
+        save_answer(each, file)
         assert load_statistics(file) == each
         footer = pq.read_metadata(file)
         rows = [footer.row_group(place).num_rows for place in range(footer.num_row_groups)]
@@ -153,7 +153,7 @@ def test_statistics_may_be_as_large_as_their_file_allows(
     parts: tuple[Statistics, Statistics, Statistics], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is written is read again, however much it is; what unpacks to far more than its file is not."""
-    save_statistics(parts[2], tmp_path / "all.statistics.parquet")
+    save_answer(parts[2], tmp_path / "all.statistics.parquet")
     monkeypatch.setattr(statistics_files, "LARGEST_TABLE", 1)
     assert load_statistics(tmp_path / "all.statistics.parquet") == parts[2]
     monkeypatch.setattr(statistics_files, "LARGEST_RATIO", 0.001)

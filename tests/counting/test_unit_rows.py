@@ -19,9 +19,9 @@ from support.rows_in_python import Document, counts_of, expected_counts
 from support.running import Run
 
 from dpnb_columnar.counting.engines import local, polars_units
-from dpnb_columnar.counting.engines.polars import differentiate_frame, score_frame
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.parquet import open_parquet
@@ -43,7 +43,7 @@ def test_the_order_does_not_prefer_a_class() -> None:
     frame = pl.DataFrame({"u": np.repeat(np.arange(units), 2), "age": age, "hours": hours}).with_columns(
         sex=pl.Series(["f", "m"] * units), income=pl.Series(["low", "high"] * units)
     )
-    counted = local.aggregate_frame(frame, people_domain(by_unit(PEOPLE, 1, "u")))
+    counted = local.answer(frame, CellQuery(people_domain(by_unit(PEOPLE, 1, "u"))))
     assert counted.class_counts.sum() == units
     assert abs(int(counted.class_counts[0]) - units / 2) < 6 * np.sqrt(units / 4)
 
@@ -82,17 +82,17 @@ def test_further_passes_over_units_out_of_order_count_no_row_twice(monkeypatch: 
     table = ScoreTable("age", (0, 40), (-300, 200))
     scores, query = Scores(domain, (table,), (0,)), GradientQuery(domain, (WeightGroup(((table,),), 512, 128),), (0,))
     disordered = pl.concat([rows[1:], rows[:1]])
-    assert score_frame(disordered, scores) == score_frame(rows, scores)
-    assert score_frame(rows, scores).counts.sum() == 30
-    assert differentiate_frame(disordered, query) == differentiate_frame(rows, query)
-    assert differentiate_frame(rows, query).rows.sum() == 30
+    assert local.answer(disordered, scores) == local.answer(rows, scores)
+    assert local.answer(rows, scores).counts.sum() == 30
+    assert local.answer(disordered, query) == local.answer(rows, query)
+    assert local.answer(rows, query).rows.sum() == 30
 
 
 def test_rows_in_order_are_scanned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(polars_units, "_InAnyOrder", None)
     domain = declared(by_unit(BOTH, 1, "u"))
     tables = [TWO.slice(0, 4), TWO.slice(4, 3)]
-    counted = local.aggregate(open_parquet(written(tmp_path, tables), domain), domain)
+    counted = local.answer(open_parquet(written(tmp_path, tables), domain), CellQuery(domain))
     assert counts_of(counted) == expected_counts(TWO.to_pylist(), domain)
 
 
@@ -101,7 +101,7 @@ def test_ties_are_broken_by_the_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpnb_columnar.rows.unit_order.multiplier", lambda place: PRIME)
     domain = declared(by_unit(BOTH, 1, "w"))
     table = TWO.append_column("w", pa.array([1] * 7))
-    counted = [local.aggregate_frame(table.take(order), domain) for order in ([*range(7)], [*range(6, -1, -1)])]
+    counted = [local.answer(table.take(order), CellQuery(domain)) for order in ([*range(7)], [*range(6, -1, -1)])]
     assert counted[0] == counted[1]
     assert counted[0].class_counts.tolist() == [1, 0]
 
@@ -121,7 +121,7 @@ def test_codes_of_the_widest_grid(tmp_path: Path, dialect: str) -> None:
 def test_a_frame_of_one_row_twice_counts_once() -> None:
     domain = declared(by_unit(BOTH, 1, "u"))
     frame = pl.DataFrame(pa.concat_tables([TWO.slice(0, 1)] * 5))
-    assert local.aggregate_frame(frame, domain).class_counts.sum() == 1
+    assert local.answer(frame, CellQuery(domain)).class_counts.sum() == 1
 
 
 def test_floats_name_no_unit() -> None:

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain, read_domain
 
 LABELS = ("a", "b", None)
@@ -39,7 +39,7 @@ def counted(units: list[tuple[Row, ...]], domain: Domain) -> tuple[list[int], St
         u=pl.Series([place for place, unit in enumerate(units) for _ in unit], dtype=pl.Int64),
         x=pl.lit("p"),
     )
-    found = local.aggregate_frame(frame, domain)
+    found = local.answer(frame, CellQuery(domain))
     assert found.weight_sums is not None
     return found.weight_sums.tolist(), found
 

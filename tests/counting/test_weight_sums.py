@@ -14,11 +14,11 @@ from support.rows_in_python import counts_of, expected_counts
 from support.weights import RULES, WEIGHTS
 
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.counting.checkpoints import aggregate_by_file
+from dpnb_columnar.counting import checkpoints
 from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, assemble
-from dpnb_columnar.counting.statistics_files import load_statistics, save_statistics
+from dpnb_columnar.counting.statistics import WEIGHT_CODE, CellQuery, Cells, assemble
+from dpnb_columnar.counting.statistics_files import load_statistics, save_answer
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.release_plan import plan
@@ -45,14 +45,14 @@ def test_any_weight_counts_as_a_reading_row_by_row(
     rows = pl.concat([rows, rows.with_columns(income=pl.lit(None, pl.String))])  # these do not count
     domain = weighted(rule, **({} if unit is None else {"unit": unit}))
     expected = expected_counts(rows.to_dicts(), domain)
-    assert counts_of(local.aggregate_frame(rows, domain)) == expected
+    assert counts_of(local.answer(rows, CellQuery(domain))) == expected
     path = write_people(tmp_path / "rows.parquet", rows, None)
-    assert counts_of(local.aggregate(open_parquet([path], domain), domain)) == expected
+    assert counts_of(local.answer(open_parquet([path], domain), CellQuery(domain))) == expected
 
 
 def test_weights_change_no_other_count() -> None:
     rows = some_people()
-    with_weights, without = (local.aggregate_frame(rows, domain) for domain in (weighted(), people_domain()))
+    with_weights, without = (local.answer(rows, CellQuery(domain)) for domain in (weighted(), people_domain()))
     counted = {cell: count for cell, count in counts_of(with_weights).items() if cell[::2] != (None, WEIGHT_CODE)}
     assert counted == counts_of(without)
     assert without.weight_sums is None
@@ -65,7 +65,7 @@ def test_rows_of_a_unit_that_differ_in_weight_alone_are_chosen_by_it() -> None:
     one = people(1).with_columns(u=pl.lit(1))
     rows = pl.concat([one] * 6).with_columns(w=pl.Series([5, 900, 3, 77, None, 4]))
     domain = weighted(unit={"column": "u", "rows": 2})
-    counted = [local.aggregate_frame(rows[order], domain) for order in ([*range(6)], [5, 2, 0, 4, 1, 3])]
+    counted = [local.answer(rows[order], CellQuery(domain)) for order in ([*range(6)], [5, 2, 0, 4, 1, 3])]
     assert counted[0] == counted[1]
     assert counts_of(counted[0]) == expected_counts(rows.to_dicts(), domain)
 
@@ -76,28 +76,28 @@ def test_weights_of_units_out_of_order_count_once(monkeypatch: pytest.MonkeyPatc
     rows = some_people(90)
     domain = weighted(unit={"column": "u", "rows": 1})
     disordered = pl.concat([rows, rows[:1]])
-    assert counts_of(local.aggregate_frame(disordered, domain)) == expected_counts(disordered.to_dicts(), domain)
+    assert counts_of(local.answer(disordered, CellQuery(domain))) == expected_counts(disordered.to_dicts(), domain)
 
 
 def test_files_that_duckdb_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """DuckDB counts the categories, and Polars the rest: weights once."""
     path = write_people(tmp_path / "rows.parquet", some_people(), None)
     source = open_parquet([path], weighted())
-    alone = local.aggregate(source, weighted())
+    alone = local.answer(source, CellQuery(weighted()))
     monkeypatch.setattr(local, "SMALL", 0)
-    assert local.aggregate(source, weighted()) == alone
+    assert local.answer(source, CellQuery(weighted())) == alone
 
 
 def test_checkpoints_files_and_sums_hold_the_weights(tmp_path: Path) -> None:
     rows = some_people()
-    whole = local.aggregate_frame(rows, weighted())
+    whole = local.answer(rows, CellQuery(weighted()))
     files = [write_people(tmp_path / f"{place}.parquet", rows[place::2], None) for place in range(2)]
     source = open_parquet(files, weighted())
     for _ in range(2):
-        assert aggregate_by_file(source, weighted(), tmp_path / "kept") == whole
-    parts = [local.aggregate(open_parquet([file], weighted()), weighted()) for file in files]
+        assert checkpoints.answer(source, CellQuery(weighted()), tmp_path / "kept") == whole
+    parts = [local.answer(open_parquet([file], weighted()), CellQuery(weighted())) for file in files]
     for place, part in enumerate(parts):
-        save_statistics(part, tmp_path / f"part{place}")
+        save_answer(part, tmp_path / f"part{place}")
     first, second = (load_statistics(tmp_path / f"part{place}") for place in range(2))
     assert first + second == whole
     assert whole - parts[0] == parts[1]
@@ -119,7 +119,7 @@ def test_statistics_of_another_weight_are_refused(tmp_path: Path) -> None:
         ),
     ):
         path = tmp_path / f"{counted_in.weight is None}"
-        save_statistics(local.aggregate_frame(rows, counted_in), path)
+        save_answer(local.answer(rows, CellQuery(counted_in)), path)
         with pytest.raises(DataError, match=f"another domain than 'people', the one asked for: {words}"):
             load_statistics(path, wanted)
 
@@ -158,4 +158,4 @@ def test_further_passes_choose_the_rows_of_the_first(weights: str) -> None:
     model = train(plan(domain, Budget(Fraction(8)), "histogram", None, weights), FrameInput(rows))
     assert model.attribute_weights is not None
     assert model.weighted_classes is not None
-    assert counts_of(local.aggregate_frame(rows, domain)) == expected_counts(rows.to_dicts(), domain)
+    assert counts_of(local.answer(rows, CellQuery(domain))) == expected_counts(rows.to_dicts(), domain)

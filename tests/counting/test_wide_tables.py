@@ -12,8 +12,7 @@ import pytest
 
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines import duckdb, local
-from dpnb_columnar.counting.engines.polars import score_files
-from dpnb_columnar.counting.statistics import assemble
+from dpnb_columnar.counting.statistics import CellQuery, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.model_release import release
@@ -54,12 +53,12 @@ def test_rows_that_are_read_some_at_a_time_are_each_counted_once(
     model = release(expected, plan(domain(), Budget(Fraction(1)), "histogram"), ExactSampler(SeededBits(1)))
     scores = scores_given(model)
     monkeypatch.setattr(streaming, "WIDE", COLUMNS + 1)
-    at_once = score_files(source, scores)
+    at_once = local.answer(source, scores)
     monkeypatch.setattr(streaming, "WIDE", COLUMNS)
     for at_a_time in (30, 89, 90, 91):
         monkeypatch.setattr(streaming, "WIDE_VALUES", at_a_time * (COLUMNS + 1))
-        assert local.aggregate(source, domain()) == expected
-        assert (score_files(source, scores).counts == at_once.counts).all()
+        assert local.answer(source, CellQuery(domain())) == expected
+        assert (local.answer(source, scores).counts == at_once.counts).all()
 
 
 def test_a_text_that_is_not_utf8_is_a_missing_value(tmp_path: Path) -> None:
@@ -67,10 +66,10 @@ def test_a_text_that_is_not_utf8_is_a_missing_value(tmp_path: Path) -> None:
     texts = [b"\xff" if row == 50 else str(text).encode() for row, text in enumerate(columns["a0"])]
     arrays = {**columns, "a0": pa.array(texts).view(pa.string())}
     pq.write_table(pa.table(arrays), tmp_path / "wide.parquet")
-    counted = local.aggregate(open_parquet([tmp_path / "wide.parquet"], domain()), domain())
+    counted = local.answer(open_parquet([tmp_path / "wide.parquet"], domain()), CellQuery(domain()))
     columns["a0"][50] = None
     pl.DataFrame(columns).write_parquet(tmp_path / "null.parquet")
-    assert counted == local.aggregate(open_parquet([tmp_path / "null.parquet"], domain()), domain())
+    assert counted == local.answer(open_parquet([tmp_path / "null.parquet"], domain()), CellQuery(domain()))
 
 
 def test_a_damaged_file_is_called_so(tmp_path: Path) -> None:
@@ -80,4 +79,4 @@ def test_a_damaged_file_is_called_so(tmp_path: Path) -> None:
     content[4:2000] = bytes(1996)
     file.write_bytes(content)
     with pytest.raises(DataError, match="cannot be read to the end"):
-        local.aggregate(open_parquet([file], domain()), domain())
+        local.answer(open_parquet([file], domain()), CellQuery(domain()))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from support.aggregation_cases import by_both, by_duckdb, by_polars, written
+from support.aggregation_cases import by_both, by_duckdb, by_local, by_polars, written
 from support.counted_queries import statistics_of
 from support.engines import DuckDB, Engine, Postgres, Spark, SQLite
 from support.random_tables import frames, united, weighted
@@ -21,16 +21,14 @@ from support.scored_in_python import expected_gradients, expected_score_counts, 
 
 from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.engines import spark as spark_engine
-from dpnb_columnar.counting.engines.local import aggregate_frame
-from dpnb_columnar.counting.engines.polars import differentiate_files, score_files
 from dpnb_columnar.counting.engines.spark import open_files
 from dpnb_columnar.counting.engines.spark_files import read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.score_counts_query import gradients_query, score_counts_query
 from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
-from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.counting.statistics_files import SCORE_COLUMNS, gradient_sums_of, score_counts_of
+from dpnb_columnar.counting.sql_queries import query_sql
+from dpnb_columnar.counting.statistics import CellQuery, Statistics
+from dpnb_columnar.counting.statistics_files import answer_of, format_of
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
@@ -41,14 +39,14 @@ FEW, MANY = 8, 60
 
 def by_frames(source: ParquetSource, domain: Domain) -> Statistics:
     """Polars, over rows that a program holds."""
-    return aggregate_frame(pl.scan_parquet(source.files[0]), domain)
+    return local.answer(pl.scan_parquet(source.files[0]), CellQuery(domain))
 
 
 def by_spark(source: ParquetSource, domain: Domain) -> Statistics:
     """Spark, over the files."""
     with counting_session(None) as session:
         files = read_footers(session, [str(file) for file in source.files])
-        return spark_engine.aggregate(open_files(session, files, domain), domain)
+        return spark_engine.answer(open_files(session, files, domain), CellQuery(domain))
 
 
 def of_files(tables: Sequence[pa.Table], document: Document, folder: Path) -> tuple[ParquetSource, Domain]:
@@ -60,14 +58,14 @@ def scores_by_spark(source: ParquetSource, scores: Scores) -> ScoreCounts:
     """Spark, over the files."""
     with counting_session(None) as session:
         files = read_footers(session, [str(file) for file in source.files])
-        return spark_engine.score(open_files(session, files, scores.domain), scores)
+        return spark_engine.answer(open_files(session, files, scores.domain), scores)
 
 
 def gradients_by_spark(source: ParquetSource, query: GradientQuery) -> GradientSums:
     """Spark, over the files."""
     with counting_session(None) as session:
         files = read_footers(session, [str(file) for file in source.files])
-        return spark_engine.differentiate(open_files(session, files, query.domain), query)
+        return spark_engine.answer(open_files(session, files, query.domain), query)
 
 
 def check_scores_of_files(
@@ -92,16 +90,16 @@ def check_score_queries(frame: Frame, folder: Path, data: st.DataObject, engines
     expected = expected_score_counts(tables[0].to_pylist(), scores)
     for engine in engines:
         engine.load(tables[0])
-        query = score_counts_query(scores, source.kinds, "rows", engine.dialect)
+        query = query_sql(scores, source.kinds, "rows", engine.dialect)
         rows = engine.run(query)
-        counted = score_counts_of(pl.DataFrame(rows, schema=list(SCORE_COLUMNS)), scores, engine.dialect)
+        counted = answer_of(pl.DataFrame(rows, schema=list(format_of(scores).columns)), scores, engine.dialect)
         assert np.array_equal(counted.counts, expected), f"{engine.dialect}\n{query}"
     gradient = data.draw(queries_of(domain))
     sums = expected_gradients(tables[0].to_pylist(), gradient)
     for engine in engines:
-        query = gradients_query(gradient, source.kinds, "rows", engine.dialect)
+        query = query_sql(gradient, source.kinds, "rows", engine.dialect)
         result = pl.DataFrame(engine.run(query))
-        assert listed(gradient_sums_of(result, gradient, engine.dialect)) == sums, f"{engine.dialect}\n{query}"
+        assert listed(answer_of(result, gradient, engine.dialect)) == sums, f"{engine.dialect}\n{query}"
 
 
 def check_files(frame: Frame, folder: Path, engines: dict[str, Callable[[ParquetSource, Domain], Statistics]]) -> None:
@@ -130,13 +128,13 @@ def check_queries(frame: Frame, folder: Path, engines: Sequence[Engine]) -> None
 @given(frames() | weighted(), st.data())
 def test_engines_of_this_process(tmp_path_factory: pytest.TempPathFactory, frame: Frame, data: st.DataObject) -> None:
     folder = tmp_path_factory.mktemp("random")
-    engines = {"polars": by_polars, "local": local.aggregate}
+    engines = {"polars": by_polars, "local": by_local}
     if "unit" not in frame[1]:  # units, and weights, are for Polars alone
         engines["duckdb"] = by_both if "weight" in frame[1] else by_duckdb
     check_files(frame, folder, engines)
     databases: list[Engine] = [DuckDB(folder), SQLite()]
     check_queries(frame, folder, databases)
-    check_scores_of_files(frame, folder, data, [score_files])
+    check_scores_of_files(frame, folder, data, [local.answer])
     check_score_queries(frame, folder, data, databases)
 
 
@@ -167,12 +165,12 @@ def test_units_in_files(
         if rows is not None:
             for name in ("PART_ROWS", "MOST_WAITING", "SHARE_ROWS"):
                 patch.setattr(polars_units, name, rows)
-        check_files(frame, folder, {"local": local.aggregate})
-        check_scores_of_files(frame, folder, data, [score_files])
+        check_files(frame, folder, {"local": by_local})
+        check_scores_of_files(frame, folder, data, [local.answer])
         source, domain = of_files(tables, document, folder)
         gradient = data.draw(queries_of(domain))
         sums = expected_gradients([row for table in tables for row in table.to_pylist()], gradient)
-        assert listed(differentiate_files(source, gradient)) == sums
+        assert listed(local.answer(source, gradient)) == sums
 
 
 @pytest.mark.xdist_group("postgres")
@@ -204,10 +202,10 @@ def test_spark_as_well(tmp_path_factory: pytest.TempPathFactory, usual_spark: An
             check_queries(frame, folder, databases)
             check_score_queries(frame, folder, data, databases)
         else:
-            check_scores_of_files(frame, folder, data, [scores_by_spark, score_files])
+            check_scores_of_files(frame, folder, data, [scores_by_spark, local.answer])
             source, domain = of_files(*frame, folder)
             gradient = data.draw(queries_of(domain))
-            assert gradients_by_spark(source, gradient) == differentiate_files(source, gradient)
-            check_files(frame, folder, {"spark": by_spark, "local": local.aggregate})
+            assert gradients_by_spark(source, gradient) == local.answer(source, gradient)
+            check_files(frame, folder, {"spark": by_spark, "local": by_local})
 
     check()

@@ -16,6 +16,7 @@ from support.running import Run
 from support.servers import PostgresServer
 
 from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.datasets.catalogue import entry_toml
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import read_domain
@@ -52,7 +53,7 @@ def test_they_count_as_the_nearest_floats(postgres: PostgresServer) -> None:
     from adbc_driver_postgresql import dbapi
 
     domain = read_domain("beyond", DECLARED, "test")
-    expected = local.aggregate_frame(write_numbers(postgres), domain)
+    expected = local.answer(write_numbers(postgres), CellQuery(domain))
     known = {"income": Kind.TEXT, "amount": Kind.FLOAT, "code": Kind.FLOAT, "w": Kind.FLOAT}
     with dbapi.connect(postgres.uri, autocommit=True) as connection:
         for kinds in (known, {}):

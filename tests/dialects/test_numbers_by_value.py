@@ -16,7 +16,8 @@ from support.counted_queries import statistics_of
 from support.engines import DuckDB, Engine, SQLite
 from support.rows_in_python import INFINITY, NAN, Document, counts_of, expected_counts
 
-from dpnb_columnar.counting.engines.local import aggregate_frame
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.domain import Domain
@@ -60,7 +61,7 @@ def check(folder: Path, engines: list[Engine], table: pa.Table, domain: Domain, 
     """The rule, one row at a time; Polars; DuckDB over a file; every database."""
     expected = expected_counts(table.to_pylist(), domain)
     frame = pl.DataFrame(table)
-    assert counts_of(aggregate_frame(frame, domain)) == expected
+    assert counts_of(local.answer(frame, CellQuery(domain))) == expected
     source = open_parquet(written(folder, [table]), domain)
     assert counts_of(by_duckdb(source, domain)) == expected
     known = kinds_of(frame.schema) if kinds is None else kinds

@@ -11,8 +11,8 @@ from sqlglot import exp
 from support.model_cases import declared, histogram_of, model_of, normal_of, table_of
 from support.scored_rows import AGE, MIXED
 
-from dpnb_columnar.counting.score_counts_query import gradients_query, score_counts_query
 from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.dialects.rendering import (
     NUMBER_TYPES,
     OTHER_CHARACTERS,
@@ -120,8 +120,8 @@ def gradient_of(domain: Domain) -> GradientQuery:
 def test_second_passes_name_what_the_first_one_names(name: str, dialect: Dialect) -> None:
     domain = hostile_model(name).domain
     for query in (
-        score_counts_query(scores_of(domain), {}, None, dialect),
-        gradients_query(gradient_of(domain), {}, None, dialect),
+        query_sql(scores_of(domain), {}, None, dialect),
+        query_sql(gradient_of(domain), {}, None, dialect),
     ):
         tree = read_back(query, dialect)
         assert name in names_in(tree)
@@ -297,7 +297,7 @@ def test_queries_of_thirteen_attributes_are_short(dialect: Dialect) -> None:
 def test_lists_of_thousands_of_steps_are_short(dialect: Dialect) -> None:
     wide = {f"n{k}": {"lower": 0, "upper": 10**6, "step": 1} for k in range(6)}
     domain = declared(wide)
-    query = score_counts_query(scores_of(domain), {}, "t", dialect)
+    query = query_sql(scores_of(domain), {}, "t", dialect)
     assert len(query) < 200_000
 
 

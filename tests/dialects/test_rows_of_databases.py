@@ -21,8 +21,9 @@ from support.random_tables import frames
 from support.rows_in_python import Document, counts_of, expected_counts
 from support.servers import PostgresServer
 
-from dpnb_columnar.counting.engines.local import aggregate_frame
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.inputs import local_input
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.scoring import score
@@ -53,7 +54,7 @@ def check(frame: Frame, folder: Path, load: Callable[[pa.Table, Path], str]) -> 
     tables, document = frame
     domain = read_domain("test", document, "test")
     rows = local_input([load(tables[0], folder)], "rows")
-    counted = aggregate_frame(rows.open(domain).rows, domain)
+    counted = local.answer(rows.open(domain).rows, CellQuery(domain))
     assert counts_of(counted) == expected_counts(tables[0].to_pylist(), domain)
     model = released(domain, counted)
     (file,) = scan_files(written(folder, tables[:1]))

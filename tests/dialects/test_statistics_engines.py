@@ -19,6 +19,7 @@ from support.engines import Engine
 from support.rows_in_python import INFINITY, NAN
 
 from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.dialects.rules import Kinds
 from dpnb_columnar.dialects.statistics_query import statistics_query
 from dpnb_columnar.rows.parquet import open_parquet
@@ -287,7 +288,7 @@ def test_texts_that_are_no_numbers_are_missing(engine: Engine, tmp_path: Path) -
     numbers = pa.array(READ, pa.float64())
     file = tmp_path / "numbers.parquet"
     pq.write_table(pa.table({"x": numbers, "y": numbers}), file)
-    assert found == local.aggregate(open_parquet([file], domain), domain)
+    assert found == local.answer(open_parquet([file], domain), CellQuery(domain))
 
 
 def test_numbers_of_unknown_kind_are_read_whatever_their_size(engine: Engine, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from support.people import people, people_domain
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.errors import DomainError
 from dpnb_columnar.sklearn import SmoothNaiveBayes
@@ -28,7 +29,8 @@ def fitted(groups: Any, domain: Domain | None = None, **parameters: Any) -> Smoo
 
 def statistics_of(groups: list[str | None], rows: int) -> dpnb.Statistics:
     frame = ROWS.with_columns(pl.Series("house", groups, dtype=pl.String))
-    return FrameInput(frame).check(replace(people_domain(), unit=Unit(("house",), rows))).count()
+    query = CellQuery(replace(people_domain(), unit=Unit(("house",), rows)))
+    return FrameInput(frame).check(query.domain).answer(query)
 
 
 @pytest.mark.parametrize("rows", [None, 1, 2])
@@ -38,7 +40,7 @@ def test_groups_are_the_units_of_train(rows: int | None) -> None:
     assert made.domain.unit == Unit(("group",), rows or 1)
     statistics = statistics_of(HOUSES, rows or 1)
     frame = ROWS.with_columns(pl.Series("group", HOUSES))
-    same = FrameInput(frame).check(made.domain).count()
+    same = FrameInput(frame).check(made.domain).answer(CellQuery(made.domain))
     assert same.class_counts.tolist() == statistics.class_counts.tolist()
     assert same.class_counts.sum() < len(ROWS)
 

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.rows.untyped_values import series_of, text_of
 from dpnb_columnar.sklearn import SmoothNaiveBayes
 from dpnb_columnar.training import train
@@ -61,7 +62,7 @@ def counts(rows: list[Row], monkeypatch: pytest.MonkeyPatch, form: str = "lists"
     counted: Counter[tuple[Any, ...]] = Counter()
 
     def count(plan: Any, rows: Any, draw: Any = None) -> Any:
-        for cell in rows.check(plan.domain).count().cells():
+        for cell in rows.check(plan.domain).answer(CellQuery(plan.domain)).cells():
             for label, code, number in zip(cell.classes, cell.codes, cell.counts, strict=True):
                 counted[cell.attribute, int(label), int(code)] += int(number)
         return train(plan, rows, draw=draw)

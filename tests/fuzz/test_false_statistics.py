@@ -14,7 +14,7 @@ from support.people import PEOPLE, people
 from support.running import Run
 
 from dpnb_columnar.counting.engines import local
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain, read_declaration, read_domain
 from dpnb_columnar.domain.declaration import domain_metadata
 from dpnb_columnar.errors import DataError
@@ -50,7 +50,7 @@ def honest() -> bytes:
 def counted(file: Path, content: bytes, domain: Domain) -> Statistics:
     """Count, without the digest of the file."""
     file.write_bytes(content)
-    return replace(local.aggregate(open_parquet([file], domain), domain), parts=frozenset())
+    return replace(local.answer(open_parquet([file], domain), CellQuery(domain)), parts=frozenset())
 
 
 @pytest.mark.parametrize("domain", DOMAINS.values(), ids=DOMAINS)

@@ -47,7 +47,7 @@ def model_of(rows: pl.DataFrame, mechanism: str = "histogram", **options: object
 
 
 def counts_of(frame: pl.DataFrame, model: Model) -> ScoreCounts:
-    return FrameInput(frame).check(model.domain).count_scores(model_scores(model))
+    return FrameInput(frame).check(model.domain).answer(model_scores(model))
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,7 @@ def test_of_equal_probabilities_the_first_class_is_predicted() -> None:
     tables = tuple(ScoreTable("sex", (0, 1), (place == 2, 0)) for place in range(3))
     scores = Scores(people_domain({**PEOPLE, "label": THREE["label"]}), tables, (), (-3, -3, -3))
     frame = three_classes(300)
-    counted = FrameInput(frame).check(scores.domain).count_scores(scores).counts.sum(axis=1).tolist()
+    counted = FrameInput(frame).check(scores.domain).answer(scores).counts.sum(axis=1).tolist()
     women = int((frame["sex"] == "f").sum())
     assert counted == [300 - women, 0, women]
 

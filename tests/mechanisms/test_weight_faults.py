@@ -144,7 +144,7 @@ def test_a_row_moves_a_gradient_by_its_sensitivity_and_hardly_less(classes: int)
         query = GradientQuery(domain, (WeightGroup(tables, 3 * UNITS, UNITS // 8),), log_odds)
         bound = query.sensitivity
         for frame in all_rows(domain, ["x", "y", None]):
-            sums = FrameInput(frame).check(domain).sum_gradients(query)
+            sums = FrameInput(frame).check(domain).answer(query)
             # The sums of log-odds are drawn in rows, those of weights in nats: one unit is 1/(UNITS CERTAIN) for both.
             change = int(np.abs(sums.weights).sum()) + UNITS * int(np.abs(sums.log_odds).sum())
             assert change <= bound, (favoured, frame.row(0))

@@ -20,6 +20,7 @@ from dpnb_columnar.budget import Budget, Neighbours, Pure, total
 from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, GRADIENT
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import LARGEST_CLIP, UNITS
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
@@ -135,7 +136,7 @@ def test_a_round_is_drawn_with_its_bound_and_share() -> None:
     drawn = calls[-12:]
     assert {scale for scale, _, _ in drawn} == {bound}
     assert [noise.cost for _, noise, _ in drawn] == [share.row_cost for share in planned.rounds for _ in range(4)]
-    sums = FrameInput(frame).check(domain).sum_gradients(rounds.query)
+    sums = FrameInput(frame).check(domain).answer(rounds.query)
     after = release_round(rounds, sums, planned.rounds[0], Recorder())
     with pytest.raises(ValueError, match="not at the weights of this round"):
         release_round(after, sums, planned.rounds[1], Recorder())
@@ -232,8 +233,8 @@ def test_a_seed_in_either_release_is_told(first: int | None, second: int | None)
     domain, rows = people_domain(), people(200)
     planned = without_further_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
     samplers = [None if seed is None else ExactSampler(SeededBits(seed)) for seed in (first, second)]
-    model = release(FrameInput(rows).check(domain).count(), planned, samplers[0])
-    counts = FrameInput(rows).check(domain).count_scores(scores_given(model))
+    model = release(FrameInput(rows).check(domain).answer(CellQuery(domain)), planned, samplers[0])
+    counts = FrameInput(rows).check(domain).answer(scores_given(model))
     guarantee = release_given(plan_given(model), counts, samplers[1]).guarantee
     assert guarantee.seeded is (first is not None or second is not None)
     assert guarantee.private is not guarantee.seeded
@@ -242,7 +243,7 @@ def test_a_seed_in_either_release_is_told(first: int | None, second: int | None)
 def test_statistics_of_another_domain_are_not_released() -> None:
     domain = people_domain()
     other = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["high", "low"]}})
-    counted = FrameInput(people(20)).check(other).count()
+    counted = FrameInput(people(20)).check(other).answer(CellQuery(other))
     with pytest.raises(ValueError, match="the statistics were counted in another domain"):
         release(counted, plan(domain, Budget(Fraction(1)), "histogram"))
 
@@ -254,12 +255,12 @@ def test_both_releases_together_state_what_was_given(relation: Neighbours, unit:
     domain, rows = people_domain({**PEOPLE, **unit}), people(60).with_columns(u=pl.int_range(pl.len()))
     budget = Budget(Fraction(1), relation)
     planned = without_further_passes(plan(domain, budget, "histogram", attribute_weights="calibrated"))
-    model = release(FrameInput(rows).check(domain).count(), planned)
+    model = release(FrameInput(rows).check(domain).answer(CellQuery(domain)), planned)
     (left,) = model.guarantee.reserved
     assert model.guarantee.epsilon == planned.budget.epsilon == 1 - left.cost.epsilon
     given = plan_given(model)
     assert given.budget.epsilon == total(given.shares).epsilon == left.cost.epsilon
-    counts = FrameInput(rows).check(domain).count_scores(scores_given(model))
+    counts = FrameInput(rows).check(domain).answer(scores_given(model))
     guarantee = release_given(given, counts).guarantee
     assert (guarantee.epsilon, guarantee.reserved) == (1, ())
     assert guarantee.composition == (*model.guarantee.composition, left)
@@ -271,9 +272,9 @@ def test_rounds_go_on_from_the_weights_of_all_rounds_before() -> None:
     domain = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
     rows = FrameInput(people(60)).check(domain)
     planned = without_further_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
-    model = release(rows.count(), planned)
+    model = release(rows.answer(CellQuery(domain)), planned)
     assert model.attribute_weights is None
-    after = release_given(plan_given(model), rows.sum_gradients(rounds_given(model).query))
+    after = release_given(plan_given(model), rows.answer(rounds_given(model).query))
     assert after.attribute_weights is not None
     assert len(plan_given(after).reserved) == 1
     for asked in ((), after.attribute_weights.asked * 2):

@@ -23,8 +23,9 @@ from benchmarks.measurements import OTHERS, OWN, Measurements, read_measurements
 from benchmarks.performance import DOCUMENT, FOLDER, SUMMARIZED, SUMMARY, TABLES, replaced, summary_table, tables_of
 from benchmarks.runs import Contender, Point, Run, Runs, write_parquet
 from benchmarks.series import CALL, IMPORTS, SHOW
-from dpnb_columnar.counting.engines.local import aggregate
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import Categorical, Numeric
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.sensitivity import RunLengthColumn, mean_smooth_sensitivity, variance_smooth_bound
@@ -304,7 +305,7 @@ def test_floats_and_integers_are_the_same_rows(tmp_path: Path) -> None:
         path = tmp_path / f"{kind}.parquet"
         inputs.write_table(path, 3_000, inputs.Shape(2, 1, 3, 64, kind == "floats"))
         domain = find_domain([path]).domain
-        counted.append(aggregate(open_parquet([path], domain), domain))
+        counted.append(local.answer(open_parquet([path], domain), CellQuery(domain)))
     floats, integers = counted
     assert floats.class_counts.sum() == 3_000
     assert len(floats.columns["n0"][0].codes) > 10

@@ -13,7 +13,9 @@ from support.people import write_people
 from support.running import Run
 
 from dpnb_columnar.counting import checkpoints
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.errors import OutputError
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.runtime.locks import output_lock
@@ -118,15 +120,15 @@ def test_a_link_to_a_checkpoint_folder_is_followed_once(tmp_path: Path, monkeypa
     (tmp_path / "theirs").mkdir(0o777)
     link = tmp_path / "kept"
     link.symlink_to("mine")
-    aggregate = checkpoints.aggregate
+    answer = local.answer
 
     def changed(*arguments: object) -> object:
         link.unlink()
         link.symlink_to("theirs")
-        return aggregate(*arguments)  # type: ignore[arg-type]
+        return answer(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(checkpoints, "aggregate", changed)
-    checkpoints.aggregate_by_file(open_parquet(files, domain), domain, link)
+    monkeypatch.setattr(local, "answer", changed)
+    checkpoints.answer(open_parquet(files, domain), CellQuery(domain), link)
     assert list((tmp_path / "theirs").iterdir()) == []
     assert len(list((tmp_path / "mine").iterdir())) == 1
 

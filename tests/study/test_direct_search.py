@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.counting.engines.local import aggregate
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.mechanisms import smooth
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.noise import ExactSampler, SeededBits
@@ -60,7 +61,7 @@ def test_direct_search_of_a_census_finds_what_a_release_uses(census: Path, monke
     import polars as pl
 
     pl.read_parquet(census).head(3000).write_parquet(small)
-    statistics = aggregate(open_parquet([small], domain), domain)
+    statistics = local.answer(open_parquet([small], domain), CellQuery(domain))
     found = direct_sensitivities(statistics, plan(domain, budget))
     drawn: list[float] = []
 

@@ -10,8 +10,8 @@ import pytest
 from support import mini_plan
 from support.mini_plan import fitting, tiny_domain
 
-from dpnb_columnar.counting.engines.local import aggregate
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain, Missing, Numeric, read_domain
 from dpnb_columnar.domain.attributes import MAXIMUM_CELLS
 from dpnb_columnar.rows.parquet import open_parquet
@@ -31,7 +31,7 @@ def counted(rows: pl.DataFrame, domain: Domain, folder: Path) -> Statistics:
     """Statistics of rows, by the engine."""
     file = folder / "rows.parquet"
     rows.write_parquet(file)
-    return aggregate(open_parquet([file], domain), domain)
+    return local.answer(open_parquet([file], domain), CellQuery(domain))
 
 
 def test_complete_rows_alone_are_kept_but_for_declared_categories(tiny: Path) -> None:

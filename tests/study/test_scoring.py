@@ -17,7 +17,7 @@ from support.model_cases import declared, histogram_of, model_of, models, normal
 from support.releases import plan_and_release
 
 from dpnb_columnar.budget import Budget
-from dpnb_columnar.counting.engines.polars import differentiate_frame, score_frame
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.domain import Categorical, Domain
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
@@ -138,10 +138,10 @@ def test_second_passes_and_log_losses_of_folds(census: Path) -> None:
     for mechanism in ("histogram", "smooth"):
         model = released(folds, domain, mechanism, "1")
         scores = scores_given(model)
-        assert fold.training.check(domain).count_scores(scores) == score_frame(rows[training], scores)
+        assert fold.training.check(domain).answer(scores) == local.answer(rows[training], scores)
         for method in (LEARNED, CALIBRATED):
             query = start_rounds(model, method).query
-            assert fold.training.sum_gradients(query) == differentiate_frame(rows[training], query)
+            assert fold.training.answer(query) == local.answer(rows[training], query)
         scored = model.predict(rows[np.sort(held_out)])
         probability = scored.select(pl.col("^probability_.*$")).to_numpy()
         truth = fold.held_out.classes[:, None]

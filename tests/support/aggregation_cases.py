@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from dpnb_columnar.counting.engines import duckdb, local, polars
-from dpnb_columnar.counting.statistics import Statistics, assemble
+from dpnb_columnar.counting.statistics import CellQuery, Statistics, assemble
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.domain.column_kinds import kind_of, value_keys
 from dpnb_columnar.rows.parquet import ParquetSource, open_parquet
@@ -60,10 +60,15 @@ def by_both(source: ParquetSource, domain: Domain) -> Statistics:
     return assemble(domain, [*tables, *polars.count_cells(source, domain, domain.numeric, classes=False)])
 
 
+def by_local(source: ParquetSource, domain: Domain) -> Statistics:
+    """As files are counted that nothing more is said of."""
+    return local.answer(source, CellQuery(domain))
+
+
 ENGINES: dict[str, Callable[[ParquetSource, Domain], Statistics]] = {
     "polars": by_polars,
     "duckdb": by_duckdb,
-    "local": local.aggregate,
+    "local": by_local,
     "large": by_both,
 }
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import polars as pl
 
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.scores import GradientQuery, GradientSums
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 
 Kind = tuple[tuple[str, str | int | None], ...]
@@ -23,14 +24,16 @@ class CountedKinds:
 
     domain: Domain
     rows: Mapping[Kind, int]
-    can_score = True
-    can_differentiate = True
+    repeatable = True
 
     def check(self, domain: Domain) -> CountedKinds:
         assert domain == self.domain
         return self
 
-    def count(self) -> Statistics:
+    def answer(self, query: Any) -> Any:
+        return self._statistics() if isinstance(query, CellQuery) else self._sum_gradients(query)
+
+    def _statistics(self) -> Statistics:
         cells = [
             Cells(cell.attribute, cell.classes, cell.codes, cell.counts * number)
             for kind, number in self.rows.items()
@@ -38,7 +41,7 @@ class CountedKinds:
         ]
         return assemble(self.domain, cells)
 
-    def sum_gradients(self, query: GradientQuery) -> GradientSums:
+    def _sum_gradients(self, query: GradientQuery) -> GradientSums:
         one = [(number, _gradient(kind, query)) for kind, number in self.rows.items()]
         weights = sum(number * each.weights for number, each in one)
         log_odds = sum(number * each.log_odds for number, each in one)
@@ -47,12 +50,12 @@ class CountedKinds:
 
 @lru_cache(maxsize=64)
 def _cells(kind: Kind, domain: Domain) -> tuple[Cells, ...]:
-    return tuple(_frame(kind).check(domain).count().cells())
+    return tuple(_frame(kind).check(domain).answer(CellQuery(domain)).cells())
 
 
 @lru_cache(maxsize=256)
 def _gradient(kind: Kind, query: GradientQuery) -> GradientSums:
-    return _frame(kind).check(query.domain).sum_gradients(query)
+    return _frame(kind).check(query.domain).answer(query)
 
 
 def _frame(kind: Kind) -> FrameInput:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpnb_columnar.counting.score_counts_query import score_counts_query
 from dpnb_columnar.counting.scores import Scores, ScoreTable
+from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.datasets.catalogue import entry_named
 from dpnb_columnar.dialects.cells_query import cells_query
 from dpnb_columnar.dialects.statistics_query import statistics_query
@@ -39,7 +39,7 @@ def golden_queries() -> Iterator[tuple[str, str]]:
     yield "count.sql", cells_query(census, kinds, census.categorical, {"SEX", "RACE"}) + "\n"
     queries = {
         "statistics.sql": statistics_query(domain, KINDS, NAME, Dialect.DUCKDB),
-        "score_counts.sql": score_counts_query(scores_to_count(domain), KINDS, NAME, Dialect.DUCKDB),
+        "score_counts.sql": query_sql(scores_to_count(domain), KINDS, NAME, Dialect.DUCKDB),
         "scores.sql": scoring_query(Model.of(model), Dialect.DUCKDB, NAME, ["id"], KINDS),
         "joined_scores.sql": scoring_query(Model.of(model), Dialect.POSTGRES, NAME, ["id"], KINDS, parameters="terms"),
         "terms.sql": "".join(f"{each};\n" for each in table_statements(model, "terms", Dialect.POSTGRES)),

@@ -21,7 +21,7 @@ import polars as pl
 
 from dpnb_columnar.budget import Budget, Neighbours
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
@@ -121,7 +121,7 @@ def _release_scores(document: Mapping[str, Any]) -> str:
 
 def _count(document: Mapping[str, Any]) -> str:
     """Every cell that is not zero."""
-    counted: Statistics = FrameInput(_rows(1)).check(_domain(document)).count()
+    counted: Statistics = FrameInput(_rows(1)).check(_domain(document)).answer(CellQuery(_domain(document)))
     cells = (
         (cell.attribute, *row)
         for cell in counted.cells()

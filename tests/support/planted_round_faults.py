@@ -12,7 +12,7 @@ import pytest
 from dpnb_columnar import training
 from dpnb_columnar.audit import universe as audit_universe
 from dpnb_columnar.budget import Budget, Pure, Request, RowEffect, Share, compose, costs
-from dpnb_columnar.counting.engines import polars
+from dpnb_columnar.counting.engines import local, polars
 from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms import release_plan as planning
@@ -73,18 +73,20 @@ def edges_from_the_rows(patch: Patch) -> None:
 def counted_in_two_bins(patch: Patch) -> None:
     """A row counts in the bin of its score and in the next one."""
 
-    def twice(*rows: Any, **named: Any) -> ScoreCounts:
-        counted = once(*rows, **named)
+    def twice(source: Any, query: Any) -> Any:
+        counted = once(source, query)
+        if not isinstance(counted, ScoreCounts):
+            return counted
         return replace(counted, counts=counted.counts + np.roll(counted.counts, 1, axis=0))
 
     def unchecked(plan: Any, rows: Any, statistics: Statistics, draw: Any, output: Any) -> Model:
         model = training.release(statistics, plan, draw)
-        counts = rows.count_scores(training.scores_given(model))
+        counts = rows.answer(training.scores_given(model))
         return Model.of(training.release_weights(model, counts, plan, draw))
 
-    once = polars.count_scores
-    patch.setattr(polars, "count_scores", twice)
-    patch.setattr(audit_universe, "_scored", audit_universe._scored.__wrapped__)  # remembers nothing
+    once = local.answer
+    patch.setattr(local, "answer", twice)
+    forget(patch)
     patch.setattr(training, "_release", unchecked)
 
 
@@ -146,5 +148,5 @@ def sums_taken_for_cells(patch: Patch) -> None:
 
 
 def forget(patch: Patch) -> None:
-    """Let the audit's rows remember no sums."""
-    patch.setattr(audit_universe, "_differentiated", audit_universe._differentiated.__wrapped__)
+    """Let the audit's rows remember no answers."""
+    patch.setattr(audit_universe, "_answer_of", audit_universe._answer_of.__wrapped__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from dpnb_columnar.audit import unit_universe
 from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines import local, polars_units
 from dpnb_columnar.counting.inputs import FrameInput
-from dpnb_columnar.counting.statistics import Statistics, assemble
+from dpnb_columnar.counting.statistics import CellQuery, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.rows.parquet import ParquetSource
 from dpnb_columnar.rows.unit_order import ORDER, PRIME
@@ -21,7 +22,7 @@ from dpnb_columnar.rows.unit_order import ORDER, PRIME
 Patch = pytest.MonkeyPatch
 
 FIRST_ROWS = polars_units._Choice.first_rows
-AGGREGATE = local.aggregate
+ANSWER = local.answer
 
 
 def looks_at_other_units(patch: Patch) -> None:
@@ -45,18 +46,20 @@ def one_row_too_many(patch: Patch) -> None:
 def file_by_file(patch: Patch) -> None:
     """The rows of a unit are chosen in each file by itself, so that twice as many count."""
 
-    def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
-        alone = [AGGREGATE(replace(source, files=(file,)), domain) for file in source.files]
-        return assemble(domain, [cell for each in alone for cell in each.cells()])
+    def answer(source: Any, query: Any) -> Any:
+        if not isinstance(source, ParquetSource):
+            return ANSWER(source, query)
+        alone = [ANSWER(replace(source, files=(file,)), query) for file in source.files]
+        return reduce(lambda one, two: one.joined(two), alone)
 
-    patch.setattr(local, "aggregate", aggregate)
+    patch.setattr(local, "answer", answer)
 
 
 def straddling_parts(patch: Patch) -> None:
     """Parts are added up as if they held whole units, and they do not."""
 
     def count(rows: pl.DataFrame, domain: Domain) -> Statistics:
-        one, two = (FrameInput(rows[half::2]).check(domain).count() for half in range(2))
+        one, two = (FrameInput(rows[half::2]).check(domain).answer(CellQuery(domain)) for half in range(2))
         if two.class_counts.any() and one != two:  # parts of equal counts are refused by themselves
             return replace(one, whole_units=True) + replace(two, whole_units=True)
         return assemble(domain, [*one.cells(), *two.cells()])

@@ -88,7 +88,8 @@ def command(
       dpnb-columnar aggregate --engine spark --table lake.census.person \\
           --dataset census
     """
-    from dpnb_columnar.counting.statistics_files import save_statistics
+    from dpnb_columnar.counting.statistics import CellQuery
+    from dpnb_columnar.counting.statistics_files import save_answer
 
     if whole_units and checkpoint is None:
         raise UsageError(
@@ -110,8 +111,8 @@ def command(
             checked = rows.check(resolved.domain)
             options.print_domain(resolved)
             with stage("counting"):
-                statistics = checked.count()
-            save_statistics(statistics, target, overwrite=overwrite)
+                statistics = checked.answer(CellQuery(resolved.domain))
+            save_answer(statistics, target, overwrite=overwrite)
     print_line(f"wrote {target}: CONFIDENTIAL, exact counts", "written", output=str(target))
     if report:
         print_warning(CONFIDENTIAL)
@@ -121,8 +122,8 @@ def command(
 
 def _count_given(rows: Input, given: Path, target: Path, overwrite: bool, config: Path | None) -> None:
     """Count what a model waits for into a file."""
-    from dpnb_columnar.counting.further_passes import count_given, save_further
     from dpnb_columnar.counting.scores import Scores
+    from dpnb_columnar.counting.statistics_files import save_answer
 
     check_parquet(target)
     check_target(target, overwrite, [*rows.files, given, *([] if config is None else [config])])
@@ -131,7 +132,7 @@ def _count_given(rows: Input, given: Path, target: Path, overwrite: bool, config
         checked = rows.check(query.domain)
         options.print_domain(domain_of(query, given))
         with stage("counting"):
-            counted = count_given(checked, query)
-        save_further(counted, target, overwrite=overwrite)
+            answer = checked.answer(query)
+        save_answer(answer, target, overwrite=overwrite)
     what = "exact counts of scores" if isinstance(query, Scores) else "exact sums of a round"
     print_line(f"wrote {target}: CONFIDENTIAL, {what}", "written", output=str(target))

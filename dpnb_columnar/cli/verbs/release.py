@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,11 +18,11 @@ from dpnb_columnar.errors import UsageError
 
 if TYPE_CHECKING:
     from dpnb_columnar.budget.amounts import DeclaredRowCount
-    from dpnb_columnar.counting.countable import Counted
+    from dpnb_columnar.counting.countable import AskedRows
     from dpnb_columnar.counting.engines.database import DatabaseRows
     from dpnb_columnar.counting.find_domain import ResolvedDomain
-    from dpnb_columnar.counting.further_passes import CountedGiven
     from dpnb_columnar.counting.inputs import DatabaseInput
+    from dpnb_columnar.counting.scores import LaterAnswer
     from dpnb_columnar.counting.statistics import Statistics
 
 
@@ -111,7 +111,7 @@ def command(
           --output calibrated.model.json
     """
     from dpnb_columnar.cli.file_output import ModelOutput, payment, rehearse, sampler
-    from dpnb_columnar.counting.countable import Counted
+    from dpnb_columnar.counting.countable import AskedRows
     from dpnb_columnar.mechanisms.model_release import without_further_passes
     from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.model.model_files import check_suffix
@@ -122,7 +122,7 @@ def command(
     database = _database(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
     declared: DeclaredRowCount | None = None
-    rows: Counted | CountedGiven | DatabaseRows
+    rows: AskedRows[Any] | DatabaseRows
     if given is not None:
         refuse_fixed(context, FIXED)
         planned = plan_of(given)
@@ -131,7 +131,7 @@ def command(
         counted_by = (unit, unit_rows, weight, weight_cap, weight_step)
         named = _named(dataset, catalogue, domain, label, counted_by)
         resolved, rows = _rows(database, files, named, catalogue, whole_units=whole_units)
-        parts = rows.statistics.parts if isinstance(rows, Counted) else ()
+        parts = rows.known.parts if isinstance(rows, AskedRows) else ()
         declared = options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
         spent, division = (
             resolved.effective_epsilon(epsilon),
@@ -140,8 +140,8 @@ def command(
         budget = options.parse_budget(spent, delta, neighbours, division, declared)
         chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label, parts)
         known = None if declared is None else declared.rows
-        planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, can_score=rows.can_score)
-        if not rows.can_score:
+        planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, repeatable=rows.repeatable)
+        if not rows.repeatable:
             planned = without_further_passes(planned)
     names = [str(file.resolve()) for file in files] if database is None else database.names
     paid = payment(planned, names, seed, ledger, account, run_id)
@@ -168,22 +168,22 @@ def _rows_given(
     given: Path,
     *,
     whole_units: bool,
-) -> tuple[ResolvedDomain, CountedGiven | DatabaseRows]:
+) -> tuple[ResolvedDomain, AskedRows[LaterAnswer] | DatabaseRows]:
     """Return the domain of a model, and the rows: those of a database, or those that files have counted given it.
 
     Raises:
         DataError: if files count the same rows, or not what this model waits for.
         dpnb_columnar.errors.Error: if a file cannot be read.
     """
-    from dpnb_columnar.counting.further_passes import CountedGiven
+    from dpnb_columnar.counting.countable import AskedRows
 
     asked = query_of(given)
     resolved = domain_of(asked, given)
     if database is not None:
         from dpnb_columnar.counting.engines.database import DatabaseRows
 
-        return resolved, DatabaseRows(database.database, database.select(), database.table, given=True)
-    return resolved, CountedGiven(added_given(files, asked, whole_units=whole_units))
+        return resolved, DatabaseRows(database.database, database.select(), database.table, asked)
+    return resolved, AskedRows(added_given(files, asked, whole_units=whole_units))
 
 
 def _rows(
@@ -193,7 +193,7 @@ def _rows(
     catalogue: Path | None,
     *,
     whole_units: bool,
-) -> tuple[ResolvedDomain, Counted | DatabaseRows]:
+) -> tuple[ResolvedDomain, AskedRows[Statistics] | DatabaseRows]:
     """Return the domain, and the rows: those of a database, or those that statistics files have counted.
 
     Args:
@@ -207,18 +207,19 @@ def _rows(
         UsageError: if no domain is named and none is carried, or if options do not go together.
         dpnb_columnar.errors.Error: if a file cannot be read.
     """
-    from dpnb_columnar.counting.countable import Counted
+    from dpnb_columnar.counting.countable import AskedRows
 
     if database is None:
         total = added_statistics(files, None if named is None else named.domain, whole_units=whole_units)
-        return named or _carried(total, catalogue), Counted(total)
+        return named or _carried(total, catalogue), AskedRows(total)
     if named is None:
         raise UsageError(
             f"{database.database}: carries no domain; name one with --dataset, or with --domain and a Parquet file"
         )
     from dpnb_columnar.counting.engines.database import DatabaseRows
+    from dpnb_columnar.counting.statistics import CellQuery
 
-    return named, DatabaseRows(database.database, database.select(), database.table, named.domain)
+    return named, DatabaseRows(database.database, database.select(), database.table, CellQuery(named.domain))
 
 
 def _database(data: Sequence[str], table: str | None, query: Path | None) -> DatabaseInput | None:

@@ -215,8 +215,8 @@ def statistics_command(
       dpnb-columnar sql statistics --dataset census --dialect spark --output counts.sql
     """
     from dpnb_columnar.counting.find_domain import find_domain
-    from dpnb_columnar.counting.further_passes import further_query
-    from dpnb_columnar.dialects.statistics_query import statistics_query
+    from dpnb_columnar.counting.sql_queries import query_sql
+    from dpnb_columnar.counting.statistics import CellQuery
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
 
@@ -233,7 +233,7 @@ def statistics_command(
             check_target(output, overwrite, [*files, given])
         query = query_of(given)
         kinds = open_parquet(files, query.domain).kinds if files else {}
-        _write(further_query(query, kinds, table, dialect), template, output, overwrite)
+        _write(query_sql(query, kinds, table, dialect), template, output, overwrite)
         return
     if not data and dataset is None:
         raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")
@@ -242,7 +242,7 @@ def statistics_command(
     resolved = find_domain(files, dataset, label, catalogue=catalogue).by_unit(unit, unit_rows)
     domain = resolved.by_weight(weight, weight_cap, weight_step).domain
     kinds = open_parquet(files, domain).kinds if files else {}
-    _write(statistics_query(domain, kinds, table, dialect), template, output, overwrite)
+    _write(query_sql(CellQuery(domain), kinds, table, dialect), template, output, overwrite)
 
 
 def _check_parameters(

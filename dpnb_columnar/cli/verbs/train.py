@@ -90,7 +90,7 @@ def command(
         check_suffix(target)
         known = None if declared is None else declared.rows
         chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, rows.files, label)
-        planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, can_score=rows.can_score)
+        planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, repeatable=rows.repeatable)
         paid = payment(planned, rows.names, seed, ledger, account, run_id)
         beside = (catalogue, ledger, config, public_path(attribute_weights))
         inputs = [*rows.files, *(file for file in beside if file is not None)]

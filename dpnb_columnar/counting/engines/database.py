@@ -1,36 +1,24 @@
-"""Count inside the database that holds the rows: it runs the statistics query, and counts alone leave it.
-
-CONFIDENTIAL.
-"""
+"""Answer queries inside the database that holds the rows: exact counts and sums alone leave it. CONFIDENTIAL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from dpnb_columnar.counting.countable import OpenedRows
-from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
-from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.counting.statistics_files import (
-    COLUMNS,
-    GRADIENT_TEXTS,
-    SCORE_COLUMNS,
-    gradient_sums_of,
-    score_counts_of,
-    statistics_of,
-)
+from dpnb_columnar.counting.query import AnswerT, Query
+from dpnb_columnar.counting.statistics_files import COUNT, answer_of, format_of
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of
 from dpnb_columnar.domain.database_address import Database, Dialect
 from dpnb_columnar.rows.column_checks import check_columns, matched_columns
 from dpnb_columnar.rows.database_query import query_columns, read_query, table_size, table_sizes
 from dpnb_columnar.rows.postgres_query import PageRanges
-from dpnb_columnar.rows.row_rules import number_of_codes
 from dpnb_columnar.runtime.confinement import confined
-from dpnb_columnar.runtime.row_progress import Size, is_watched, unknown
+from dpnb_columnar.runtime.row_progress import is_watched
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -47,32 +35,27 @@ CELLS_OF_A_PAGE = 256
 MOST_WAITING = 2**20
 """Counts of ranges that wait to be added up."""
 
-KEYS = {*COLUMNS, *SCORE_COLUMNS, *GRADIENT_TEXTS} - {"count"}
-"""Columns of results that tell what was counted; the others are counts and sums."""
-
 
 @dataclass(frozen=True, slots=True)
 class DatabaseRows:
-    """Rows that a database counts.
+    """Rows that a database holds: a table of it, or what a query that was written beforehand asks of one.
 
     Attributes:
         database: Where they are.
-        query: A statistics query, or the query that selects the table's rows.
-        table: Table whose rows are counted; None for a statistics query.
-        counted_in: Domain of a statistics query; None for the one to count in. Attributes may be left out of it.
-        given: Whether the query counts what a model waits for: its scores, or the sums of a round.
+        query: The query that selects the table's rows; or one that ``sql statistics`` printed.
+        table: The table; None for a query that was printed.
+        asked: What a query that was printed asks; None for what ``OpenedRows.answer`` is asked.
     """
 
     database: Database
     query: str
     table: str | None = None
-    counted_in: Domain | None = None
-    given: bool = False
+    asked: Query[Any] | None = None
 
     @property
-    def can_score(self) -> bool:
-        """Whether the database can make a further pass: over a table, or by a query made for it."""
-        return self.table is not None or self.given
+    def repeatable(self) -> bool:
+        """Whether the rows can be read again: a query that was printed asks one thing."""
+        return self.table is not None
 
     def check(self, domain: Domain) -> OpenedRows:
         """Check the columns of a table; a query's result is checked once it is there.
@@ -82,11 +65,9 @@ class DatabaseRows:
             MissingInputError, TemporaryError, UnavailableError: if the database cannot be opened.
             DataError: if the table or a column is missing, or a column's type does not fit.
         """
-        if self.table is None and self.given:
-            return OpenedRows(self, domain, _count_query, _score_query, _differentiate_query)
         if self.table is None:
-            return OpenedRows(self, domain, _count_query)
-        return OpenedRows(open_table(self.database, self.query, self.table, domain), domain, *TABLE)
+            return OpenedRows(self, answer_printed, repeatable=False)
+        return OpenedRows(open_table(self.database, self.query, self.table, domain), answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,25 +92,24 @@ class DatabaseTable:
 
         return table_size(self.database, size_query(self.table, self.database.dialect))
 
-    def ranges(self, domain: Domain, cells: int) -> PageRanges | None:
+    def ranges(self, query: Query[Any]) -> PageRanges | None:
         """Divide the table into ranges of pages, whose counts add up to those of the table, where somebody watches.
 
         A server does not say how far it is within a query, so that its progress is that of one range after the other.
         Rows of one unit may lie in several ranges: units are counted by one query.
 
         Args:
-            domain: The domain to count in.
-            cells: Number of the cells that the query counts.
+            query: What is asked.
 
         Returns:
-            The ranges; None where one query counts all rows.
+            The ranges; None where one query asks all rows.
         """
-        if self.database.dialect is not Dialect.POSTGRES or domain.unit is not None or not is_watched():
+        if self.database.dialect is not Dialect.POSTGRES or query.domain.unit is not None or not is_watched():
             return None
         from dpnb_columnar.dialects.table_size import lock_statement, pages_query
 
         pages = table_sizes(self.database, pages_query(self.table)) or [0]
-        parts = min(sum(pages) // max(LEAST_PAGES, cells // CELLS_OF_A_PAGE), max(pages), MOST_RANGES)
+        parts = min(sum(pages) // max(LEAST_PAGES, query.cells // CELLS_OF_A_PAGE), max(pages), MOST_RANGES)
         return PageRanges(lock_statement(self.table), pages, parts) if parts > 1 else None
 
     def rows(self, ranges: PageRanges | None) -> str | exp.Subquery:
@@ -165,118 +145,41 @@ def open_table(database: Database, query: str, table: str, domain: Domain) -> Da
 
 
 @confined()
-def count_table(source: DatabaseTable, domain: Domain) -> Statistics:
-    """Count every cell of the domain over the rows of a table, inside the database.
+def answer(source: DatabaseTable, query: Query[AnswerT]) -> AnswerT:
+    """Answer a query over the rows of a table, inside the database.
 
     Raises:
         MissingInputError, TemporaryError: if the database is not there any more.
         DataError: if the query fails.
     """
-    from dpnb_columnar.dialects.statistics_query import statistics_query
+    from dpnb_columnar.counting.sql_queries import query_sql
 
-    ranges = source.ranges(domain, len(domain.classes) * sum(map(number_of_codes, domain.attributes)))
-    query = statistics_query(domain, source.kinds, source.rows(ranges), source.database.dialect)
-    return count_query(source.database, query, domain, source.size, ranges)
-
-
-@confined()
-def score_table(source: DatabaseTable, scores: Scores) -> ScoreCounts:
-    """Count bins of scores over the rows of a table, inside the database.
-
-    Raises:
-        MissingInputError, TemporaryError, DataError: as ``count_table``.
-    """
-    from dpnb_columnar.counting.score_counts_query import score_counts_query
-
-    ranges = source.ranges(scores.domain, len(scores.domain.classes) * scores.bins)
-    query = score_counts_query(scores, source.kinds, source.rows(ranges), source.database.dialect)
-    return score_query(source.database, query, scores, source.size, ranges)
-
-
-@confined()
-def differentiate_table(source: DatabaseTable, query: GradientQuery) -> GradientSums:
-    """Sum up a round's gradient over the rows of a table, inside the database.
-
-    Raises:
-        MissingInputError, TemporaryError, DataError: as ``count_table``.
-    """
-    from dpnb_columnar.counting.score_counts_query import gradients_query
-
-    ranges = source.ranges(query.domain, cells=1)
-    text = gradients_query(query, source.kinds, source.rows(ranges), source.database.dialect)
-    return differentiate_query(source.database, text, query, source.size, ranges)
-
-
-TABLE = (count_table, score_table, differentiate_table)
-
-
-def _count_query(rows: DatabaseRows, domain: Domain) -> Statistics:
-    return count_query(rows.database, rows.query, rows.counted_in or domain).only(domain)
-
-
-def _score_query(rows: DatabaseRows, scores: Scores) -> ScoreCounts:
-    return score_query(rows.database, rows.query, scores)
-
-
-def _differentiate_query(rows: DatabaseRows, query: GradientQuery) -> GradientSums:
-    return differentiate_query(rows.database, rows.query, query)
-
-
-@confined()
-def differentiate_query(
-    database: Database, text: str, query: GradientQuery, size: Size = unknown, ranges: PageRanges | None = None
-) -> GradientSums:
-    """Run a query of a round's sums, such as ``sql statistics --given`` prints, and return them.
-
-    Raises:
-        MissingInputError, TemporaryError, UnavailableError: as ``read_query``.
-        DataError: if the query fails, or its result is not that of such a query for this round.
-    """
-    return gradient_sums_of(_result(database, text, size, ranges), query, database)
-
-
-@confined()
-def score_query(
-    database: Database, query: str, scores: Scores, size: Size = unknown, ranges: PageRanges | None = None
-) -> ScoreCounts:
-    """Run a query of score counts, such as ``sql statistics --given`` prints, and return its counts.
-
-    Raises:
-        MissingInputError, TemporaryError, UnavailableError: as ``read_query``.
-        DataError: if the query fails, or its result is not that of such a query for these scores.
-    """
-    return score_counts_of(_result(database, query, size, ranges), scores, database)
-
-
-@confined()
-def count_query(
-    database: Database, query: str, domain: Domain, size: Size = unknown, ranges: PageRanges | None = None
-) -> Statistics:
-    """Run a statistics query, such as ``sql statistics`` prints, and return its counts as statistics.
-
-    Args:
-        database: Database to run the query in.
-        query: The query, in the database's dialect.
-        domain: The domain that the query counts in.
-        size: Returns how many rows it reads, as far as that is public.
-        ranges: Ranges of pages that it is run for, one after the other; None to run it once.
-
-    Raises:
-        MissingInputError, TemporaryError, UnavailableError: as ``read_query``.
-        DataError: if the query fails, or its result is not that of a statistics query in this domain.
-    """
-    return statistics_of(_result(database, query, size, ranges), domain, database)
-
-
-def _result(database: Database, query: str, size: Size, ranges: PageRanges | None) -> pl.DataFrame:
-    with read_query(database, query, size=size, ranges=ranges) as result:
+    ranges = source.ranges(query)
+    text = query_sql(query, source.kinds, source.rows(ranges), source.database.dialect)
+    with read_query(source.database, text, size=source.size, ranges=ranges) as result:
         nothing = pl.DataFrame(schema=result.columns)
-        return pl.concat([nothing, *result.parts]) if ranges is None else _added_up(nothing, result.parts)
+        if ranges is None:
+            return answer_of(pl.concat([nothing, *result.parts]), query, source.database)
+        return answer_of(_added_up(nothing, result.parts, query), query, source.database)
 
 
-def _added_up(total: pl.DataFrame, parts: Iterable[pl.DataFrame]) -> pl.DataFrame:
+@confined()
+def answer_printed(rows: DatabaseRows, query: Query[AnswerT]) -> AnswerT:
+    """Run a query such as ``sql statistics`` prints, and return what it answers.
+
+    Raises:
+        MissingInputError, TemporaryError, UnavailableError: as ``read_query``.
+        DataError: if the query fails, or its result does not answer what is asked.
+    """
+    asked: Query[AnswerT] = rows.asked or query
+    with read_query(rows.database, rows.query) as result:
+        answered = answer_of(pl.concat([pl.DataFrame(schema=result.columns), *result.parts]), asked, rows.database)
+    return answered.only(query.domain)
+
+
+def _added_up(total: pl.DataFrame, parts: Iterable[pl.DataFrame], query: Query[Any]) -> pl.DataFrame:
     """Add up the counts and sums of several results, by what was counted: no more is held than a few of them."""
-    keys, waiting = [name for name in total.columns if name in KEYS], [total]
+    keys, waiting = [name for name in format_of(query).columns if name != COUNT], [total]
     for part in parts:
         waiting.append(part)
         if sum(map(len, waiting[1:])) > max(MOST_WAITING, len(waiting[0])):

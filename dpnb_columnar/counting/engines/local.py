@@ -1,17 +1,20 @@
-"""Count cells on this machine: Parquet files by DuckDB and Polars, frames by Polars alone. CONFIDENTIAL."""
+"""Answer queries on this machine: by Polars, and cells of Parquet files by DuckDB as well. CONFIDENTIAL."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import partial, singledispatch
+from typing import TYPE_CHECKING, Any
 
 from dpnb_columnar.counting.engines import polars
+from dpnb_columnar.counting.engines.polars import reduce_rows
 from dpnb_columnar.counting.file_parts import file_parts
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble
+from dpnb_columnar.counting.query import AnswerT, Query, with_parts
+from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.rows.input_files import folder_values
 from dpnb_columnar.rows.parquet import ParquetSource
+from dpnb_columnar.rows.streaming import stream
 from dpnb_columnar.runtime.confinement import confined
 
 if TYPE_CHECKING:
@@ -32,16 +35,36 @@ MOST_VALUES = 2**14
 
 
 @confined()
-def aggregate(source: ParquetSource, domain: Domain) -> Statistics:
-    """Count every cell of the domain over the rows of Parquet files.
+def answer(source: ParquetSource | OpenedFrame | Frame, query: Query[AnswerT]) -> AnswerT:
+    """Answer a query over the rows of Parquet files, or of a frame, as over a file of its rows.
 
     Raises:
-        DataError: if a file is damaged, or changes while it is read.
+        DataError: if a file is damaged, or changes while it is read; or if a frame does not fit the domain, or the
+            query behind a lazy one fails.
     """
+    if not isinstance(source, ParquetSource):
+        from dpnb_columnar.rows.frames import stream_frame
+
+        answered: AnswerT = stream_frame(source, query.domain, partial(reduce_rows, query))
+        return answered
     try:
-        return assemble(domain, iter(_count_cells(source, domain)), file_parts(source.files))
+        answered = _over_files(query, source)
+        return with_parts(answered, file_parts(source.files))
     except OSError:
         raise source.unreadable() from None
+
+
+@singledispatch
+def _over_files(query: Query[Any], source: ParquetSource) -> Any:
+    """Answer a query over the rows of Parquet files."""
+    return stream(source, partial(reduce_rows, query, types=source.types), by_units=query.domain.unit is not None)
+
+
+@_over_files.register
+def _(query: CellQuery, source: ParquetSource) -> Statistics:
+    """Count cells as fast as DuckDB and Polars can together."""
+    try:
+        return assemble(query.domain, iter(_count_cells(source, query.domain)))
     except ValueError as error:
         raise DataError(
             f"{source.names}: {error}; did a file change while it was read, or are the statistics in its footer false? "
@@ -65,16 +88,3 @@ def _count_cells(source: ParquetSource, domain: Domain) -> list[Cells]:
         # Perhaps one text is not UTF-8, which DuckDB does not read. A damaged file fails here once more.
         return polars.count_cells(source, domain, domain.attributes, classes=True)
     return cells + polars.count_cells(source, domain, domain.numeric, classes=False)
-
-
-@confined()
-def aggregate_frame(frame: Frame | OpenedFrame, domain: Domain) -> Statistics:
-    """Count every cell of the domain over the rows of a frame, as ``aggregate`` does over a file of these rows.
-
-    Raises:
-        DataError: if the frame does not fit the domain, or the query behind a lazy frame fails.
-    """
-    from dpnb_columnar.rows.frames import stream_frame
-
-    count = partial(polars.count_rows, domain=domain, attributes=domain.attributes, classes=True)
-    return assemble(domain, iter(stream_frame(frame, domain, count)))

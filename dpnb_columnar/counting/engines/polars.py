@@ -4,22 +4,22 @@ Rules are looked up by value (``rows.row_rules``) and cells are added up in coun
 rules for each row and group the rows. 10 million rows of 13 attributes take 1.9 s this way, 4.1 s with rules computed
 for each row, and 3.3 s with a group-by in place of the counters (docs/journal/speed.md, "What each step bought").
 
-Bins of scores are counted, and gradients summed up, in one scan as well.
+Bins of scores are counted, and gradients summed up, in one scan as well: ``reduce_rows`` answers any query.
 """
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
 
 from dpnb_columnar.counting.engines.polars_units import sink_counted
-from dpnb_columnar.counting.file_parts import file_parts
+from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import (
     CERTAIN,
     UNITS,
@@ -31,7 +31,7 @@ from dpnb_columnar.counting.scores import (
     WeightGroup,
     exponentials,
 )
-from dpnb_columnar.counting.statistics import WEIGHT_CODE, Cells, Integers, Whole
+from dpnb_columnar.counting.statistics import WEIGHT_CODE, CellQuery, Cells, Integers, Statistics, Whole, assemble
 from dpnb_columnar.domain import Attribute, Domain
 from dpnb_columnar.domain.column_kinds import kinds_of
 from dpnb_columnar.rows.parquet import ParquetSource
@@ -44,14 +44,39 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from dpnb_columnar.rows.frames import Frame
-    from dpnb_columnar.rows.streaming import OpenedFrame
-
 
 MOST_COUNTERS = 2**24
 """Cells, of all tables together, that have a counter each, whether or not a row falls into them."""
 
 MOST_WAITING = 2**20
 """Cells of a sparse table that wait to be added up, though some may be the same."""
+
+
+@singledispatch
+def reduce_rows(query: Query[Any], rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> Any:
+    """Answer a query over rows.
+
+    Whatever the query, the same rows count: those that ``rows.unit_order.counted_rows`` says.
+
+    Args:
+        query: What is asked.
+        rows: Rows with all of the domain's columns; never held as a whole, and computed once, but where a unit comes
+            after a larger one. Confidential.
+        types: The type of each column.
+
+    Returns:
+        The answer, without digests of what was read. Confidential.
+
+    Raises:
+        polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
+        TypeError: if nothing is registered for this kind of query.
+    """
+    raise TypeError(f"Polars does not know how to answer {type(query).__name__}")
+
+
+@reduce_rows.register
+def _(query: CellQuery, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> Statistics:
+    return assemble(query.domain, iter(count_rows(rows, types, query.domain, query.domain.attributes, classes=True)))
 
 
 def count_cells(
@@ -288,43 +313,9 @@ def _counters(tables: Sequence[_Table]) -> list[Counter]:
     return [counters[number] for number in range(len(tables))]
 
 
-Counted = TypeVar("Counted", ScoreCounts, GradientSums)
-
-
-@confined()
-def score_files(source: ParquetSource, scores: Scores) -> ScoreCounts:
-    """Count bins of scores over the rows of Parquet files.
-
-    Raises:
-        DataError: if a file is damaged.
-    """
-    return _of_files(source, scores.domain, partial(count_scores, types=source.types, scores=scores))
-
-
-@confined()
-def score_frame(frame: Frame | OpenedFrame, scores: Scores) -> ScoreCounts:
-    """Count bins of scores over the rows of a frame, as ``score_files`` does over a file of these rows.
-
-    Raises:
-        DataError: if the frame does not fit the domain, or the query behind a lazy frame fails.
-    """
-    from dpnb_columnar.rows.frames import stream_frame
-
-    return stream_frame(frame, scores.domain, partial(count_scores, scores=scores))
-
-
-def count_scores(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], scores: Scores) -> ScoreCounts:
-    """Count the rows of each bin and class; the rows that count are those of ``polars.count_rows``.
-
-    Args:
-        rows: Rows with all of the domain's columns; never held as a whole, and computed once, but where a unit comes
-            after a larger one. Confidential.
-        types: The type of each column.
-        scores: What to count.
-
-    Raises:
-        polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
-    """
+@reduce_rows.register
+def count_scores(scores: Scores, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> ScoreCounts:
+    """Count the rows of each bin and class, as ``reduce_rows``."""
     classes = len(scores.domain.classes)
     # Whole numbers: their sum does not depend on the order of summation.
     if scores.offsets:
@@ -404,40 +395,9 @@ def attribute_scores(types: Mapping[str, pl.DataType], domain: Domain, tables: S
 # Gradients of a round.
 
 
-@confined()
-def differentiate_files(source: ParquetSource, query: GradientQuery) -> GradientSums:
-    """Sum up a round's gradient over the rows of Parquet files.
-
-    Raises:
-        DataError: if a file is damaged.
-    """
-    return _of_files(source, query.domain, partial(sum_gradients, types=source.types, query=query))
-
-
-@confined()
-def differentiate_frame(frame: Frame | OpenedFrame, query: GradientQuery) -> GradientSums:
-    """Sum up a round's gradient over the rows of a frame, as ``differentiate_files`` does over a file of these rows.
-
-    Raises:
-        DataError: if the frame does not fit the domain, or the query behind a lazy frame fails.
-    """
-    from dpnb_columnar.rows.frames import stream_frame
-
-    return stream_frame(frame, query.domain, partial(sum_gradients, query=query))
-
-
-def sum_gradients(rows: pl.LazyFrame, types: Mapping[str, pl.DataType], query: GradientQuery) -> GradientSums:
-    """Sum up the gradient of a round; the rows that count are those of ``polars.count_rows``.
-
-    Args:
-        rows: Rows with all of the domain's columns; never held as a whole, and computed once, but where a unit comes
-            after a larger one. Confidential.
-        types: The type of each column.
-        query: What to sum up.
-
-    Raises:
-        polars.exceptions.PolarsError: if the rows cannot be read; its text may quote values.
-    """
+@reduce_rows.register
+def sum_gradients(query: GradientQuery, rows: pl.LazyFrame, types: Mapping[str, pl.DataType]) -> GradientSums:
+    """Sum up the gradient of a round, as ``reduce_rows``."""
     domain = query.domain
     # Each step names what the next ones use more than once. Columns are named by numbers of a group and of a class.
     scores = {
@@ -524,16 +484,3 @@ def _errors(classes: int) -> dict[str, pl.Expr]:
         - pl.col(f"likelihood {klass}") * CERTAIN // pl.col("whole")
         for klass in range(1, classes)
     }
-
-
-def _of_files(source: ParquetSource, domain: Domain, count: Callable[[pl.LazyFrame], Counted]) -> Counted:
-    """Count the rows of Parquet files, with the digests of these.
-
-    Raises:
-        DataError: if a file is damaged.
-    """
-    counted = stream(source, count, by_units=domain.unit is not None)
-    try:
-        return replace(counted, parts=file_parts(source.files))
-    except OSError:
-        raise source.unreadable() from None

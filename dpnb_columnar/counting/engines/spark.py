@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from dpnb_columnar.counting.engines.spark_files import SparkFile, read_rows
-from dpnb_columnar.counting.score_counts_query import gradients_query, score_counts_query
-from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
-from dpnb_columnar.counting.statistics import Cells, Statistics, assemble, cells_part
-from dpnb_columnar.counting.statistics_files import gradient_sums_of, score_counts_of
+from dpnb_columnar.counting.query import AnswerT, Query, with_parts
+from dpnb_columnar.counting.sql_queries import query_sql
+from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
+from dpnb_columnar.counting.statistics_files import answer_of
 from dpnb_columnar.dialects.rendering import parse_table
 from dpnb_columnar.dialects.statistics_query import places_query
 from dpnb_columnar.domain import Domain
@@ -217,50 +218,39 @@ def open_table(session: Any, table: str, domain: Domain) -> SparkSource:
 
 
 @confined()
-def aggregate(source: SparkSource, domain: Domain) -> Statistics:
-    """Count every cell of the domain over the rows of the source; the counts are those of ``local.aggregate``.
+def answer(source: SparkSource, query: Query[AnswerT]) -> AnswerT:
+    """Answer a query over the rows of the source, as ``local.answer`` does.
 
     Raises:
         DataError: if a file is damaged, or not where Spark's workers see it.
         UnavailableError: if Spark fails for another reason.
     """
-    table = _result(source, places_query(domain, source.kinds, VIEW))
+    answered: AnswerT = _answer(query, source)
+    return with_parts(answered, source.parts or answered.own_part)
+
+
+@singledispatch
+def _answer(query: Query[Any], source: SparkSource) -> Any:
+    """Answer a query by the SQL that every database runs."""
+    result = _result(source, query_sql(query, source.kinds, VIEW, Dialect.SPARK))
+    return answer_of(pl.DataFrame(result), query, source.name)
+
+
+@_answer.register
+def _(query: CellQuery, source: SparkSource) -> Statistics:
+    """Count cells by numbers alone: there may be as many as rows."""
+    table = _result(source, places_query(query.domain, source.kinds, VIEW))
     place = table["place"].to_numpy()
     classes, codes, counts = (table[name].to_numpy().astype(np.int64) for name in NUMBERS)
     cells = [
         Cells(name, classes[own], codes[own], counts[own])
-        for position, name in enumerate((None, *(attribute.name for attribute in domain.attributes), None))
+        for position, name in enumerate((None, *(attribute.name for attribute in query.domain.attributes), None))
         if len(own := np.flatnonzero(place == position))
     ]
     try:
-        statistics = assemble(domain, cells, source.parts)
+        return assemble(query.domain, cells)
     except ValueError as error:
         raise DataError(f"{source.name}: {error}") from None
-    return statistics if source.parts else replace(statistics, parts=cells_part(statistics.cells()))
-
-
-@confined()
-def score(source: SparkSource, scores: Scores) -> ScoreCounts:
-    """Count bins of scores over the rows of the source; the counts are those of ``polars.score_files``.
-
-    Raises:
-        DataError, UnavailableError: as ``aggregate``.
-    """
-    query = score_counts_query(scores, source.kinds, VIEW, Dialect.SPARK)
-    counted = score_counts_of(pl.DataFrame(_result(source, query)), scores, source.name)
-    return replace(counted, parts=source.parts) if source.parts else counted
-
-
-@confined()
-def differentiate(source: SparkSource, query: GradientQuery) -> GradientSums:
-    """Sum up a round's gradient over the rows of the source, as ``polars_further_passes.differentiate_files`` does.
-
-    Raises:
-        DataError, UnavailableError: as ``aggregate``.
-    """
-    table = pl.DataFrame(_result(source, gradients_query(query, source.kinds, VIEW, Dialect.SPARK)))
-    summed = gradient_sums_of(table, query, source.name)
-    return replace(summed, parts=source.parts) if source.parts else summed
 
 
 def _result(source: SparkSource, query: str) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dpnb_columnar.counting.countable import OpenedRows
-from dpnb_columnar.counting.engines.spark import aggregate, differentiate, open_files, open_table, score
+from dpnb_columnar.counting.engines.spark import answer, open_files, open_table
 from dpnb_columnar.counting.engines.spark_files import SparkFile, is_address, read_beginning, read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
 from dpnb_columnar.counting.file_parts import copies_error
@@ -39,7 +39,7 @@ class SparkFiles:
 
     data: Sequence[str]
     session: LazySession
-    can_score = True
+    repeatable = True
 
     @cached_property
     def files(self) -> Sequence[Path]:
@@ -70,7 +70,7 @@ class SparkFiles:
         with_rows = [file for file in self._opened if file.part is not None]
         for first, second, *_ in find_copies(with_rows, _part_and_folder, partial(read_beginning, session)):
             raise copies_error(first.name, second.name)
-        return OpenedRows(open_files(session, self._opened, domain), domain, aggregate, score, differentiate)
+        return OpenedRows(open_files(session, self._opened, domain), answer)
 
     @cached_property
     def _without_addresses(self) -> Sequence[Path]:
@@ -95,7 +95,7 @@ class SparkTable:
     table: str
     session: LazySession
     files: Sequence[Path] = ()
-    can_score = True
+    repeatable = True
 
     @property
     def names(self) -> Sequence[str]:
@@ -120,4 +120,4 @@ class SparkTable:
         Raises:
             DataError: if the table lacks a column, or has one of the wrong type.
         """
-        return OpenedRows(open_table(self.session.spark, self.table, domain), domain, aggregate, score, differentiate)
+        return OpenedRows(open_table(self.session.spark, self.table, domain), answer)

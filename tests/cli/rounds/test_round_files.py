@@ -20,9 +20,9 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate
-from dpnb_columnar.counting import checkpoints
+from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.scores import GradientSums
-from dpnb_columnar.counting.statistics_files import load_gradient_sums, save_gradient_sums
+from dpnb_columnar.counting.statistics_files import load_answer, save_answer
 from dpnb_columnar.model.model import load_model
 
 
@@ -32,7 +32,7 @@ def test_what_was_summed_up_is_not_summed_up_again(
     given = ("--given", state, "--checkpoint", "kept")
     run("aggregate", data, *given, "--output", "one.parquet")
     with monkeypatch.context() as patch:
-        patch.setattr(checkpoints, "differentiate_files", None)
+        patch.setattr(local, "answer", None)
         run("aggregate", data, *given, "--output", "two.parquet")
     assert Path("one.parquet").read_bytes() == Path("two.parquet").read_bytes()
     (kept,) = Path("kept").iterdir()
@@ -72,7 +72,10 @@ def test_statistics_of_every_kind_are_refused_by_name_as_another(data: Path, sta
     told = run("release", "sums.parquet", "--output", "m.json", expected=65).err
     assert "sums.parquet: sums up a round of a model's weights, which release only its weights; name that" in told
     told = run("release", FIRST, "--given", state, "--output", "m.json", expected=65).err
-    assert "first.parquet: counts the cells of a domain, not the sums that a model waits for" in told
+    assert (
+        "first.parquet: counts the cells of a domain, and this model waits for the sums of a round; release a model"
+        in told
+    )
     told = run("release", state, "--given", state, "--output", "m.json", expected=65).err
     assert f"{state}: not a file of the sums of a round" in told
     told = run("release", "missing.parquet", "--given", state, "--output", "m.json", expected=66).err
@@ -96,7 +99,7 @@ def changed(column: str, value: int | None) -> Callable[[pl.DataFrame], pl.DataF
 
 
 FAULTS: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], Callable[[pl.DataFrame], pl.DataFrame], str]] = {
-    "a version": (lambda header: header | {"version": 9}, lambda table: table, "sums of version 9 are not known"),
+    "a version": (lambda header: header | {"version": 9}, lambda table: table, "of version 9, which is not known"),
     "parts": (lambda header: header | {"parts": [1]}, lambda table: table, "not a file of the sums of a round"),
     "no header": (lambda header: {}, lambda table: table, "not a file of the sums of a round"),
     "two rows": (lambda header: header, lambda table: pl.concat([table, table]), "the sums of a round are one row"),
@@ -128,8 +131,8 @@ def test_sums_are_what_was_saved(data: Path, state: Path) -> None:
     model = load_model(state)
     sums = dpnb.count_given(data, model)
     assert isinstance(sums, GradientSums)
-    save_gradient_sums(sums, Path("saved.parquet"))
-    loaded = load_gradient_sums(Path("saved.parquet"), sums.query)
+    save_answer(sums, Path("saved.parquet"))
+    loaded = load_answer(Path("saved.parquet"), sums.query)
     assert loaded == sums
     assert loaded.parts == sums.parts != frozenset()
     most = replace(sums, rows=np.full_like(sums.rows, 2**62), parts=frozenset())

@@ -16,9 +16,9 @@ from support.running import Run
 
 import dpnb_columnar as dpnb
 from dpnb_columnar.budget import Approximate, Budget
-from dpnb_columnar.counting.countable import Counted
-from dpnb_columnar.counting.further_passes import CountedGiven, count_given
+from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import FrameInput
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import DataError
 from dpnb_columnar.mechanisms.model_release import plan_given, query_given, without_further_passes
@@ -43,7 +43,7 @@ def test_all_releases_give_the_model_of_one(terms: str, method: str, tmp_path: P
     one = train(whole, rows, draw=ExactSampler(SeededBits(7)))
     draw, checked = ExactSampler(SeededBits(7)), rows.check(domain)
     first = without_further_passes(whole)
-    state, shares = train(first, Counted(checked.count()), draw=draw), first.shares
+    state, shares = train(first, AskedRows(checked.answer(CellQuery(domain))), draw=draw), first.shares
     while state.guarantee.reserved:
         assert (*shares, *state.guarantee.reserved) == whole.shares
         if state.guarantee.rho is None:
@@ -55,7 +55,7 @@ def test_all_releases_give_the_model_of_one(terms: str, method: str, tmp_path: P
         following = plan_given(state)
         assert following.attribute_weights == method
         shares += following.shares
-        state = train(following, CountedGiven(count_given(checked, query_given(state))), draw=draw)
+        state = train(following, AskedRows(checked.answer(query_given(state))), draw=draw)
     assert to_document(state) == to_document(one)
     assert shares == whole.shares
 

@@ -16,6 +16,7 @@ from support.spark import Cluster, command_line, executors
 
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.counting.statistics_files import load_statistics
 from dpnb_columnar.rows.parquet import open_parquet
 from dpnb_columnar.simulation import simulate_census
@@ -136,8 +137,8 @@ def test_an_executor_that_is_killed_changes_nothing(cluster: Cluster, shards: Pa
     assert int(facts["lost"][0][0]) > 0, "no task was lost with the executor"
     files = sorted(shards.iterdir())
     domain = find_domain(files).domain
-    assert load_statistics(target) == local.aggregate(open_parquet(files, domain), domain)
+    assert load_statistics(target) == local.answer(open_parquet(files, domain), CellQuery(domain))
     assert pl.read_parquet(target)["count"].min() > 0
-    there, here = load_statistics(some), local.aggregate(open_parquet(files[:10], domain), domain)
+    there, here = load_statistics(some), local.answer(open_parquet(files[:10], domain), CellQuery(domain))
     assert there == here
     assert there.parts == here.parts

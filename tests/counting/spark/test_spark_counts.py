@@ -19,7 +19,7 @@ from dpnb_columnar.counting.engines import local, spark
 from dpnb_columnar.counting.engines.spark import open_files
 from dpnb_columnar.counting.engines.spark_files import read_footers
 from dpnb_columnar.counting.engines.spark_session import counting_session
-from dpnb_columnar.counting.statistics import Statistics
+from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import DataError, Error, MissingInputError
 from dpnb_columnar.rows.input_files import resolve_files
@@ -31,13 +31,13 @@ SMALLEST = 5e-324
 def by_spark(items: list[str], domain: Domain) -> Statistics:
     """What Spark counts, in the session that there is."""
     with counting_session(None) as session:
-        return spark.aggregate(open_files(session, read_footers(session, items), domain), domain)
+        return spark.answer(open_files(session, read_footers(session, items), domain), CellQuery(domain))
 
 
 def check(paths: list[Path], document: Document) -> Statistics:
     """The same statistics, of the same files, by Spark and here."""
     domain = declared(document)
-    expected = local.aggregate(open_parquet(resolve_files(paths), domain), domain)
+    expected = local.answer(open_parquet(resolve_files(paths), domain), CellQuery(domain))
     found = by_spark([str(path) for path in paths], domain)
     assert found == expected
     assert found.parts == expected.parts
@@ -299,7 +299,7 @@ def test_a_file_that_vanishes(session: Any, tmp_path: Path) -> None:
         source = open_files(ours, read_footers(ours, [str(tmp_path)]), domain)
         files[1].unlink()
         with pytest.raises(DataError, match="cannot be read to the end"):
-            spark.aggregate(source, domain)
+            spark.answer(source, CellQuery(domain))
 
 
 @pytest.mark.parametrize(

@@ -50,20 +50,20 @@ OBSERVED = """
 import sys
 from pathlib import Path
 from dpnb_columnar.cli.main import run
-from dpnb_columnar.counting.engines import spark, spark_java
+from dpnb_columnar.counting.engines import spark, spark_session
 
-spark_java.LONGEST_END = 120  # also on a busy machine
+spark_session.LONGEST_END = 120  # also on a busy machine
 facts, *arguments = sys.argv[1:]
-aggregate = spark.aggregate
+answer = spark.answer
 
 def observed(*given):
     from pyspark import SparkContext
     context = SparkContext.getOrCreate()
     shown = [context.getConf().get(f"spark.{name}.enabled") for name in ("eventLog", "io.encryption")]
     Path(facts).write_text(f"{context.uiWebUrl} {' '.join(shown)}\\n")
-    return aggregate(*given)
+    return answer(*given)
 
-spark.aggregate = observed
+spark.answer = observed
 try:
     run(arguments)
 finally:

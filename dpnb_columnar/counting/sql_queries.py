@@ -1,6 +1,7 @@
-"""The statistics of a further pass as one query: counts of rows by class and bin of a score, or sums of a round.
+"""What is asked of the rows, as one SQL query for each pass: ``query_sql`` writes it for any query of ``query.Query``.
 
-CONFIDENTIAL: the result of the query is exact. Scores are whole numbers, so every database counts the same.
+CONFIDENTIAL: the result of the query is exact. That of the first pass is written by ``dialects.statistics_query``;
+here stand those of later passes. Scores are whole numbers, so every database counts the same.
 
 *Sums of a round*: ``scores.GradientSums`` by the integer arithmetic of a database. Quotients are computed in 64-bit
 floats and rounded down: numerators are below 2^53 and denominators below 2^30, so that no quotient is rounded up to a
@@ -10,10 +11,13 @@ whole number.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import singledispatch
 from itertools import groupby
+from typing import Any
 
 from sqlglot import exp
 
+from dpnb_columnar.counting.query import Query
 from dpnb_columnar.counting.scores import (
     CERTAIN,
     LOG_ODDS,
@@ -25,6 +29,7 @@ from dpnb_columnar.counting.scores import (
     ScoreTable,
     exponentials,
 )
+from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.dialects.nodes import (
     added,
     as_double,
@@ -46,14 +51,45 @@ from dpnb_columnar.dialects.nodes import (
 )
 from dpnb_columnar.dialects.rendering import header, render, rows_or_default
 from dpnb_columnar.dialects.rules import Kinds
-from dpnb_columnar.dialects.statistics_query import Steps, add_step, coded_rows, is_there, last_step, with_steps
+from dpnb_columnar.dialects.statistics_query import (
+    Steps,
+    add_step,
+    coded_rows,
+    is_there,
+    last_step,
+    statistics_query,
+    with_steps,
+)
 from dpnb_columnar.domain import Domain, digest
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import command
 from dpnb_columnar.rows.row_rules import number_of_codes
 from dpnb_columnar.rows.unit_order import CLASS
 
-# Steps of the queries of all further passes: a row's codes, and the scores that tables of whole numbers give them.
+
+@singledispatch
+def query_sql(query: Query[Any], kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
+    """Write the SQL query whose result ``statistics_files.answer_of`` reads.
+
+    Args:
+        query: What is asked.
+        kinds: What the columns hold; see ``rules``.
+        table: The table, as ``rendering.rows_or_default`` reads it; None for the domain's name.
+        dialect: The database.
+
+    Raises:
+        UsageError: if the name is not the name of a table.
+        TypeError: if no SQL is registered for this kind of query.
+    """
+    raise TypeError(f"no SQL is registered for {type(query).__name__}")
+
+
+@query_sql.register
+def _(query: CellQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
+    return statistics_query(query.domain, kinds, table, dialect)
+
+
+# Steps of the queries of all later passes: a row's codes, and the scores that tables of whole numbers give them.
 
 FEW_STEPS = 8
 """Steps that are looked for one after the other; more are halved first, so that a row takes few comparisons."""
@@ -133,6 +169,7 @@ def _by_start(column: str, starts: Sequence[int], values: Sequence[exp.Expr]) ->
 SCORE, KEY, BIN = "score", "key", "bin"
 
 
+@query_sql.register
 def score_counts_query(scores: Scores, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
     """Write the query whose result is the table of ``ScoreCounts``, in any order, cells without rows left out.
 
@@ -197,6 +234,7 @@ DOMAIN, GRADIENT = "domain", "gradient"
 """Columns of the digests of what was summed up, by which a file of the result is recognised."""
 
 
+@query_sql.register
 def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
     """Write the query whose one row holds the numbers of ``GradientSums``, as 64-bit integers, and two digests.
 
