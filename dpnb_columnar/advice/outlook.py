@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 
 from dpnb_columnar.advice.expectation import WIDE, Expectation, Remedy, expect, rehearsals, releases, remedies, worst
 from dpnb_columnar.advice.plan_text import (
+    asked_lines,
     budget_line,
     composition_lines,
     hidden_ranges,
@@ -42,6 +43,7 @@ from dpnb_columnar.mechanisms.expected_error import (
     wide_ranges,
 )
 from dpnb_columnar.mechanisms.release_plan import ReleasePlan
+from dpnb_columnar.mechanisms.rows_asked import rows_asked
 from dpnb_columnar.model.guarantee import SCOPE
 from dpnb_columnar.runtime.row_progress import working
 
@@ -255,6 +257,8 @@ def outlook_lines(outlook: Outlook) -> Iterator[str]:
         yield _automatic_line(outlook)
     yield ""
     yield from _unit_lines(planned)
+    yield from asked_lines(planned)
+    yield ""
     cells = [[f"{error:.3g}" for error in row] for row in outlook.errors]
     yield from composition_lines(planned.shares, [f"error at {size} rows" for size in outlook.sizes], cells)
     yield ""
@@ -380,6 +384,17 @@ def outlook_document(outlook: Outlook) -> dict[str, object]:
         "public": None if planned.public is None else public_facts(planned.public),
         "private": planned.mechanism.private,
         "rows": outlook.assumed.rows,
+        "asked": [
+            {
+                "of_the_rows": asked.query.words,
+                "passes": asked.passes,
+                "numbers": asked.query.cells,
+                "one_row": asked.query.parallel.reason,
+                "rows_of_a_unit": 1 if domain.unit is None else domain.unit.rows,
+                "part_of_budget": asked.part,
+            }
+            for asked in (rows_asked(domain, planned.shares) if planned.mechanism.private else ())
+        ],
         "queries": [
             {
                 "query": share.query,

@@ -7,8 +7,8 @@ from shlex import quote
 from typing import TYPE_CHECKING
 
 from dpnb_columnar.budget import Share, total
-from dpnb_columnar.budget.composition import composition_table
-from dpnb_columnar.budget.costs import PrivacyCost, numbers
+from dpnb_columnar.budget.composition import budget_part, composition_table
+from dpnb_columnar.budget.costs import numbers
 from dpnb_columnar.domain import Missing, Unit, Weight
 from dpnb_columnar.domain.declared_domain import table_lines, weighs_by
 from dpnb_columnar.domain.names import named
@@ -45,6 +45,15 @@ def budget_line(plan: ReleasePlan) -> str:
     return f"epsilon {number_text(budget.epsilon)}{delta} ({of}), mechanism {mechanism}{weights}"
 
 
+def asked_lines(plan: ReleasePlan) -> Iterator[str]:
+    """Yield one line per query to the rows: what it asks, what one row changes, and its part of the budget."""
+    from dpnb_columnar.mechanisms.rows_asked import asked_table, unit_remark
+
+    yield from table_lines(*asked_table(plan.domain, plan.shares))
+    if remark := unit_remark(plan.domain):
+        yield remark
+
+
 def composition_lines(
     shares: Sequence[Share], header: Sequence[str] = (), cells: Sequence[Sequence[str]] | None = None
 ) -> Iterator[str]:
@@ -78,11 +87,6 @@ def missing_lines(plan: ReleasePlan) -> Iterator[str]:
         if names:
             cost = f"{sum(parts):.1%} of the budget, to count the values present" if parts else "free"
             yield f"a missing value of {named(names)} {effect}: {cost}"
-
-
-def budget_part(cost: PrivacyCost, whole: PrivacyCost) -> float:
-    """Divide a share by the sum of all, by their epsilons or their rhos."""
-    return float(next(iter(numbers(cost).values())) / next(iter(numbers(whole).values())))
 
 
 def hidden_ranges(wide: Sequence[WideRange], circumstances: str) -> str:

@@ -190,3 +190,8 @@ def composition_table(shares: Sequence[Share]) -> tuple[list[str], list[list[obj
         for share, row in zip(shares, stated, strict=True)
     ]
     return ["query", "attribute", "values", *names, "noise"], rows
+
+
+def budget_part(cost: PrivacyCost, whole: PrivacyCost) -> float:
+    """Divide a share by the sum of all, by their epsilons or their rhos."""
+    return float(next(iter(numbers(cost).values())) / next(iter(numbers(whole).values())))

@@ -224,9 +224,14 @@ class GradientQuery:
         return f"sums of how the fit to the rows changes with {weights} and {intercepts}, and rows of each class"
 
     @property
+    def sums(self) -> int:
+        """How many sums noise is added to: one per weight, and one per class but the first."""
+        return len(self.groups) + len(self.log_odds)
+
+    @property
     def cells(self) -> int:
-        """How many sums there are, the numbers of rows included."""
-        return sum(map(len, sum_columns(self)))
+        """How many sums there are, with the numbers of rows, which are compared with the first pass's alone."""
+        return self.sums + len(self.domain.classes)
 
     @property
     def sensitivity(self) -> int:

@@ -76,9 +76,10 @@ class CellQuery:
 
     @property
     def parallel(self) -> Parallel:
-        """One row is in one cell of the class counts, and in at most one of each table (docs/privacy.md, section 2)."""
+        """One row is in one cell of the class counts, and in at most one of each table (Lemmas 2.1, 2.7 and 2.12)."""
         weight = "" if self.domain.weight is None else ", and one sum of weights by at most the cap"
-        return Parallel(f"one row changes one of each attribute's counts by 1{weight}", RowEffect.ONE_DRAW)
+        reason = f"one row changes one count of the classes, and one of each attribute, by 1{weight}"
+        return Parallel(reason, RowEffect.ONE_DRAW)
 
     @property
     def sensitivity(self) -> int:

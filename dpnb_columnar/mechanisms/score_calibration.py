@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpnb_columnar.budget import Request, Share
-from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED
@@ -169,7 +168,13 @@ TELLING = 3.0
 
 def calibration_request(domain: Domain, weight: Fraction) -> Request:
     """Make the query, with its relative share of the budget."""
-    return Request(CALIBRATION, None, BINS * len(domain.classes), PARALLEL_CELLS, LAPLACE, weight)
+    asked = planned_scores(domain)
+    return Request(CALIBRATION, None, asked.cells, asked.parallel, LAPLACE, weight)
+
+
+def planned_scores(domain: Domain) -> Scores:
+    """Return what the rows will be asked, before released tables tell the scores and how wide the bins are."""
+    return Scores(domain, (), EDGES)
 
 
 def scores_given(model: NaiveBayes) -> Scores:

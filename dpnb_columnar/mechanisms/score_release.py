@@ -16,7 +16,6 @@ from fractions import Fraction
 import numpy as np
 
 from dpnb_columnar.budget import Budget, PrivacyCost, Request, Share, compose, total
-from dpnb_columnar.budget.composition import PARALLEL_CELLS
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
@@ -94,7 +93,7 @@ def plan_scores(model: NaiveBayes, budget: Budget, *, seeded: bool = False) -> S
             "epsilon: this model carries no guarantee, and what is released of its scores would have none either; "
             f"evaluate one that has, or leave {option('epsilon')} out"
         )
-    request = Request(SCORES, None, cells, PARALLEL_CELLS, LAPLACE, Fraction(1))
+    request = Request(SCORES, None, cells, Scores.parallel, LAPLACE, Fraction(1))
     if model.domain.unit is not None:
         budget = replace(budget, unit_rows=model.domain.unit.rows)
     return ScorePlan(model, budget, compose([request], budget), model_scores(model))

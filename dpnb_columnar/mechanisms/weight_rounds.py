@@ -40,7 +40,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpnb_columnar.budget import Pure, Request, Share
-from dpnb_columnar.budget.composition import BOUNDED_TOGETHER, GRADIENT
+from dpnb_columnar.budget.composition import GRADIENT
 from dpnb_columnar.counting.scores import CERTAIN, LARGEST_CLIP, UNITS, GradientQuery, GradientSums, WeightGroup
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError, option
@@ -239,11 +239,16 @@ def further_requests(domain: Domain, method: str | None, others: Sequence[Reques
 
 def _requests(domain: Domain, weight: Fraction, weights: int) -> list[Request]:
     """Make the queries of all rounds, which share a weight, for a number of weights."""
-    values = weights + len(domain.classes) - 1
+    asked = planned_gradient(domain, weights)
     return [
-        Request(f"{GRADIENT} {number}", None, values, BOUNDED_TOGETHER, LAPLACE, weight * relative / sum(SCHEDULE))
+        Request(f"{GRADIENT} {number}", None, asked.sums, asked.parallel, LAPLACE, weight * relative / sum(SCHEDULE))
         for number, relative in enumerate(SCHEDULE, 1)
     ]
+
+
+def planned_gradient(domain: Domain, weights: int) -> GradientQuery:
+    """Return what the rows will be asked in a round, before released tables tell the scores, and rounds the weights."""
+    return GradientQuery(domain, (WeightGroup((), 0, 0),) * weights, (0,) * (len(domain.classes) - 1))
 
 
 def in_units(numbers: Sequence[float] | Floats) -> list[int]:

@@ -36,6 +36,7 @@ from dpnb_columnar.ledger.records import Account
 from dpnb_columnar.mechanisms.expected_error import expected_error
 from dpnb_columnar.mechanisms.log_ratios import log_ratios
 from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS, constant
+from dpnb_columnar.mechanisms.rows_asked import asked_table, unit_remark
 from dpnb_columnar.mechanisms.smooth_noise import smooth_family
 from dpnb_columnar.model.guarantee import SCOPE, Guarantee, statement
 from dpnb_columnar.model.likelihood import log_normalisation
@@ -310,6 +311,8 @@ def _content(model: NaiveBayes, name: str, sha256: str, account: Account | None)
         "scope": " ".join(SCOPE),
         "in_words": _in_words(guarantee),
         "household": None if guarantee.epsilon is None else number_text(5 * guarantee.epsilon),
+        "asked": asked_table(domain, guarantee.composition) if guarantee.composition else None,
+        "unit_remark": unit_remark(domain),
         "composition": (
             [*header, "why one share is enough"],
             [[*row, share.composition] for row, share in zip(rows, guarantee.composition, strict=True)],

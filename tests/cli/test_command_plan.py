@@ -21,8 +21,23 @@ from dpnb_columnar.model.model import load_model
 
 def queries(text: str) -> list[list[str]]:
     """Cells of the table's rows: query, attribute (but for the classes), values, shares, noise, errors."""
-    table = text.split("\n\n")[1].splitlines()[2:-1]
+    (table,) = (block.splitlines()[2:-1] for block in text.split("\n\n") if block.startswith("  query "))
     return [line.replace("class counts", "classes").split() for line in table]
+
+
+def test_what_is_asked_of_the_rows_is_listed_with_its_part_of_the_budget(people_file: Path, run: Run) -> None:
+    command = ("plan", people_file, "--epsilon", "1", "--mechanism", "histogram", "--no-advice")
+    text = run(*command, "--attribute-weights", "learned").out
+    (table,) = (block.splitlines()[2:] for block in text.split("\n\n") if block.startswith("  asked of the rows"))
+    first, scores, rounds = (line.strip() for line in table)
+    assert first.startswith("rows of each class, and of each class and value of 3 attributes")
+    assert first.endswith("65.0%")
+    assert scores.startswith("rows of each class and of 12 bins of the model's score")
+    assert rounds.startswith("in 3 passes, sums of how the fit to the rows changes with each of 3 weights")
+    assert "one row changes all these sums together by a bounded amount" in rounds
+    asked = json.loads(run(*command, "--attribute-weights", "learned", "--json").out)["asked"]
+    assert [each["passes"] for each in asked] == [1, 1, 3]
+    assert sum(each["part_of_budget"] for each in asked) == pytest.approx(1)
 
 
 def test_shares_add_up_to_the_total(people_file: Path, run: Run) -> None:

@@ -16,7 +16,7 @@ from dpnb_columnar.counting.engines import local, polars
 from dpnb_columnar.counting.scores import GradientQuery, GradientSums, ScoreCounts, Scores
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.mechanisms import release_plan as planning
-from dpnb_columnar.mechanisms import score_calibration, weight_rounds
+from dpnb_columnar.mechanisms import score_calibration
 from dpnb_columnar.mechanisms.mechanism import noisy_counts
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
 from dpnb_columnar.model.model import Model
@@ -143,8 +143,7 @@ def replaced_row_halved(patch: Patch) -> None:
 
 def sums_taken_for_cells(patch: Patch) -> None:
     """A gradient is said to be of draws that a row moves one of."""
-    wrong = replace(weight_rounds.BOUNDED_TOGETHER, effect=RowEffect.ONE_DRAW)
-    patch.setattr(weight_rounds, "BOUNDED_TOGETHER", wrong)
+    patch.setattr(GradientQuery, "parallel", replace(GradientQuery.parallel, effect=RowEffect.ONE_DRAW))
 
 
 def forget(patch: Patch) -> None:

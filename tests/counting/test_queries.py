@@ -1,0 +1,121 @@
+"""What queries say of themselves is what their answers do: how many numbers, and how far one row moves them."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import polars as pl
+import pytest
+from support.people import PEOPLE, people, people_domain
+
+from dpnb_columnar.budget import RowEffect
+from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.statistics import CellQuery, Statistics
+from dpnb_columnar.domain import Domain
+
+AnyQuery = CellQuery | Scores | GradientQuery
+
+TABLE = ScoreTable("age", (0, 30, 50), (-256, 0, 256))
+THREE = {**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}}
+WEIGHTED = {**PEOPLE, "weight": {"column": "hours_of_weight", "cap": 5}}
+DOCUMENTS = {"people": PEOPLE, "three classes": THREE, "weighted": WEIGHTED}
+
+
+def numbers(statistics: Statistics) -> dict[tuple[object, ...], int]:
+    """Every count, and every sum of weights, that is not zero."""
+    return {
+        (cell.attribute, int(klass), int(code)): int(count)
+        for cell in statistics.cells()
+        for klass, code, count in zip(cell.classes, cell.codes, cell.counts, strict=True)
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_a_row_moves_the_cells_by_their_sensitivity_and_no_further(document: dict[str, object]) -> None:
+    """All rows of few values, each added to the same others: some move all numbers as far as is said, none farther."""
+    domain = people_domain(document)
+    query, others = CellQuery(domain), people(20)
+    ages, hours, sexes = (None, 0, 40, 1000), (None, 12), (None, "f", "x")
+    rows = pl.DataFrame(
+        list(product(("low", "high", None), ages, hours, sexes, (None, 0.0, 2.0, 5.0, 90.0))),
+        schema={
+            "income": pl.String,
+            "age": pl.Int64,
+            "hours": pl.Int64,
+            "sex": pl.String,
+            "hours_of_weight": pl.Float64,
+        },
+        orient="row",
+    )
+    others = others.select("income", "age", "hours", "sex", hours_of_weight=pl.lit(1.0))
+    before = numbers(local.answer(others, query))
+    moved = []
+    for place in range(len(rows)):
+        after = numbers(local.answer(pl.concat([others, rows[place]]), query))
+        moved.append(sum(abs(after.get(cell, 0) - before.get(cell, 0)) for cell in {*before, *after}))
+    assert max(moved) == query.sensitivity
+    assert min(moved) == 0
+
+
+@pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
+def test_there_are_as_many_numbers_as_said(document: dict[str, object]) -> None:
+    domain = people_domain(document)
+    sizes = {each.name: each.size for each in domain.categorical} | {
+        each.name: each.cells + 1 for each in domain.numeric
+    }
+    columns = 1 + sum(sizes.values()) + (domain.weight is not None)
+    assert CellQuery(domain).cells == len(domain.classes) * columns
+    scores = Scores(domain, (TABLE,), (-100, 100))
+    assert scores.empty().counts.size == scores.cells
+    others = len(domain.classes) - 1
+    query = GradientQuery(domain, (WeightGroup(((TABLE,),) * others, 512, 128),) * 2, (0,) * others)
+    empty = query.empty()
+    assert empty.weights.size + empty.log_odds.size == query.sums
+    assert query.sums + empty.rows.size == query.cells
+
+
+@pytest.fixture
+def queries() -> list[AnyQuery]:
+    domain = people_domain()
+    gradient = GradientQuery(domain, (WeightGroup(((TABLE,),), 512, 128),), (0,))
+    return [
+        CellQuery(domain),
+        Scores(domain, (TABLE,), (-100, 100)),
+        Scores(domain, (TABLE,) * 2, (), (0, 0)),
+        gradient,
+    ]
+
+
+def test_no_row_answers_the_empty_answer(queries: list[AnyQuery]) -> None:
+    for query in queries:
+        empty = local.answer(people(10)[:0], query)
+        assert empty == query.empty()
+        assert empty.own_part == frozenset()
+        assert local.answer(people(10), query).joined(query.empty()) == local.answer(people(10), query)
+
+
+def test_queries_differ_in_their_digests_and_say_what_they_ask(
+    queries: list[AnyQuery],
+) -> None:
+    assert len({query.digest for query in queries}) == len(queries)
+    assert len({query.words for query in queries}) == len(queries)
+    assert [query.later for query in queries] == [False, True, True, True]
+    assert [query.parallel.effect for query in queries] == [RowEffect.ONE_DRAW] * 3 + [RowEffect.ALL_DRAWS]
+
+
+def test_answers_of_parts_join_to_that_of_all(queries: list[AnyQuery]) -> None:
+    rows = people(90)
+    for query in queries:
+        first, second = (local.answer(part, query) for part in (rows[:31], rows[31:]))
+        assert first.joined(second) == local.answer(rows, query)
+
+
+def test_what_is_cut_to_fewer_attributes_answers_their_query() -> None:
+    domain = people_domain()
+    fewer = Domain(domain.name, domain.label, domain.attributes[1:])
+    cut = local.answer(people(50), CellQuery(domain)).only(fewer)
+    assert cut.query.digest == CellQuery(fewer).digest
+    assert np.array_equal(cut.class_counts, local.answer(people(50), CellQuery(fewer)).class_counts)
