@@ -45,7 +45,7 @@ def test_every_mechanism_has_a_sheet(mechanism: str, people_file: Path, run: Run
     assert ("Do not publish" in text) == (mechanism == "none")
     assert ("The shares add up to epsilon 0.3, exactly." in text) == (mechanism != "none")
     assert ("five times the epsilon, 1.5." in text) == (mechanism != "none")
-    assert ("rows of each class, and of each class and value of 3 attributes 4" in text) == (mechanism != "none")
+    assert ("rows of each class, and of each class and value of 3 attributes" in text) == (mechanism != "none")
     assert (" ".join(SCOPE) in text) == (mechanism != "none")
     check_structure(root)
 
