@@ -32,15 +32,14 @@ def numbers(statistics: Statistics) -> dict[tuple[object, ...], int]:
     }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS.values(), ids=DOCUMENTS)
 def test_a_row_moves_the_cells_by_their_sensitivity_and_no_further(document: dict[str, object]) -> None:
     """All rows of few values, each added to the same others: some move all numbers as far as is said, none farther."""
     domain = people_domain(document)
     query, others = CellQuery(domain), people(20)
-    ages, hours, sexes = (None, 0, 40, 1000), (None, 12), (None, "f", "x")
+    ages, hours, sexes = (None, 1000), (None, 12), (None, "f")
     rows = pl.DataFrame(
-        list(product(("low", "high", None), ages, hours, sexes, (None, 0.0, 2.0, 5.0, 90.0))),
+        list(product(("low", None), ages, hours, sexes, (None, 2.0, 90.0))),
         schema={
             "income": pl.String,
             "age": pl.Int64,
