@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
+import duckdb
 import numpy as np
 import polars as pl
 import pytest
@@ -11,9 +13,12 @@ from support.people import PEOPLE, people, people_domain
 
 from dpnb_columnar.budget import RowEffect
 from dpnb_columnar.counting.engines import local
+from dpnb_columnar.counting.engines.database import DatabaseRows
 from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable, WeightGroup
+from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain.database_address import Dialect, parse_database
 
 AnyQuery = CellQuery | Scores | GradientQuery
 
@@ -118,3 +123,18 @@ def test_what_is_cut_to_fewer_attributes_answers_their_query() -> None:
     cut = local.answer(people(50), CellQuery(domain)).only(fewer)
     assert cut.query.digest == CellQuery(fewer).digest
     assert np.array_equal(cut.class_counts, local.answer(people(50), CellQuery(fewer)).class_counts)
+
+
+def test_the_result_of_a_printed_query_is_cut_to_what_is_asked(tmp_path: Path) -> None:
+    """A public file may leave attributes out of what a query counts that was printed before."""
+    domain, rows = people_domain(), people(50)
+    with duckdb.connect(tmp_path / "people.duckdb") as connection:
+        connection.register("rows", rows.to_arrow())
+        connection.execute("CREATE TABLE person AS SELECT * FROM rows")
+    address = parse_database(str(tmp_path / "people.duckdb"))
+    assert address is not None
+    fewer = Domain(domain.name, domain.label, domain.attributes[1:])
+    printed = query_sql(CellQuery(domain), {}, "person", Dialect.DUCKDB)
+    checked = DatabaseRows(address, printed, asked=CellQuery(domain)).check(fewer)
+    assert not checked.repeatable
+    assert checked.answer(CellQuery(fewer)) == local.answer(rows, CellQuery(fewer))

@@ -65,7 +65,7 @@ warnings.simplefilter("ignore")
 from pyspark.sql import SparkSession
 import dpnb_columnar as dpnb
 from dpnb_columnar.cli.main import exit_code
-from dpnb_columnar.counting.statistics_files import save_statistics
+from dpnb_columnar.counting.statistics_files import save_answer
 
 builder = SparkSession.builder.master(sys.argv[1]).config("spark.ui.enabled", "false")
 # One file a task, and none of the lost executor's results are kept elsewhere.
@@ -89,7 +89,7 @@ def watch():
 
 threading.Thread(target=watch, daemon=True).start()
 statistics = dpnb.aggregate(sys.argv[2], engine="spark")
-save_statistics(statistics, Path(sys.argv[3]))
+save_answer(statistics, Path(sys.argv[3]))
 stages = store.stageList(None, False, False, session._sc._gateway.new_array(session._jvm.double, 0), None)
 lost = 0
 for place in range(stages.size()):
