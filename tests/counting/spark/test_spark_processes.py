@@ -184,8 +184,8 @@ def test_spark_connect_is_refused(variables: dict[str, str]) -> None:
 
 NO_ANSWER = """
 import sys
-from dpnb_columnar.counting.engines import spark_java
-spark_java.LONGEST_START = 2
+from dpnb_columnar.counting.engines import spark_session
+spark_session.LONGEST_START = 2
 from dpnb_columnar.cli.main import run
 run(sys.argv[1:])
 """
