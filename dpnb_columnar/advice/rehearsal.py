@@ -268,7 +268,7 @@ class Stage:
         return _Release(model, ratios)
 
     def _score(self, drawn: _Release, planned: ReleasePlan, rows: Sample, seed: int) -> float:
-        """Score a model on rows, after a second pass over them if one is planned."""
+        """Score a model on rows, after a later pass over them if one is planned."""
         model = drawn.model
         if planned.calibration is not None:
             counts = rows.score_counts(scores_given(model), self._statistics.class_counts)

@@ -33,7 +33,7 @@ WEIGHTS = {
     ("smooth", GAUSSIAN): (CALIBRATED, LEARNED),
     ("smooth", CONCENTRATED): (CALIBRATED, LEARNED),
 }
-"""Attribute weights, beside none, that a mechanism is audited with under a noise. Further passes are the same whatever
+"""Attribute weights, beside none, that a mechanism is audited with under a noise. Later passes are the same whatever
 the first has released. ``calibrated`` is audited with three classes as well, for which it sums up gradients."""
 
 

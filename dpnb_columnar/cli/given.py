@@ -1,4 +1,4 @@
-"""What a release is given in files: statistics to add up, or the model that a further pass counts for (``--given``)."""
+"""What a release is given in files: statistics to add up, or the model that a later pass asks for (``--given``)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def plan_of(given: Path) -> ReleasePlan:
 
 
 def query_of(given: Path) -> LaterQuery:
-    """Make what a further pass counts for the model in a file: its scores, or the sums of a round.
+    """Make what a later pass asks for the model in a file: its scores, or the sums of a round.
 
     Raises:
         UsageError, dpnb_columnar.errors.Error: as ``plan_of``.
@@ -75,7 +75,7 @@ def refuse_fixed(context: typer.Context, fixed: Collection[str]) -> None:
         raise UsageError(f"--given: the model has decided {', '.join(named)}; leave that out")
 
 
-# Files of statistics, of a first or a further pass, added up: each part of the data once, each unit in one part.
+# Files of statistics, of the first or of a later pass, added up: each part of the data once, each unit in one part.
 
 
 def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_units: bool) -> Statistics:
@@ -99,7 +99,7 @@ def added_statistics(files: Sequence[Path], domain: Domain | None, *, whole_unit
 
 
 def added_given(files: Sequence[Path], query: LaterQuery, *, whole_units: bool) -> LaterAnswer:
-    """Add up files of a further pass: of counts of scores, or of the sums of a round.
+    """Add up files of a later pass: of counts of scores, or of the sums of a round.
 
     Args:
         files: At least one.

@@ -171,19 +171,10 @@ SCORE, KEY, BIN = "score", "key", "bin"
 
 @query_sql.register
 def score_counts_query(scores: Scores, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
-    """Write the query whose result is the table of ``ScoreCounts``, in any order, cells without rows left out.
+    """Write the query of ``ScoreCounts``, as ``query_sql``: a row per cell with rows in it, in any order.
 
     Its columns: ``class`` and ``bin`` (positions), ``count`` (rows), ``domain`` and ``scores`` (text: their digests, by
-    which a file of the result is recognised). The integers are those of the local engine.
-
-    Args:
-        scores: What to count.
-        kinds: What the columns hold; see ``rules``.
-        table: The table, as ``rendering.rows_or_default`` reads it; None for the domain's name.
-        dialect: The database.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
+    which a file of the result is recognised).
     """
     domain = scores.domain
     steps = coded_rows(domain, kinds, rows_or_default(table, domain.name, dialect))
@@ -236,18 +227,9 @@ DOMAIN, GRADIENT = "domain", "gradient"
 
 @query_sql.register
 def gradients_query(query: GradientQuery, kinds: Kinds, table: str | exp.Subquery | None, dialect: Dialect) -> str:
-    """Write the query whose one row holds the numbers of ``GradientSums``, as 64-bit integers, and two digests.
+    """Write the query of ``GradientSums``, as ``query_sql``: one row of 64-bit integers and two digests.
 
     Its columns: ``scores.sum_columns``, then ``domain`` and ``gradient`` (text).
-
-    Args:
-        query: What to sum up.
-        kinds: What the columns hold; see ``rules``.
-        table: The table, as ``rendering.rows_or_default`` reads it; None for the domain's name.
-        dialect: The database.
-
-    Raises:
-        UsageError: if the name is not the name of a table.
     """
     classes, groups = range(len(query.domain.classes)), range(len(query.groups))
     score_names = [_score(group, klass) for group in groups for klass in classes[1:]]

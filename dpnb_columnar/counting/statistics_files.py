@@ -83,7 +83,7 @@ class Format(Generic[QueryT, AnswerT]):
 
     def numbers(self, query: QueryT) -> Sequence[str]:
         """Name the columns of whole numbers."""
-        return [name for name in self.columns if name == COUNT]
+        raise NotImplementedError
 
     def metadata(self, answer: AnswerT) -> tuple[dict[str, Any], Mapping[str, str]]:
         """Return what the header of a file says beside its version, and further metadata."""

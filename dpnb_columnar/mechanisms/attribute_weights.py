@@ -16,7 +16,7 @@ this weight. Logistic regression of the class on s, without noise, would choose 
 ``FEWEST_TEMPERED`` attributes w is 1. The intercepts are 0, so the priors count more. That helps where classes are
 unequal; of more than two classes it helps some at the cost of others.
 
-``calibrated`` and ``learned`` spend a part of the budget on further passes, in which the rows themselves are asked:
+``calibrated`` and ``learned`` spend a part of the budget on later passes, in which the rows themselves are asked:
 about one weight of all attributes and an intercept per class (``mechanisms.score_calibration`` for two classes,
 ``mechanisms.weight_rounds`` for more), or about a weight of each (``mechanisms.weight_rounds``). ``learned`` is for
 two classes alone: it starts from their calibration, and without one a bad start is not held back
@@ -53,7 +53,7 @@ MOST_LEARNED = 1000
 """Attributes that may each have a weight: the time of a step grows with the cube of their number."""
 
 LEAST_CALIBRATED = 1_000
-"""Least number of rows times epsilon for ``auto`` to calibrate: with fewer, the noise in the second pass costs accuracy
+"""Least number of rows times epsilon for ``auto`` to calibrate: with fewer, the noise in the later pass costs accuracy
 as often as its weights bring it."""
 
 LEAST_CALIBRATED_FEW = 10_000
@@ -86,7 +86,7 @@ def resolved_method(
         domain: The declared domain.
         epsilon: Epsilon of the budget.
         rows: Declared number of rows; None if there is none. Public: the true number of rows is not.
-        repeatable: Whether the rows can be read a second time.
+        repeatable: Whether the rows can be read again, for a later pass.
 
     Raises:
         UsageError: if ``check_method`` refuses what was asked for.
@@ -140,7 +140,7 @@ def check_method(method: str, mechanism: Mechanism, domain: Domain) -> str | Non
 
 
 def attribute_weights(method: str | None, attributes: int, classes: int) -> AttributeWeights | None:
-    """Make the weights and intercepts that need no row; None for ordinary naive Bayes, and before a second pass.
+    """Make the weights and intercepts that need no row; None for ordinary naive Bayes, and before a later pass.
 
     Args:
         method: What ``check_method`` returns.

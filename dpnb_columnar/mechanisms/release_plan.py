@@ -26,7 +26,7 @@ from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
-from dpnb_columnar.mechanisms.weight_rounds import further_requests
+from dpnb_columnar.mechanisms.weight_rounds import later_requests
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model_document import (
     LARGEST_MODEL_FILE,
@@ -348,7 +348,7 @@ def plan(
         requests = public.divided(requests, released)
     if domain.weight is not None:
         requests.insert(1, weighted_counts_request(domain, requests[0]))
-    requests += further_requests(domain, weights, requests)
+    requests += later_requests(domain, weights, requests)
     needs_delta = {request.kind for request in requests} != {Pure}
     if domain.unit is not None and (needs_delta or budget.delta):
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Calibrated attribute weights: one slope for all log-ratios and an intercept, from counts of a second pass.
+"""Calibrated attribute weights: one slope for all log-ratios and an intercept, from counts of a later pass.
 
 Naive Bayes adds up log-ratios of attributes as if these were independent; where they are not, it counts the same
 evidence again. Given the released model the log-ratios of a row add up to its score, and a logistic regression of the

@@ -200,8 +200,8 @@ class WeightRounds:
         return np.block([[among_weights, crossed], [crossed.T, among_classes]])
 
 
-def further_requests(domain: Domain, method: str | None, others: Sequence[Request]) -> list[Request]:
-    """Make the queries that ask the rows again, with weights that give them their part of the budget.
+def later_requests(domain: Domain, method: str | None, others: Sequence[Request]) -> list[Request]:
+    """Make the queries of later passes, with weights that give them their part of the budget.
 
     Args:
         domain: The declared domain.

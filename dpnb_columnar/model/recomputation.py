@@ -6,7 +6,7 @@ may differ by 1e-9 of their size, since libraries round differently, and by what
 the file's floats makes of them.
 
 What cannot be found so: a released value that was changed together with all that follows from it, a seed that is no
-longer spoken of, attribute weights of further passes (the file does not hold what they were fitted to, only their form
+longer spoken of, attribute weights of later passes (the file does not hold what they were fitted to, only their form
 is known). A ledger that was charged for a model tells (``dpnb_columnar.ledger``).
 """
 
@@ -151,7 +151,7 @@ class _Checked:
             key = (share.query, share.attribute)
             if keys[key] > 1:
                 raise entry.invalid(f"repeats the query {_query_text(key)}")
-            values, smooth = expected.get(key) or self._further(share, entry)
+            values, smooth = expected.get(key) or self._later(share, entry)
             if share.values != values:
                 raise entry["values"].invalid(f"says {share.values}, and the model holds {values}")
             families = {guarantee.noise} if smooth else {LAPLACE}
@@ -187,8 +187,8 @@ class _Checked:
             if not isinstance(parameters, Table) and parameters.presence is not None:
                 yield (PRESENCE, name), sum(map(len, parameters.presence.released)), False
 
-    def _further(self, share: Share, entry: Part) -> tuple[int, bool]:
-        """Return how many numbers a query of a further pass releases.
+    def _later(self, share: Share, entry: Part) -> tuple[int, bool]:
+        """Return how many numbers a query of a later pass releases.
 
         Raises:
             InvalidPartError: if the share is of another query.

@@ -17,6 +17,7 @@ from dpnb_columnar.counting.engines.database import DatabaseRows
 from dpnb_columnar.counting.scores import GradientQuery, Scores, ScoreTable, WeightGroup
 from dpnb_columnar.counting.sql_queries import query_sql
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
+from dpnb_columnar.counting.statistics_files import FORMATS, kind_of_columns
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.domain.database_address import Dialect, parse_database
 
@@ -138,3 +139,12 @@ def test_the_result_of_a_printed_query_is_cut_to_what_is_asked(tmp_path: Path) -
     checked = DatabaseRows(address, printed, asked=CellQuery(domain)).check(fewer)
     assert not checked.repeatable
     assert checked.answer(CellQuery(fewer)) == local.answer(rows, CellQuery(fewer))
+
+
+def test_formats_are_known_by_the_columns_and_keys_of_one_kind_alone() -> None:
+    assert (
+        len({kind.key for kind in FORMATS.values()}) == len({kind.suffix for kind in FORMATS.values()}) == len(FORMATS)
+    )
+    for query, kind in FORMATS.items():
+        assert kind.later == query.later
+        assert kind_of_columns(kind.columns) is kind

@@ -17,8 +17,8 @@ from dpnb_columnar.errors import UsageError
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_parquet, check_target, default_name
 
-FURTHER = ".given.parquet"
-"""How the default name of a further pass's file ends."""
+LATER = ".given.parquet"
+"""How the default name of a later pass's file ends."""
 
 
 def command(
@@ -99,7 +99,7 @@ def command(
     if given is not None:
         refuse_fixed(context, ("--dataset", "--catalogue", "--label", *options.COUNTED_BY, "--report"))
         with opened_input(engine, data, table, master, kept) as rows:
-            _count_given(rows, given, output or default_name(data or (), "data", FURTHER), overwrite, config)
+            _count_given(rows, given, output or default_name(data or (), "data", LATER), overwrite, config)
         return
     with opened_input(engine, data, table, master, kept) as rows:
         resolved = rows.find_domain(dataset, label, catalogue).by_unit(unit, unit_rows)
