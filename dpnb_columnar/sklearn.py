@@ -21,7 +21,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from dpnb_columnar.api.arguments import budget_of
+from dpnb_columnar.api.arguments import described_by
 from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.domain import Domain, Label, Numeric, read_domain
 from dpnb_columnar.domain.column_kinds import Kind, kind_of, value_keys
@@ -33,6 +33,7 @@ from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.scoring import PREDICTED, probability_column
 from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.options import Terms
 from dpnb_columnar.public_sample import weights_chosen
 from dpnb_columnar.rows.frames import to_polars
 from dpnb_columnar.rows.untyped_values import cell_of, is_pandas, plain, series_of, text_of
@@ -317,6 +318,7 @@ PUBLIC = "public"
 """Value of ``classes`` where it is public knowledge which labels occur in y."""
 
 
+@described_by(Terms)
 class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Differentially private naive Bayes: what ``dpnb_columnar.train`` does, on arrays and frames.
 
@@ -340,11 +342,6 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Args:
         epsilon: Privacy budget of one fit: a number, a Fraction, or text such as "1/3". 0.1 is one tenth, exactly.
-        delta: As for ``dpnb_columnar.release``.
-        mechanism: As for ``dpnb_columnar.release``.
-        noise: As for ``dpnb_columnar.release``.
-        attribute_weights: As for ``dpnb_columnar.release``.
-        neighbours: ``add-remove`` or ``replace-one``.
         unit_rows: The most rows of one group of ``fit``'s ``groups`` that count, such as of a household: the guarantee
             is then for one whole group. None for what the domain declares, else 1 where groups are given.
         bounds: (lower, upper) or (lower, upper, step) of all columns that are not categorical, or a mapping of column
@@ -432,7 +429,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             names = self._column_names = self._names()
             domain, classes = self._declared(names, labels)
             domain = by_groups(domain, self.unit_rows, given=groups is not None)
-            budget = budget_of(self.epsilon, self.delta, self.neighbours)
+            budget = Terms(delta=self.delta, neighbours=self.neighbours).budget(self.epsilon)
             weights = weights_chosen(self.attribute_weights, self.domain or domain, self.mechanism)
             planned = plan(domain, budget, self.mechanism, self.noise, weights)
             (column,) = domain.label.columns

@@ -6,24 +6,28 @@ In this order: preparing rows and domains, planning, training and the releases i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from dpnb_columnar import training
 from dpnb_columnar.api.arguments import (
     GIVEN,
     Data,
-    Epsilon,
+    EngineChoice,
+    GivenDomain,
+    GivenTerms,
     Paths,
-    budget_of,
+    Table,
     checked,
     declaration_of,
     declared_domain,
     declared_rows,
+    described_by,
     entry_rows,
     given_domain,
+    keywords_of,
     opened_data,
     opened_paths,
     paths_of,
@@ -40,7 +44,7 @@ from dpnb_columnar.counting.scores import LaterAnswer
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
 from dpnb_columnar.datasets.catalogue import entry_declaring
 from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
-from dpnb_columnar.domain.editing import Number, provisional
+from dpnb_columnar.domain.editing import provisional
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
 from dpnb_columnar.mechanisms.model_release import plan_given, query_given, without_further_passes
@@ -50,6 +54,17 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
 from dpnb_columnar.model.released_scores import ReleasedScores
 from dpnb_columnar.model.released_scores import load_scores as read_scores_file
+from dpnb_columnar.options import (
+    Charged,
+    ChargedRun,
+    Declared,
+    DomainSource,
+    Epsilon,
+    LabelledDomain,
+    Option,
+    Terms,
+    options_of,
+)
 from dpnb_columnar.public_sample import weights_chosen
 from dpnb_columnar.rows.frames import Frame, is_frame, open_frame, to_polars
 from dpnb_columnar.rows.holdout import split_frame, split_of, split_outputs, split_rows
@@ -133,6 +148,7 @@ def simulate(output: str | PathLike[str], *, rows: int = 100_000, seed: int = 19
     return path
 
 
+@described_by(DomainSource)
 def ingest(
     extracts: Paths,
     output: str | PathLike[str],
@@ -154,8 +170,6 @@ def ingest(
         codebook: DDI codebook (``.xml``), layout (``.toml``), PUMS data dictionary (``.csv``), or ``ipums1940``; None
             for the ``.xml`` beside each extract.
         dataset: Catalogue entry with the domain of CSV that has no codebook.
-        catalogue: The one catalogue to look for the entry in; None for ``datasets.toml`` in the working directory, then
-            the packaged one.
         types: TOML file with the types of columns that no codebook declares; None to keep them as text.
         columns: Names of the columns to write; ``adult-like`` for those that the Adult data set has; None for all.
         where: Condition on the rows to write, such as ``AGE >= 16``; None for all.
@@ -202,29 +216,22 @@ def ingest(
     return Ingested(path, conversion)
 
 
-def check(
-    data: Data,
-    *,
-    table: str | None = None,
-    epsilon: Epsilon | None = None,
-    domain: Declaration | Mapping[str, Any] | None = None,
-    dataset: str | None = None,
-    catalogue: str | PathLike[str] | None = None,
-    label: str | None = None,
-) -> Findings:
-    """Compare the rows with the declared domain, for the curator, before a release. The result is CONFIDENTIAL.
+@dataclass(frozen=True, kw_only=True)
+class CheckArguments(LabelledDomain, GivenDomain, Table):
+    """Arguments of ``check``."""
 
-    Args:
-        data: Files, folders or patterns, a frame, or a database, as for ``train``.
-        table: Table or view of the database.
-        epsilon: Budget of the release to come: classes that are too small for it are named; None for the one that a
-            catalogue entry declares, else 1.
-        domain: Domain, or a mapping of its declaration's tables; None for the one that the files carry, or that a
-            catalogue declares for them.
-        dataset: Catalogue entry to take the domain from.
-        catalogue: The one catalogue to look for the entry in; None for ``datasets.toml`` in the working directory, then
-            the packaged one.
-        label: What to predict: a condition, or a categorical column of the domain; None for the declared label.
+    epsilon: Annotated[
+        Epsilon | None,
+        Option(
+            text="Budget of the release to come: classes that are too small for it are named; None for the one that a "
+            "catalogue entry declares, else 1."
+        ),
+    ] = None
+
+
+@keywords_of(CheckArguments)
+def check(given: CheckArguments) -> Findings:
+    """Compare the rows with the declared domain, for the curator, before a release. The result is CONFIDENTIAL.
 
     Returns:
         Rows that count, and those that are dropped, clamped or undeclared, column by column; notes and faults, each
@@ -246,19 +253,20 @@ def check(
     """
     from dpnb_columnar.report.findings import find
 
-    if is_frame(data):
-        refuse_table(table)
-        resolved = declared_domain(FrameInput(data), domain, dataset, catalogue, label)
-        rows: Frame | Source = to_polars(data, resolved.domain.columns)
+    if is_frame(given.data):
+        refuse_table(given.table)
+        resolved = declared_domain(FrameInput(given.data), given, given.label)
+        rows: Frame | Source = to_polars(given.data, resolved.domain.columns)
         files = 0
     else:
-        opened = opened_paths(data, table)
-        resolved = declared_domain(opened, domain, dataset, catalogue, label)
-        rows, files = opened.open_once(resolved.domain), 0 if table else len(opened.files)
-    spent = resolved.effective_epsilon(None) if epsilon is None else epsilon
+        opened = opened_paths(given.data, given.table)
+        resolved = declared_domain(opened, given, given.label)
+        rows, files = opened.open_once(resolved.domain), 0 if given.table else len(opened.files)
+    spent = resolved.effective_epsilon(None) if given.epsilon is None else given.epsilon
     return find(rows, resolved, spent, DECLARE, files)
 
 
+@described_by(Table)
 def split(
     data: Data,
     *,
@@ -276,9 +284,6 @@ def split(
     row, or unit, of the data. Equal rows go together, and of few rows a part may be empty.
 
     Args:
-        data: Parquet files, folders or patterns; a frame held in memory, of any library that ``train`` takes; or a
-            database.
-        table: Table or view of the database.
         test: Share that is held out, on average: above 0 and below 1, taken exactly.
         by: Column, or columns, that name a unit, such as a household, whose rows stay together.
         seed: The same seed puts the same row, or unit, into the same part; give another one to divide a part of a frame
@@ -315,6 +320,7 @@ def split(
     return Parts(train, held_out)
 
 
+@described_by(LabelledDomain)
 def read_domain(
     source: Paths | Mapping[str, Any] | None = None,
     *,
@@ -327,11 +333,6 @@ def read_domain(
     Args:
         source: Parquet files that carry a domain or that a catalogue describes; or a mapping of a declaration's tables,
             with its ``name``; None for the entry that ``dataset`` names.
-        dataset: Catalogue entry to read.
-        catalogue: The one catalogue to look in; None for ``datasets.toml`` in the working directory, then the packaged
-            one.
-        label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column; None for what is
-            declared.
 
     Returns:
         The domain; without a label, if none is declared and none is given. Printed, it is a table of its attributes.
@@ -361,59 +362,40 @@ def read_domain(
     return domain if label is None else labelled(domain, label)
 
 
-def plan(
-    data: Data | None = None,
-    *,
-    epsilon: Epsilon | None = None,
-    delta: Epsilon = 0,
-    rows: int | None = None,
-    domain: Declaration | Mapping[str, Any] | None = None,
-    dataset: str | None = None,
-    catalogue: str | PathLike[str] | None = None,
-    label: str | None = None,
-    unit: str | Sequence[str] | None = None,
-    unit_rows: int | None = None,
-    weight: str | None = None,
-    weight_cap: Number | None = None,
-    weight_step: Number | None = None,
-    mechanism: str = "smooth",
-    noise: str | None = None,
-    attribute_weights: str | PathLike[str] = "auto",
-    shares: str | None = None,
-    neighbours: str = Neighbours.ADD_REMOVE,
-    class_sizes: Sequence[int] | None = None,
-    class_shares: str | None = None,
-    rehearse: bool = True,
-) -> Outlook:
+@dataclass(frozen=True, kw_only=True)
+class PlanArguments(Declared, GivenDomain, Terms):
+    """Arguments of ``plan``."""
+
+    data: Annotated[
+        Data | None,
+        Option(text="Files, folders or patterns, or a frame; None where ``domain`` or ``dataset`` says all."),
+    ] = field(default=None, kw_only=False, repr=False)
+    class_sizes: Annotated[
+        Sequence[int] | None,
+        Option(
+            text="Rows of a class to expect errors for; None for ``rows`` by the number of classes, or, without "
+            "``rows``, for 10,000 and 1,000,000."
+        ),
+    ] = None
+    class_shares: Annotated[
+        str | None,
+        Option(
+            text="Published shares of the classes, in the domain's order, such as ``94:6``, for the rehearsal; None "
+            "for 3 to 1 and 15 to 1. They are never counted."
+        ),
+    ] = None
+    rehearse: Annotated[
+        bool,
+        Option(text="Whether to rehearse the release on made-up rows, which takes a second or so per ten attributes."),
+    ] = True
+
+
+@keywords_of(PlanArguments)
+def plan(given: PlanArguments) -> Outlook:
     """Show what ``train`` would release with the same arguments, at which cost and error. No row is read.
 
-    Args:
-        data: Files, folders or patterns, or a frame, as for ``train``; None where ``domain`` or ``dataset`` says all.
-        epsilon: Privacy budget, as for ``train``; None for the one that a catalogue entry declares, else 1.
-        delta: The delta of (epsilon, delta)-differential privacy, or a rule for it, as for ``train``.
-        rows: The declared, public number of rows, such as the codebook's: for the advice, and as for ``train``.
-        domain: Domain, or a mapping of its declaration's tables; None for the one that the files carry, or that a
-            catalogue declares for them.
-        dataset: Catalogue entry to take the domain from.
-        catalogue: The one catalogue to look for the entry in; None for ``datasets.toml`` in the working directory, then
-            the packaged one.
-        label: What to predict: a condition, or a categorical column; None for the declared label. Where none is
-            declared, two classes stand in for it.
-        unit: Columns that name the unit that the guarantee is for in place of one row, as for ``train``.
-        unit_rows: The most rows of one unit that count, as for ``train``.
-        weight: Column of the weight of a row, as for ``train``.
-        weight_cap: The most that one row weighs, as for ``train``.
-        weight_step: Weights are rounded to multiples of this step, as for ``train``.
-        mechanism: Name of the mechanism, as for ``train``.
-        noise: Noise family for smooth sensitivity; None for the mechanism's default.
-        attribute_weights: Weights of the attributes, as for ``train``.
-        shares: Division of the budget, as for ``train``.
-        neighbours: ``add-remove`` or ``replace-one``.
-        class_sizes: Rows of a class to expect errors for; None for ``rows`` by the number of classes, or, without
-            ``rows``, for 10,000 and 1,000,000.
-        class_shares: Published shares of the classes, in the domain's order, such as ``94:6``, for the rehearsal; None
-            for 3 to 1 and 15 to 1. They are never counted.
-        rehearse: Whether to rehearse the release on made-up rows, which takes a second or so per ten attributes.
+    Where no label is declared and none is given, two classes stand in for it. The declared number of rows, if any, is
+    for the advice as well.
 
     Returns:
         The plan, its errors, and what is expected of it. Printed, it says all that.
@@ -431,22 +413,21 @@ def plan(
     """
     from dpnb_columnar.advice.outlook import outlook
 
-    if class_sizes is not None and not class_sizes:
+    if given.class_sizes is not None and not given.class_sizes:
         raise UsageError("class_sizes: give at least one number of rows")
-    sizes = None if class_sizes is None else tuple(parse_rows(size, "class_sizes") for size in class_sizes)
+    sizes = None if given.class_sizes is None else tuple(parse_rows(size, "class_sizes") for size in given.class_sizes)
+    data = given.data
     files = () if data is None or is_frame(data) else resolve_files(paths_of(data))
-    resolved = _domain(files, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
-    resolved = resolved.by_weight(weight, weight_cap, weight_step)
-    known = None if rows is None else DeclaredRowCount(parse_rows(rows), "the argument rows")
+    resolved = given.counted(_domain(files, given))
+    known = None if given.rows is None else DeclaredRowCount(parse_rows(given.rows), "the argument rows")
     if known is None and resolved.rows is not None:
         known = DeclaredRowCount(parse_rows(resolved.rows), str(resolved.entry))
     number = None if known is None else known.rows
-    spent = resolved.effective_epsilon(None) if epsilon is None else epsilon
-    budget = budget_of(spent, delta, neighbours, number, shares)
+    budget = given.budget(given.effective_epsilon(resolved), number)
     if data is not None:
         _ = open_frame(data, resolved.domain) if is_frame(data) else open_parquet(files, resolved.domain)
-    weights = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label)
-    planned = plan_release(resolved.domain, budget, mechanism, noise, weights, number)
+    weights = weights_chosen(given.attribute_weights, resolved.domain, given.mechanism, files, given.label)
+    planned = plan_release(resolved.domain, budget, given.mechanism, given.noise, weights, number)
     return outlook(
         planned,
         resolved.origin,
@@ -454,32 +435,26 @@ def plan(
         known,
         sizes_from="the first of class_sizes, in each class",
         label_chosen=resolved.label_chosen,
-        rule=str(delta).strip() if is_rule(delta) else None,
-        class_shares=class_shares,
-        rehearsed=rehearse,
+        rule=str(given.delta).strip() if is_rule(given.delta) else None,
+        class_shares=given.class_shares,
+        rehearsed=given.rehearse,
     )
 
 
-def _domain(
-    files: Sequence[Path],
-    domain: Declaration | Mapping[str, Any] | None,
-    dataset: str | None,
-    catalogue: str | PathLike[str] | None,
-    label: str | None,
-) -> ResolvedDomain:
+def _domain(files: Sequence[Path], given: PlanArguments) -> ResolvedDomain:
     """Return the domain given, or find that of the files; without a label, with one that stands in for it.
 
     Raises:
         UsageError: if no domain is named, or two are.
     """
-    if domain is None:
-        if not files and dataset is None:
+    if given.domain is None:
+        if not files and given.dataset is None:
             raise UsageError("name a domain: give data that carries one, domain or dataset")
-        return find_domain_to_plan(files, dataset, label, None if catalogue is None else Path(catalogue))
-    declared = given_domain(domain, dataset, catalogue)
-    if label is None and isinstance(declared, UnlabelledDomain):
+        return find_domain_to_plan(files, given.dataset, given.label, given.catalogue_file)
+    declared = given_domain(given.domain, given)
+    if given.label is None and isinstance(declared, UnlabelledDomain):
         return ResolvedDomain(provisional(declared), GIVEN, label_chosen=False)
-    return ResolvedDomain(checked(declared, label), GIVEN)
+    return ResolvedDomain(checked(declared, given.label), GIVEN)
 
 
 def save(model: Model, path: str | PathLike[str], *, overwrite: bool = False) -> None:
@@ -527,14 +502,14 @@ def load_model(path: str | PathLike[str]) -> Model:
     return read_model(Path(path))
 
 
+@described_by(Table)
 def evaluate(model: Model, data: Data, *, table: str | None = None) -> Evaluation:
     """Compare a model's predictions with the classes of labelled rows: as ``model.evaluate``. CONFIDENTIAL.
 
     Args:
         model: The model.
-        data: Files, folders or patterns, a frame, or a database, as for ``train``, with the label's columns too. Rows
-            that the model was not trained on, such as ``split`` holds out, say how well it does on others.
-        table: Table or view of the database.
+        data: Files, folders or patterns, a frame, or a database, with the label's columns too. Rows that the model was
+            not trained on, such as ``split`` holds out, say how well it does on others.
 
     Returns:
         Exact figures, without noise: accuracy, ranking, probabilities, calibration and their confidence intervals.
@@ -558,30 +533,27 @@ def evaluate(model: Model, data: Data, *, table: str | None = None) -> Evaluatio
     return evaluate_rows(model, open_evaluated(opened_paths(data, table).open, model.domain))
 
 
-def release_scores(
-    model: Model,
-    data: Data,
-    *,
-    table: str | None = None,
-    epsilon: Epsilon,
-    neighbours: str = Neighbours.ADD_REMOVE,
-    ledger: str | PathLike[str] | None = None,
-    account: str | None = None,
-    run_id: str | None = None,
-    engine: str = Engine.LOCAL,
-) -> ReleasedScores:
+@dataclass(frozen=True, kw_only=True)
+class ScoredModel:
+    """A model whose scores are released, and the terms of that."""
+
+    model: Annotated[
+        Model, Option(text="A released model. ``model.evaluate`` gives exact figures, which are confidential.")
+    ] = field(kw_only=False)
+    epsilon: Annotated[Epsilon, options_of(GivenTerms)["epsilon"]]
+    neighbours: Annotated[str, options_of(GivenTerms)["neighbours"]] = Neighbours.ADD_REMOVE
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreArguments(EngineChoice, ChargedRun, Table, ScoredModel):
+    """Arguments of ``release_scores``."""
+
+
+@keywords_of(ScoreArguments)
+def release_scores(given: ScoreArguments) -> ReleasedScores:
     """Release how well a model does on labelled rows: noisy counts of its scores, and figures of these to publish.
 
-    Args:
-        model: A released model. ``model.evaluate`` gives exact figures, which are confidential.
-        data: Files, folders or patterns, a frame, or a database, as for ``aggregate``; read in the model's domain.
-        table: Table or view of the database, as for ``aggregate``.
-        epsilon: Privacy budget, as for ``release``.
-        neighbours: ``add-remove`` or ``replace-one``.
-        ledger: File of the ledger that pays for the release; None to account for nothing.
-        account: Data set of the ledger that is charged; None for the domain's name.
-        run_id: Name of this release in the ledger, as for ``train``.
-        engine: ``local``, or ``spark`` for files.
+    The rows are read in the model's domain.
 
     Returns:
         The counts; ``figures`` has accuracy, recall and precision, and of two classes AUC, ROC curve and calibration,
@@ -598,9 +570,9 @@ def release_scores(
         >>> lower < scores.figures.accuracy.value < upper, str(scores.guarantee.epsilon)
         (True, '1/2')
     """
-    planned = plan_scores(model, budget_of(epsilon, 0, neighbours))
-    with opened_data(data, engine, table) as opened:
-        payment = score_payment_of(planned, opened.names, ledger, account, run_id)
+    planned = plan_scores(given.model, Terms(neighbours=given.neighbours).budget(given.epsilon))
+    with opened_data(given.data, given.engine, given.table) as opened:
+        payment = score_payment_of(planned, opened.names, given.ledger, given.account, given.run_id)
         return training.carry_out(training.ScoringTask(planned), opened, payment)
 
 
@@ -624,46 +596,21 @@ def load_scores(path: str | PathLike[str]) -> ReleasedScores:
     return read_scores_file(Path(path))
 
 
-def aggregate(
-    data: Data,
-    *,
-    table: str | None = None,
-    domain: Declaration | Mapping[str, Any] | None = None,
-    dataset: str | None = None,
-    catalogue: str | PathLike[str] | None = None,
-    label: str | None = None,
-    unit: str | Sequence[str] | None = None,
-    unit_rows: int | None = None,
-    weight: str | None = None,
-    weight_cap: Number | None = None,
-    weight_step: Number | None = None,
-    whole_units: bool = False,
-    engine: str = Engine.LOCAL,
-) -> Statistics:
-    """Count every cell of the domain over Parquet files, a frame, or a table. The result is CONFIDENTIAL.
+@dataclass(frozen=True, kw_only=True)
+class AggregateArguments(EngineChoice, Declared, GivenDomain, Table):
+    """Arguments of ``aggregate``."""
 
-    Args:
-        data: Files, folders or patterns; or a Polars DataFrame, LazyFrame or Arrow table, which counts as a file of the
-            same rows would, in the domain named by ``domain`` or ``dataset``; or a database: a DuckDB or SQLite file,
-            or the address of a PostgreSQL server.
-        table: Table or view of the database, as it writes the name.
-        domain: Domain to count in, or a mapping of its declaration's tables; None for the one the files carry, or a
-            catalogue holds for them.
-        dataset: Catalogue entry to take the domain from.
-        catalogue: The one catalogue to look for the entry in, which overrides a domain that the files carry; None for
-            ``datasets.toml`` in the working directory, then the packaged one.
-        label: What to predict: a condition, such as ``INCWAGE > 1000``, or a categorical column of the domain; None
-            for what the domain declares.
-        unit: Columns that name the unit, such as a household, that guarantees are for in place of one row; None for the
-            unit that the domain declares, if any. A row without a value in one of them does not count.
-        unit_rows: The most rows of one unit that count; None for as many as are declared, else 1. Without ``unit`` it
-            is of the unit that the data are declared to have.
-        weight: Column of the weight of a row, such as PERWT, that the prior is of sums of; None for the one that the
-            domain declares, if any.
-        weight_cap: The most that one row weighs, public; None for the declared one.
-        weight_step: Weights are rounded to multiples of this step; None for the declared ones, else 1.
-        whole_units: Declare that no unit has rows here and in other parts, so that statistics of both may be added up.
-        engine: ``local``, or ``spark`` for files: in this process's session of Spark, or in a new one.
+    whole_units: Annotated[
+        bool,
+        Option(
+            text="Declare that no unit has rows here and in other parts, so that statistics of both may be added up."
+        ),
+    ] = False
+
+
+@keywords_of(AggregateArguments)
+def aggregate(given: AggregateArguments) -> Statistics:
+    """Count every cell of the domain over Parquet files, a frame, or a table. The result is CONFIDENTIAL.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
@@ -673,51 +620,21 @@ def aggregate(
         >>> dpnb.aggregate(dpnb.simulate("census.parquet", rows=500, overwrite=True))
         Statistics(CONFIDENTIAL, domain 'census_simulated': 2 classes, 4 numeric and 9 categorical attributes)
     """
-    with opened_data(data, engine, table) as rows:
-        resolved = declared_domain(rows, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
-        resolved = resolved.by_weight(weight, weight_cap, weight_step)
-        return replace(rows.check(resolved.domain).answer(CellQuery(resolved.domain)), whole_units=whole_units)
+    with opened_data(given.data, given.engine, given.table) as rows:
+        resolved = given.counted(declared_domain(rows, given, given.label))
+        return replace(rows.check(resolved.domain).answer(CellQuery(resolved.domain)), whole_units=given.whole_units)
 
 
-def release(
-    statistics: Statistics,
-    *,
-    epsilon: Epsilon,
-    delta: Epsilon = 0,
-    rows: int | None = None,
-    mechanism: str = "smooth",
-    noise: str | None = None,
-    attribute_weights: str | PathLike[str] = "auto",
-    shares: str | None = None,
-    neighbours: str = Neighbours.ADD_REMOVE,
-    ledger: str | PathLike[str] | None = None,
-    account: str | None = None,
-) -> Model:
+@dataclass(frozen=True, kw_only=True)
+class ReleaseArguments(Charged, GivenTerms):
+    """Arguments of ``release``."""
+
+    statistics: Annotated[Statistics, Option(text="Exact counts. Confidential.")] = field(kw_only=False, repr=False)
+
+
+@keywords_of(ReleaseArguments)
+def release(given: ReleaseArguments) -> Model:
     """Release a differentially private model from statistics.
-
-    Args:
-        statistics: Exact counts. Confidential.
-        epsilon: Privacy budget. Text is taken exactly as typed; a float by its shortest text, so 0.1 is one tenth.
-        delta: The delta of (epsilon, delta)-differential privacy, for noise families that need one; exact likewise. Or
-            a rule for the declared number of rows, ``1/n`` or ``1/n^2``.
-        rows: The public number of rows, such as the codebook's: the n of such a rule, and for ``attribute_weights``
-            ``auto``; None for what a catalogue entry of this domain declares. It is never counted.
-        mechanism: ``smooth``, ``paper``, ``trimmed-mean``, ``global``, ``global-variance``, ``adaptive-histogram``,
-            ``histogram``, ``majority``, or ``none`` (not private).
-        noise: Noise family for smooth sensitivity, such as ``polyplace``; None for the mechanism's default.
-        attribute_weights: Weights of the attributes in the score: ``none``, or ``tempered`` for histograms of two
-            classes: d^(-1/4) for each of d attributes, 8 or more, since correlated ones say the same twice. Costs
-            nothing. ``calibrated`` and ``learned`` release the tables, and leave the rest of the budget for weights
-            that are fitted to the rows given these, one pass at a time: ``count_given`` counts what the model
-            waits for, ``calibrate`` releases the next one, until its guarantee reserves nothing. ``auto`` chooses
-            ``tempered`` or ``none`` here, and in ``train`` ``calibrated`` as well, by mechanism, number of attributes,
-            and epsilon times the declared number of rows. Or the path of a Parquet file of public rows in the same
-            domain, which says what each attribute weighs, and which are not released.
-        shares: Division of the budget among a numeric attribute, a categorical attribute and the class counts, such as
-            ``2:1:1``; None for the mechanism's own.
-        neighbours: ``add-remove`` or ``replace-one``.
-        ledger: File of the ledger that pays, made by ``dpnb-columnar ledger init``; None where nobody accounts.
-        account: Data set of the ledger that is charged; None for the domain's name.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
@@ -729,81 +646,31 @@ def release(
         >>> str(model.guarantee.epsilon), model.guarantee.neighbours.value, model.guarantee.private
         ('1/3', 'replace-one', True)
     """
+    statistics = given.statistics
     counted = AskedRows(statistics)
-    known = declared_rows(rows, delta, attribute_weights)
-    budget = budget_of(epsilon, delta, neighbours, known, shares)
-    if attribute_weights == AUTO and known is None:
+    known = declared_rows(given)
+    budget = given.budget(given.epsilon, known)
+    if given.attribute_weights == AUTO and known is None:
         known = entry_rows(entry_declaring(statistics.domain))
-    chosen = weights_chosen(attribute_weights, statistics.domain, mechanism, parts=statistics.parts)
+    chosen = weights_chosen(given.attribute_weights, statistics.domain, given.mechanism, parts=statistics.parts)
     planned = without_further_passes(
-        plan_release(statistics.domain, budget, mechanism, noise, chosen, known, repeatable=counted.repeatable)
+        plan_release(
+            statistics.domain, budget, given.mechanism, given.noise, chosen, known, repeatable=counted.repeatable
+        )
     )
-    return training.train(planned, counted, payment_of(planned, (), ledger, account, None))
+    return training.train(planned, counted, payment_of(planned, (), given.ledger, given.account, None))
 
 
-def train(
-    data: Data,
-    *,
-    table: str | None = None,
-    epsilon: Epsilon,
-    delta: Epsilon = 0,
-    rows: int | None = None,
-    domain: Declaration | Mapping[str, Any] | None = None,
-    dataset: str | None = None,
-    catalogue: str | PathLike[str] | None = None,
-    label: str | None = None,
-    unit: str | Sequence[str] | None = None,
-    unit_rows: int | None = None,
-    weight: str | None = None,
-    weight_cap: Number | None = None,
-    weight_step: Number | None = None,
-    mechanism: str = "smooth",
-    noise: str | None = None,
-    attribute_weights: str | PathLike[str] = "auto",
-    shares: str | None = None,
-    neighbours: str = Neighbours.ADD_REMOVE,
-    ledger: str | PathLike[str] | None = None,
-    account: str | None = None,
-    run_id: str | None = None,
-    engine: str = Engine.LOCAL,
-) -> Model:
+@dataclass(frozen=True, kw_only=True)
+class TrainArguments(EngineChoice, ChargedRun, Declared, GivenDomain, GivenTerms, Table):
+    """Arguments of ``train``."""
+
+
+@keywords_of(TrainArguments)
+def train(given: TrainArguments) -> Model:
     """Train a differentially private model on Parquet files, a frame or a table: ``aggregate``, then ``release``.
 
     A fault in the arguments is reported before a row is read.
-
-    Args:
-        data: Files, folders or patterns; or a Polars DataFrame, LazyFrame or Arrow table; or a database, as for
-            ``aggregate``.
-        table: Table or view of the database, as for ``aggregate``.
-        epsilon: Privacy budget, as for ``release``.
-        delta: The delta of (epsilon, delta)-differential privacy, or a rule for it, as for ``release``.
-        rows: The declared number of rows, as for ``release``.
-        domain: Domain to count in, or a mapping of its declaration's tables; None for the one that the files carry, or
-            that a catalogue declares for them.
-        dataset: Catalogue entry to take the domain from.
-        catalogue: The one catalogue to look for the entry in, which overrides a domain that the files carry; None for
-            ``datasets.toml`` in the working directory, then the packaged one.
-        label: What to predict: a condition, or a categorical column of the domain; None for the declared label.
-        unit: Columns that name the unit, such as a household, that the guarantee is for in place of one row, as for
-            ``aggregate``.
-        unit_rows: The most rows of one unit that count, as for ``aggregate``; each has epsilon divided by it.
-        weight: Column of the weight of a row, as for ``aggregate``: one more query.
-        weight_cap: The most that one row weighs, as for ``aggregate``: the noise of the sums is made for it.
-        weight_step: Weights are rounded to multiples of this step, as for ``aggregate``.
-        mechanism: Name of the mechanism, as for ``release``.
-        noise: Noise family for smooth sensitivity; None for the mechanism's default.
-        attribute_weights: Weights of the attributes, as for ``release``; or ``calibrated``: one weight of all, fitted
-            in a second pass over files or a frame (in three for more than two classes), which spends a tenth of the
-            budget; or, for two classes, ``learned``: a weight of each, in four further passes that spend 35 % of it.
-            ``auto`` chooses one of these by mechanism, number of attributes, and epsilon times the declared number of
-            rows.
-        shares: Division of the budget, as for ``release``.
-        neighbours: ``add-remove`` or ``replace-one``.
-        ledger: File of the ledger that pays for the release; None to account for nothing.
-        account: Data set of the ledger that is charged; None for the domain's name.
-        run_id: Name of this release in the ledger: the same name with the same files and arguments releases once and is
-            charged once, however often it is called. None for a new one.
-        engine: ``local``, or ``spark`` for files.
 
     Returns:
         The released model. Public, unless the mechanism is ``none``.
@@ -819,29 +686,29 @@ def train(
         >>> str(sum(share.cost.epsilon for share in model.guarantee.composition))
         '1/2'
     """
-    known = declared_rows(rows, delta, attribute_weights)
-    budget = budget_of(epsilon, delta, neighbours, known, shares)
-    with opened_data(data, engine, table) as opened:
-        resolved = declared_domain(opened, domain, dataset, catalogue, label).by_unit(unit, unit_rows)
-        resolved = resolved.by_weight(weight, weight_cap, weight_step)
-        if attribute_weights == AUTO and known is None:
-            known = entry_rows(entry_declaring(resolved.domain) if domain is not None else resolved.entry)
-        chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, opened.files, label)
-        planned = plan_release(resolved.domain, budget, mechanism, noise, chosen, known, repeatable=opened.repeatable)
-        return training.train(planned, opened, payment_of(planned, opened.names, ledger, account, run_id))
+    known = declared_rows(given)
+    budget = given.budget(given.epsilon, known)
+    with opened_data(given.data, given.engine, given.table) as opened:
+        resolved = given.counted(declared_domain(opened, given, given.label))
+        if given.attribute_weights == AUTO and known is None:
+            known = entry_rows(entry_declaring(resolved.domain) if given.domain is not None else resolved.entry)
+        chosen = weights_chosen(given.attribute_weights, resolved.domain, given.mechanism, opened.files, given.label)
+        planned = plan_release(
+            resolved.domain, budget, given.mechanism, given.noise, chosen, known, repeatable=opened.repeatable
+        )
+        payment = payment_of(planned, opened.names, given.ledger, given.account, given.run_id)
+        return training.train(planned, opened, payment)
 
 
+@described_by(Table, EngineChoice)
 def count_given(data: Data, model: Model, *, table: str | None = None, engine: str = Engine.LOCAL) -> LaterAnswer:
     """Count what a model that left a part of its budget asks the rows next, for ``calibrate``. CONFIDENTIAL.
 
-    That is the rows by the score that the model gives them, or the sums of a round.
+    That is the rows by the score that the model gives them, or the sums of a round. They are read in its domain.
 
     Args:
-        data: Files, folders or patterns, a frame, or a database, as for ``aggregate``; read in the model's domain.
         model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated`` or ``learned``, or what
             ``calibrate`` made of it so far.
-        table: Table or view of the database, as for ``aggregate``.
-        engine: ``local``, or ``spark`` for files.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.
@@ -860,6 +727,7 @@ def count_given(data: Data, model: Model, *, table: str | None = None, engine: s
         return rows.check(model.domain).answer(query_given(model))
 
 
+@described_by(Charged)
 def calibrate(
     model: Model,
     counts: LaterAnswer,
@@ -869,12 +737,12 @@ def calibrate(
 ) -> Model:
     """Release the next attribute weights of a model, for the next part of the budget that it left for them.
 
+    A ledger pays for the weights of a model once.
+
     Args:
         model: What ``release`` made of statistics with ``attribute_weights`` ``calibrated`` or ``learned``; or what
             this function made, where ``guarantee.reserved`` names shares that are left.
         counts: What ``count_given`` counted given this model. Confidential.
-        ledger: File of the ledger that pays; None where nobody accounts. It pays for the weights of a model once.
-        account: Data set of the ledger that is charged; None for the domain's name.
 
     Raises:
         dpnb_columnar.errors.Error: if the command line would end with an error; the class is that of its exit code.

@@ -4,8 +4,7 @@ An option that is typed takes precedence over ``DPNB_OPTION`` in the environment
 ``--config``, that over the entry of datasets.toml, and that over the default. An unknown setting is refused: if a
 misspelt epsilon were ignored, another one would be spent.
 
-The options that all batch verbs share are here as well: the ledger that pays, the run id, the format of the log, and
-the dry run.
+The options that all batch verbs share are here as well: the format of the log, and the dry run.
 """
 
 from __future__ import annotations
@@ -240,28 +239,6 @@ Log = Annotated[
         "--log-format",
         help="text for people; json writes one event a line to standard output (docs/batch.md).",
         callback=_start_log,
-    ),
-]
-LedgerFile = Annotated[
-    Path | None,
-    typer.Option(
-        help="Ledger that pays for the release, made by dpnb-columnar ledger init. Its limit is never passed.",
-        metavar="FILE",
-        show_default="none: budget is not accounted",
-    ),
-]
-Account = Annotated[
-    str | None,
-    typer.Option(help="Data set of the ledger to charge.", metavar="NAME", show_default="the domain's name"),
-]
-RunId = Annotated[
-    str | None,
-    typer.Option(
-        "--run-id",
-        help="Name of this run in the ledger. The same name with the same inputs releases once and is charged once, "
-        "however often it is started again.",
-        metavar="ID",
-        show_default="a new one",
     ),
 ]
 DryRun = Annotated[

@@ -2,20 +2,107 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_division, parse_epsilon, parse_rows
+from dpnb_columnar.budget import Neighbours, is_rule, parse_rows
 from dpnb_columnar.budget.amounts import DEFAULT_EPSILON, DeclaredRowCount
 from dpnb_columnar.cli.console import print_line
 from dpnb_columnar.counting.inputs import Engine
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import ConfigurationError, UsageError
+from dpnb_columnar.options import Declared, DomainSource, LabelledDomain, Option, Terms, flags_of, options_of
 
 if TYPE_CHECKING:
     from dpnb_columnar.counting.find_domain import ResolvedDomain
+
+
+KEYWORD = inspect.Parameter.KEYWORD_ONLY
+
+
+def typed(record: type, name: str) -> typer.models.OptionInfo:
+    """Return the option of a record's field as Typer takes it."""
+    option = options_of(record)[name]
+    (default,) = (field.default for field in fields(record) if field.name == name)
+    made: typer.models.OptionInfo = typer.Option(
+        flags_of(record)[name],
+        help=option.help or None,
+        metavar=option.metavar,
+        show_default=option.shown or default is not None,
+        hidden=option.hidden,
+    )
+    return made
+
+
+def parameters_of(record: type) -> Iterator[tuple[str, inspect.Parameter]]:
+    """Yield the options of a record as the parameters of a verb's function, each with the name of its field."""
+    options, flags = options_of(record), flags_of(record)
+    for field in fields(record):
+        if field.name in flags:
+            type_: Any = options[field.name].type
+            default = str(field.default) if type_ is str and field.default is not None else field.default
+            annotation: Any = Annotated[type_ if default is not None else type_ | None, typed(record, field.name)]
+            name = flags[field.name].removeprefix("--").replace("-", "_")
+            yield field.name, inspect.Parameter(name, KEYWORD, default=default, annotation=annotation)
+
+
+def expanded(function: Callable[..., None]) -> Callable[..., None]:
+    """Make the options of a verb of the records that its function takes, each in the place of its record.
+
+    Typer, and so the help, files of settings and variables, see the options; the function is given the records.
+    """
+    hints = get_type_hints(function, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    records: dict[str, dict[str, str]] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        hint = hints[parameter.name]
+        if isinstance(hint, type) and is_dataclass(hint):
+            own = dict(parameters_of(hint))
+            records[parameter.name] = {field: option.name for field, option in own.items()}
+            parameters += own.values()
+        else:
+            parameters.append(parameter.replace(annotation=hint, kind=KEYWORD))
+
+    @wraps(function)
+    def command(**values: Any) -> None:
+        for name, own in records.items():
+            values[name] = hints[name](**{field: values.pop(option) for field, option in own.items()})
+        function(**values)
+
+    vars(command)["__signature__"] = inspect.Signature(parameters)
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return command
+
+
+@dataclass(frozen=True, kw_only=True)
+class TypedTerms(Terms):
+    """Terms as they are typed: the shares perhaps under the name that they had before attributes had weights."""
+
+    former_shares: Annotated[str | None, Option(flag="--weights", metavar="N:C:K", hidden=True)] = None
+
+    def __post_init__(self) -> None:
+        """Take the shares that stand under the former name.
+
+        Raises:
+            UsageError: if both names are given, or the former has the value of another option.
+        """
+        if self.former_shares is None:
+            return
+        if ":" not in self.former_shares:
+            raise UsageError("--weights is the former name of --shares; name a column of weights with --weight")
+        if self.shares is not None:
+            raise UsageError("--weights is the former name of --shares; give --shares alone")
+        object.__setattr__(self, "shares", self.former_shares)
+
+
+COUNTED_BY = tuple(flag for name, flag in flags_of(Declared).items() if name not in flags_of(LabelledDomain))
+"""Options that say by which unit and weight rows are counted, in place of the domain."""
 
 
 DataOrTable = Annotated[
@@ -75,84 +162,14 @@ Query = Annotated[
     Path | None,
     typer.Option(help="File with the SELECT to run in the database.", metavar="FILE.sql", show_default=False),
 ]
+Dataset = Annotated[str | None, typed(DomainSource, "dataset")]
+Catalogue = Annotated[Path | None, typed(DomainSource, "catalogue")]
+Label = Annotated[str | None, typed(LabelledDomain, "label")]
+UnitRows = Annotated[int | None, typed(Declared, "unit_rows")]
+Weight = Annotated[str | None, typed(Declared, "weight")]
+WeightCap = Annotated[str | None, typed(Declared, "weight_cap")]
+WeightStep = Annotated[str | None, typed(Declared, "weight_step")]
 ModelFile = Annotated[Path, typer.Argument(help="Model file, .json or .parquet.", metavar="MODEL", show_default=False)]
-Dataset = Annotated[
-    str | None,
-    typer.Option(
-        help="Entry of datasets.toml that declares the domain.",
-        metavar="NAME",
-        show_default="the entry that claims the data's name",
-    ),
-]
-Catalogue = Annotated[
-    Path | None,
-    typer.Option(
-        help="The one catalogue to look for the entry in, a TOML file; it takes precedence over a domain that the data "
-        "carry.",
-        metavar="FILE",
-        show_default="datasets.toml in the working directory, then the packaged one",
-    ),
-]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        help='What to predict: a categorical column of the domain, or a condition such as "INCWAGE > 1500".',
-        metavar="TEXT",
-        show_default="the label declared",
-    ),
-]
-Unit = Annotated[
-    str | None,
-    typer.Option(
-        "--unit",
-        help="Column that names the unit which the guarantee is for in place of one row, such as a household's SERIAL; "
-        "several with commas. A row without a value in it does not count.",
-        metavar="COLUMN",
-        show_default="the unit declared, else one row",
-    ),
-]
-UnitRows = Annotated[
-    int | None,
-    typer.Option(
-        "--unit-rows",
-        help="The most rows of one unit that count; each has epsilon divided by this number. Without --unit it is of "
-        "the unit that the data are declared to have.",
-        metavar="INTEGER",
-        show_default="as declared, else 1",
-    ),
-]
-COUNTED_BY = ("--unit", "--unit-rows", "--weight", "--weight-cap", "--weight-step")
-"""Options that say by which unit and weight rows are counted, in place of the domain."""
-
-Weight = Annotated[
-    str | None,
-    typer.Option(
-        "--weight",
-        help="Column of the weight of a row, such as PERWT: the prior is made of its sums, for one more query. It "
-        "changes nothing else.",
-        metavar="COLUMN",
-        show_default="the weight declared, else none",
-    ),
-]
-WeightCap = Annotated[
-    str | None,
-    typer.Option(
-        "--weight-cap",
-        help="The most that one row weighs; the noise of the sums is made for it. Public, and so not to be taken from "
-        "the rows.",
-        metavar="NUMBER",
-        show_default="as declared",
-    ),
-]
-WeightStep = Annotated[
-    str | None,
-    typer.Option(
-        "--weight-step",
-        help="Weights are rounded to multiples of this step; the cap has to be one of them.",
-        metavar="NUMBER",
-        show_default="as declared, else 1",
-    ),
-]
 WholeUnits = Annotated[
     bool,
     typer.Option(
@@ -163,54 +180,6 @@ WholeUnits = Annotated[
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output if it exists.")]
 Epsilon = Annotated[str, typer.Option(help="Privacy budget, taken exactly as typed.", metavar="NUMBER")]
-OptionalEpsilon = Annotated[
-    str | None,
-    typer.Option(
-        "--epsilon",
-        help="Privacy budget, taken exactly as typed.",
-        metavar="NUMBER",
-        show_default="the entry's in datasets.toml, else 1",
-    ),
-]
-Delta = Annotated[
-    str,
-    typer.Option(
-        help="The delta of (epsilon, delta)-differential privacy, for noise that needs it: a number such as 1e-6 or "
-        "1/50000, or a rule for the declared number of rows, 1/n or 1/n^2.",
-        metavar="NUMBER",
-    ),
-]
-DeclaredRows = Annotated[
-    int | None,
-    typer.Option(
-        help="The public number of rows, such as the codebook's: the n of --delta 1/n or 1/n^2, and for "
-        "--attribute-weights auto. It is never counted.",
-        metavar="INTEGER",
-        show_default="the entry's in datasets.toml",
-    ),
-]
-Mechanism = Annotated[
-    str,
-    typer.Option(
-        help="smooth, paper, trimmed-mean, global, global-variance, histogram, adaptive-histogram, majority, or none "
-        "(NOT PRIVATE).",
-        metavar="NAME",
-    ),
-]
-AttributeWeights = Annotated[
-    str,
-    typer.Option(
-        "--attribute-weights",
-        help="Weights of the attributes in the score: none (ordinary naive Bayes); tempered, d^(-1/4) for each of d "
-        "attributes, 8 or more, since correlated ones say the same twice, free, for histograms of two classes; "
-        "calibrated, one weight of all, fitted in a second pass over the rows (in three for more than two classes) "
-        "that spends a tenth of the budget; learned, one for each attribute, for two classes alone, in four further "
-        "passes that spend 35 % of it: for many rows; or auto, which chooses one of these by mechanism, number of "
-        "attributes, and epsilon times the declared number of rows. Or a Parquet file of public rows in the same "
-        "domain, never the confidential ones: weights and shares are learned from it, free.",
-        metavar="NAME|FILE",
-    ),
-]
 Given = Annotated[
     Path | None,
     typer.Option(
@@ -220,28 +189,7 @@ Given = Annotated[
         show_default=False,
     ),
 ]
-Noise = Annotated[
-    str | None,
-    typer.Option(
-        help="Noise of smooth releases. Pure: polyplace, student-3 (or student-NU), cauchy, nissim-cauchy. With "
-        "--delta: gaussian, laplace, classical-gaussian, classical-laplace; concentrated: laplace-log-normal, "
-        "uniform-log-normal, arsinh-normal.",
-        metavar="NAME",
-        show_default="polyplace; cauchy for paper",
-    ),
-]
-Relation = Annotated[Neighbours, typer.Option("--neighbours", help="Neighbouring relation that epsilon refers to.")]
-Shares = Annotated[
-    str | None,
-    typer.Option(
-        help="Shares of numeric, categorical and count queries in the division of the budget, such as 2:1:1.",
-        metavar="N:C:K",
-        show_default="the mechanism's own",
-    ),
-]
-FormerShares = Annotated[str | None, typer.Option("--weights", hidden=True, metavar="N:C:K")]
-"""The name that --shares had before attributes could have weights."""
-
+Relation = Annotated[Neighbours, typed(Terms, "neighbours")]
 Seed = Annotated[
     int | None,
     typer.Option(
@@ -251,38 +199,6 @@ Seed = Annotated[
         show_default=False,
     ),
 ]
-
-
-def shares_typed(shares: str | None, former: str | None) -> str | None:
-    """Return the value of --shares, or the one that stands under its former name.
-
-    Raises:
-        UsageError: if both are given, or the former name has the value of another option.
-    """
-    if former is not None and ":" not in former:
-        raise UsageError("--weights is the former name of --shares; name a column of weights with --weight")
-    if shares is not None and former is not None:
-        raise UsageError("--weights is the former name of --shares; give --shares alone")
-    return former if shares is None else shares
-
-
-def parse_budget(
-    epsilon: str, delta: str, neighbours: Neighbours, shares: str | None, rows: DeclaredRowCount | None
-) -> Budget:
-    """Parse the options of a privacy budget.
-
-    Args:
-        epsilon: Value of --epsilon.
-        delta: Value of --delta, perhaps a rule.
-        neighbours: Neighbouring relation.
-        shares: Value of --shares; None for the mechanism's own.
-        rows: The n of a rule for delta; None if there is none.
-
-    Raises:
-        UsageError: if an option is out of range, or if a rule has no n.
-    """
-    division = None if shares is None else parse_division(shares)
-    return Budget(parse_epsilon(epsilon), neighbours, division, parse_delta(delta, None if rows is None else rows.rows))
 
 
 def entry_defaults(resolved: ResolvedDomain, rows: DeclaredRowCount | None) -> dict[str, tuple[object, str]]:
@@ -314,18 +230,16 @@ def declared_row_count(resolved: ResolvedDomain, typed: int | None) -> DeclaredR
         raise ConfigurationError(f"{resolved.entry}: {error}") from None
 
 
-def declared_row_count_for(
-    resolved: ResolvedDomain, delta: str, attribute_weights: str, typed: int | None
-) -> DeclaredRowCount | None:
+def declared_row_count_for(resolved: ResolvedDomain, terms: Terms) -> DeclaredRowCount | None:
     """Return the declared number of rows if a rule for delta, or the choice of attribute weights, depends on it.
 
     Raises:
         UsageError: if a number was typed that nothing depends on, or if it is out of range.
         ConfigurationError: if the declared number is out of range.
     """
-    if is_rule(delta) or attribute_weights == "auto":
-        return declared_row_count(resolved, typed)
-    if typed is not None:
+    if terms.need_rows:
+        return declared_row_count(resolved, terms.rows)
+    if terms.rows is not None:
         raise UsageError(
             "declared rows: only a rule for delta and --attribute-weights auto depend on them; give --delta 1/n or "
             "1/n^2, or leave --declared-rows out"

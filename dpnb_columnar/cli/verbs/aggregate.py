@@ -14,6 +14,7 @@ from dpnb_columnar.cli.given import domain_of, query_of, refuse_fixed
 from dpnb_columnar.counting.countable import CheckpointFolder
 from dpnb_columnar.counting.inputs import Engine, Input, opened_input
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.options import Declared, flags_of
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_parquet, check_target, default_name
 
@@ -21,20 +22,15 @@ LATER = ".given.parquet"
 """How the default name of a later pass's file ends."""
 
 
+@options.expanded
 def command(
     context: typer.Context,
     data: options.DataOrTable = None,
+    *,
     output: Annotated[
         Path | None, typer.Option(help="Statistics file.", show_default="DATA.statistics.parquet")
     ] = None,
-    dataset: options.Dataset = None,
-    catalogue: options.Catalogue = None,
-    label: options.Label = None,
-    unit: options.Unit = None,
-    unit_rows: options.UnitRows = None,
-    weight: options.Weight = None,
-    weight_cap: options.WeightCap = None,
-    weight_step: options.WeightStep = None,
+    declared: Declared,
     overwrite: options.Overwrite = False,
     checkpoint: Annotated[
         Path | None,
@@ -97,16 +93,17 @@ def command(
         )
     kept = None if checkpoint is None else CheckpointFolder(checkpoint, whole_units)
     if given is not None:
-        refuse_fixed(context, ("--dataset", "--catalogue", "--label", *options.COUNTED_BY, "--report"))
+        refuse_fixed(context, (*flags_of(Declared).values(), "--report"))
         with opened_input(engine, data, table, master, kept) as rows:
             _count_given(rows, given, output or default_name(data or (), "data", LATER), overwrite, config)
         return
     with opened_input(engine, data, table, master, kept) as rows:
-        resolved = rows.find_domain(dataset, label, catalogue).by_unit(unit, unit_rows)
-        resolved = resolved.by_weight(weight, weight_cap, weight_step)
+        found = rows.find_domain(declared.dataset, declared.label, declared.catalogue_file)
+        resolved = declared.counted(found)
         target = output or default_name(data or (), resolved.domain.name, ".statistics.parquet")
         check_parquet(target)
-        check_target(target, overwrite, [*rows.files, *(file for file in (catalogue, config) if file is not None)])
+        beside = (declared.catalogue_file, config)
+        check_target(target, overwrite, [*rows.files, *(file for file in beside if file is not None)])
         with output_lock(target):
             checked = rows.check(resolved.domain)
             options.print_domain(resolved)

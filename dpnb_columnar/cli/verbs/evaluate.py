@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,7 @@ from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, excerpt
 from dpnb_columnar.model.evaluation import Evaluation, folded, shown_classes
 from dpnb_columnar.model.intervals import interval_text
+from dpnb_columnar.options import ChargedRun, Option
 from dpnb_columnar.runtime.outputs import check_target, default_name
 
 if TYPE_CHECKING:
@@ -144,6 +146,21 @@ RELEASING = {
 """Parameters that can only be used with --epsilon."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScoredRun(ChargedRun):
+    """Who paid for the model, and pays for released scores."""
+
+    ledger: Annotated[
+        str | PathLike[str] | None,
+        Option(
+            help="Ledger that paid for the model: says if the same files, or the same table, trained it. With "
+            "--epsilon, the ledger that pays for the release; its limit is never passed.",
+            type=Path,
+            metavar="FILE",
+        ),
+    ] = None
+
+
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page to write: its file, the name of the model's, and whether an existing page is replaced."""
@@ -153,10 +170,12 @@ class Page:
     overwrite: bool
 
 
+@options.expanded
 def command(
     context: typer.Context,
     model: options.ModelFile,
     data: options.DataOrDatabase,
+    *,
     table: options.Table = None,
     public: Annotated[
         Path | None,
@@ -193,17 +212,7 @@ def command(
     ] = None,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            help="Ledger that paid for the model: says if the same files, or the same table, trained it. With "
-            "--epsilon, the ledger that pays for the release; its limit is never passed.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
-    account: configuration.Account = None,
-    run_id: configuration.RunId = None,
+    charged: ScoredRun,
     dry_run: configuration.DryRun = False,
     log_format: configuration.Log = LogFormat.TEXT,
 ) -> None:
@@ -244,6 +253,7 @@ def command(
     elif public is not None or every:
         raise UsageError(f"{'--all' if public is None else '--public'} is for exact figures; leave it or --epsilon out")
     rows, loaded = local_input(data, table), load_model(model)
+    ledger = charged.ledger_file
     inputs = [model, *rows.files, *(file for file in (ledger, public) if file is not None)]
     if html is not None:
         from dpnb_columnar.report.page import check_single_page
@@ -262,7 +272,7 @@ def command(
 
     planned = plan_scores(loaded, Budget(parse_epsilon(epsilon), neighbours), seeded=seed is not None)
     target = output or default_name(data, loaded.domain.name, ".scores.json")
-    paid = score_payment(planned, rows.names, seed, ledger, account, run_id)
+    paid = score_payment(planned, rows.names, seed, ledger, charged.account, charged.run_id)
     scores_output = ScoreOutput(target, overwrite, inputs, as_json)
     task = ScoringTask(planned)
     if ledger is not None:

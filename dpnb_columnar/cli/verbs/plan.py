@@ -2,46 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from json import dumps
 from shlex import quote
 from typing import Annotated
 
 import typer
 
-from dpnb_columnar.budget import Neighbours, is_rule
+from dpnb_columnar.budget import is_rule
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, stage
+from dpnb_columnar.options import Declared, Option
 
 LARGEST_CLASS = 10**12
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlanTerms(options.TypedTerms):
+    """Terms of a release to come: for its advice, too, is the declared number of rows."""
+
+    rows: Annotated[
+        int | None,
+        Option(
+            help="Public number of rows, such as the codebook's: for the advice, for too wide ranges, and the n of "
+            "--delta 1/n or 1/n^2. It is never counted.",
+            type=int,
+            metavar="INTEGER",
+            shown="the entry's in datasets.toml, else, except for --delta, the first of --rows in each class",
+            flag="--declared-rows",
+        ),
+    ] = None
+
+
+@options.expanded
 def command(
     data: options.Data,
-    dataset: options.Dataset = None,
-    catalogue: options.Catalogue = None,
-    label: options.Label = None,
-    unit: options.Unit = None,
-    unit_rows: options.UnitRows = None,
-    weight: options.Weight = None,
-    weight_cap: options.WeightCap = None,
-    weight_step: options.WeightStep = None,
-    epsilon: options.OptionalEpsilon = None,
-    delta: options.Delta = "0",
-    declared_rows: Annotated[
-        int | None,
-        typer.Option(
-            help="Public number of rows, such as the codebook's: for the advice, for too wide ranges, and the n "
-            "of --delta 1/n or 1/n^2. It is never counted.",
-            metavar="INTEGER",
-            show_default="the entry's in datasets.toml, else, except for --delta, the first of --rows in each class",
-        ),
-    ] = None,
-    mechanism: options.Mechanism = "smooth",
-    noise: options.Noise = None,
-    attribute_weights: options.AttributeWeights = "auto",
-    neighbours: options.Relation = Neighbours.ADD_REMOVE,
-    shares: options.Shares = None,
-    weights: options.FormerShares = None,
+    *,
+    declared: Declared,
+    terms: PlanTerms,
     rows: Annotated[
         list[int] | None,
         typer.Option(
@@ -98,14 +96,14 @@ def command(
     from dpnb_columnar.rows.parquet import open_parquet
 
     files = resolve_files(data)
-    resolved = find_domain_to_plan(files, dataset, label, catalogue).by_unit(unit, unit_rows)
-    resolved = resolved.by_weight(weight, weight_cap, weight_step)
-    known = options.declared_row_count(resolved, declared_rows)
-    spent, division = resolved.effective_epsilon(epsilon), options.shares_typed(shares, weights)
-    budget = options.parse_budget(spent, delta, neighbours, division, known)
+    found = find_domain_to_plan(files, declared.dataset, declared.label, declared.catalogue_file)
+    resolved = declared.counted(found)
+    known = options.declared_row_count(resolved, terms.rows)
+    number = None if known is None else known.rows
+    budget = terms.budget(terms.effective_epsilon(resolved), number)
     open_parquet(files, resolved.domain)
-    chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label)
-    planned = plan(resolved.domain, budget, mechanism, noise, chosen, None if known is None else known.rows)
+    chosen = weights_chosen(terms.attribute_weights, resolved.domain, terms.mechanism, files, declared.label)
+    planned = plan(resolved.domain, budget, terms.mechanism, terms.noise, chosen, number)
     with stage("rehearsing"):
         ahead = outlook(
             planned,
@@ -114,8 +112,8 @@ def command(
             known,
             sizes_from="--rows in each class",
             label_chosen=resolved.label_chosen,
-            rule=delta.strip() if is_rule(delta) else None,
-            edit=quote(str(files[0])) + ("" if dataset is None else f" --dataset {quote(dataset)}"),
+            rule=str(terms.delta).strip() if is_rule(terms.delta) else None,
+            edit=quote(str(files[0])) + ("" if declared.dataset is None else f" --dataset {quote(declared.dataset)}"),
             class_shares=class_shares,
             rehearsed=not no_advice,
         )

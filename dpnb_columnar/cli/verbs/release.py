@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.cli.given import added_given, added_statistics, domain_of, plan_of, query_of, refuse_fixed
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.options import ChargedRun, Declared, DomainSource, Option, flags_of
 
 if TYPE_CHECKING:
     from dpnb_columnar.budget.amounts import DeclaredRowCount
@@ -26,14 +27,30 @@ if TYPE_CHECKING:
     from dpnb_columnar.counting.statistics import Statistics
 
 
-FIXED = (
-    *("--dataset", "--catalogue", "--domain", "--label", *options.COUNTED_BY, "--epsilon", "--delta"),
-    *("--declared-rows", "--mechanism"),
-    *("--noise", "--attribute-weights", "--neighbours", "--shares", "--weights"),
-)
+@dataclass(frozen=True, kw_only=True)
+class DomainFile(DomainSource):
+    """The same, or a file whose metadata carry the domain."""
+
+    domain: Annotated[
+        Path | None,
+        Option(
+            help="Parquet file whose metadata carry the domain that a query was made for; no row of it is read.",
+            type=Path,
+            metavar="FILE",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueryDeclared(Declared, DomainFile):
+    """What is declared of the rows that a query counts."""
+
+
+FIXED = (*flags_of(QueryDeclared).values(), *flags_of(options.TypedTerms).values())
 """Options that a model has decided whose weights are released."""
 
 
+@options.expanded
 def command(
     context: typer.Context,
     statistics: Annotated[
@@ -45,41 +62,17 @@ def command(
             show_default=False,
         ),
     ],
+    *,
     output: Annotated[Path, typer.Option(help="Model file, .json or .parquet.", show_default=False)],
-    dataset: options.Dataset = None,
-    catalogue: options.Catalogue = None,
-    domain: Annotated[
-        Path | None,
-        typer.Option(
-            help="Parquet file whose metadata carry the domain that a query was made for; no row of it is read.",
-            metavar="FILE",
-            show_default=False,
-        ),
-    ] = None,
-    label: options.Label = None,
-    unit: options.Unit = None,
-    unit_rows: options.UnitRows = None,
-    weight: options.Weight = None,
-    weight_cap: options.WeightCap = None,
-    weight_step: options.WeightStep = None,
+    declared: QueryDeclared,
     given: options.Given = None,
     table: options.Table = None,
     query: options.Query = None,
-    epsilon: options.OptionalEpsilon = None,
-    delta: options.Delta = "0",
-    declared_rows: options.DeclaredRows = None,
-    mechanism: options.Mechanism = "smooth",
-    noise: options.Noise = None,
-    attribute_weights: options.AttributeWeights = "auto",
-    neighbours: options.Relation = Neighbours.ADD_REMOVE,
-    shares: options.Shares = None,
-    weights: options.FormerShares = None,
+    terms: options.TypedTerms,
     whole_units: options.WholeUnits = False,
     overwrite: options.Overwrite = False,
     seed: options.Seed = None,
-    ledger: configuration.LedgerFile = None,
-    account: configuration.Account = None,
-    run_id: configuration.RunId = None,
+    charged: ChargedRun,
     config: Config = None,
     dry_run: configuration.DryRun = False,
     log_format: configuration.Log = LogFormat.TEXT,
@@ -121,39 +114,33 @@ def command(
     check_suffix(output)
     database = _database(statistics, table, query)
     files = [] if database else [Path(name) for name in statistics]
-    declared: DeclaredRowCount | None = None
+    row_count: DeclaredRowCount | None = None
     rows: AskedRows[Any] | DatabaseRows
     if given is not None:
         refuse_fixed(context, FIXED)
         planned = plan_of(given)
         resolved, rows = _rows_given(database, files, given, whole_units=whole_units)
     else:
-        counted_by = (unit, unit_rows, weight, weight_cap, weight_step)
-        named = _named(dataset, catalogue, domain, label, counted_by)
-        resolved, rows = _rows(database, files, named, catalogue, whole_units=whole_units)
+        resolved, rows = _rows(database, files, _named(declared), declared.catalogue_file, whole_units=whole_units)
         parts = rows.known.parts if isinstance(rows, AskedRows) else ()
-        declared = options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
-        spent, division = (
-            resolved.effective_epsilon(epsilon),
-            options.shares_typed(shares, weights),
-        )
-        budget = options.parse_budget(spent, delta, neighbours, division, declared)
-        chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, files, label, parts)
-        known = None if declared is None else declared.rows
-        planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, repeatable=rows.repeatable)
+        row_count = options.declared_row_count_for(resolved, terms)
+        known = None if row_count is None else row_count.rows
+        budget = terms.budget(terms.effective_epsilon(resolved), known)
+        chosen = weights_chosen(terms.attribute_weights, resolved.domain, terms.mechanism, files, declared.label, parts)
+        planned = plan(resolved.domain, budget, terms.mechanism, terms.noise, chosen, known, repeatable=rows.repeatable)
         if not rows.repeatable:
             planned = without_further_passes(planned)
     names = [str(file.resolve()) for file in files] if database is None else database.names
-    paid = payment(planned, names, seed, ledger, account, run_id)
-    beside = (domain, catalogue, query, given, ledger, config, public_path(attribute_weights))
-    inputs = [*files, *(file for file in beside if file is not None)]
-    model_output = ModelOutput(output, overwrite, inputs, resolved, delta, declared)
+    paid = payment(planned, names, seed, charged.ledger_file, charged.account, charged.run_id)
+    beside = (declared.domain, declared.catalogue_file, query, given, charged.ledger_file, config)
+    inputs = [*files, *(file for file in (*beside, public_path(terms.attribute_weights)) if file is not None)]
+    model_output = ModelOutput(output, overwrite, inputs, resolved, str(terms.delta), row_count)
     if dry_run:
-        settled = options.entry_defaults(resolved, declared)
+        settled = options.entry_defaults(resolved, row_count)
         if given is not None:
-            origin, terms = resolved.origin, planned.budget
-            settled["--epsilon"] = (number_text(terms.epsilon), origin)
-            settled["--neighbours"] = (terms.neighbours, origin)
+            origin, budget = resolved.origin, planned.budget
+            settled["--epsilon"] = (number_text(budget.epsilon), origin)
+            settled["--neighbours"] = (budget.neighbours, origin)
             settled["--mechanism"] = (planned.mechanism.name, origin)
             settled["--attribute-weights"] = (planned.attribute_weights, origin)
         configuration.print_settings(context, settled)
@@ -239,35 +226,27 @@ def _database(data: Sequence[str], table: str | None, query: Path | None) -> Dat
     return None if database is None else DatabaseInput(database, table, query)
 
 
-def _named(
-    dataset: str | None,
-    catalogue: Path | None,
-    domain: Path | None,
-    label: str | None,
-    counted_by: tuple[str | None, int | None, str | None, str | None, str | None],
-) -> ResolvedDomain | None:
-    """Find the domain that options name, if they name one; the last are what ``options.COUNTED_BY`` were given.
+def _named(declared: QueryDeclared) -> ResolvedDomain | None:
+    """Find the domain that options name, if they name one.
 
     Raises:
         UsageError: if two domains are named, or a label, a unit or a weight without a domain.
     """
     from dpnb_columnar.counting.find_domain import find_domain
 
-    if dataset is not None and domain is not None:
+    if declared.dataset is not None and declared.domain is not None:
         raise UsageError("--dataset and --domain both name a domain; give one of them")
-    if dataset is None and domain is None:
-        for option, typed in zip(("--label", *options.COUNTED_BY), (label, *counted_by), strict=True):
-            if typed is not None:
+    if declared.dataset is None and declared.domain is None:
+        for name, option in flags_of(Declared).items():
+            if name not in flags_of(DomainSource) and getattr(declared, name) is not None:
                 what = option.removeprefix("--").partition("-")[0]
                 raise UsageError(
                     f"{option} can only be used with --dataset or --domain; statistics files know their {what}"
                 )
         return None
-    unit, unit_rows, *weighed = counted_by
-    named = find_domain(
-        [] if domain is None else [domain], dataset, label, catalogue=catalogue if domain is None else None
-    )
-    return named.by_unit(unit, unit_rows).by_weight(*weighed)
+    files = [] if declared.domain is None else [declared.domain]
+    catalogue = declared.catalogue_file if declared.domain is None else None
+    return declared.counted(find_domain(files, declared.dataset, declared.label, catalogue=catalogue))
 
 
 def _carried(total: Statistics, catalogue: Path | None) -> ResolvedDomain:

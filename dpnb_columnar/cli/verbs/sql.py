@@ -15,6 +15,7 @@ from dpnb_columnar.cli.given import query_of
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
 from dpnb_columnar.domain.database_address import Dialect
 from dpnb_columnar.errors import DataError, UsageError
+from dpnb_columnar.options import Declared
 from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
@@ -171,6 +172,7 @@ def score_command(
 
 
 @app.command("statistics", cls=PlainCommand, short_help="CONFIDENTIAL result: count every cell of a domain.")
+@options.expanded
 def statistics_command(
     dialect: SqlDialect,
     data: Annotated[
@@ -181,14 +183,8 @@ def statistics_command(
             show_default=False,
         ),
     ] = None,
-    dataset: options.Dataset = None,
-    catalogue: options.Catalogue = None,
-    label: options.Label = None,
-    unit: options.Unit = None,
-    unit_rows: options.UnitRows = None,
-    weight: options.Weight = None,
-    weight_cap: options.WeightCap = None,
-    weight_step: options.WeightStep = None,
+    *,
+    declared: Declared,
     given: options.Given = None,
     table: TableName = None,
     template: ForTemplate = None,
@@ -222,8 +218,7 @@ def statistics_command(
 
     files = resolve_files(data) if data else ()
     if given is not None:
-        decided = (dataset, catalogue, label, unit, unit_rows, weight, weight_cap, weight_step)
-        if any(each is not None for each in decided):
+        if declared != Declared():
             others = ", ".join(options.COUNTED_BY[:-1])
             raise UsageError(
                 f"--given: the model has decided the domain; leave --dataset, --catalogue, --label, {others} and "
@@ -235,12 +230,13 @@ def statistics_command(
         kinds = open_parquet(files, query.domain).kinds if files else {}
         _write(query_sql(query, kinds, table, dialect), template, output, overwrite)
         return
-    if not data and dataset is None:
+    if not data and declared.dataset is None:
         raise UsageError("which domain? Give Parquet files that carry it, or name an entry with --dataset")
     if output is not None:
-        check_target(output, overwrite, [*files, *([] if catalogue is None else [catalogue])])
-    resolved = find_domain(files, dataset, label, catalogue=catalogue).by_unit(unit, unit_rows)
-    domain = resolved.by_weight(weight, weight_cap, weight_step).domain
+        beside = [] if declared.catalogue_file is None else [declared.catalogue_file]
+        check_target(output, overwrite, [*files, *beside])
+    found = find_domain(files, declared.dataset, declared.label, catalogue=declared.catalogue_file)
+    domain = declared.counted(found).domain
     kinds = open_parquet(files, domain).kinds if files else {}
     _write(query_sql(CellQuery(domain), kinds, table, dialect), template, output, overwrite)
 

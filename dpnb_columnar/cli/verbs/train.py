@@ -7,34 +7,21 @@ from typing import Annotated
 
 import typer
 
-from dpnb_columnar.budget import Neighbours
 from dpnb_columnar.cli import configuration, options
 from dpnb_columnar.cli.configuration import Config
 from dpnb_columnar.cli.console import LogFormat
 from dpnb_columnar.counting.inputs import Engine, opened_input
+from dpnb_columnar.options import ChargedRun, Declared
 from dpnb_columnar.runtime.outputs import default_name
 
 
+@options.expanded
 def command(
     context: typer.Context,
     data: options.DataOrTable = None,
-    dataset: options.Dataset = None,
-    catalogue: options.Catalogue = None,
-    label: options.Label = None,
-    unit: options.Unit = None,
-    unit_rows: options.UnitRows = None,
-    weight: options.Weight = None,
-    weight_cap: options.WeightCap = None,
-    weight_step: options.WeightStep = None,
-    epsilon: options.OptionalEpsilon = None,
-    delta: options.Delta = "0",
-    declared_rows: options.DeclaredRows = None,
-    mechanism: options.Mechanism = "smooth",
-    noise: options.Noise = None,
-    attribute_weights: options.AttributeWeights = "auto",
-    neighbours: options.Relation = Neighbours.ADD_REMOVE,
-    shares: options.Shares = None,
-    weights: options.FormerShares = None,
+    *,
+    declared: Declared,
+    terms: options.TypedTerms,
     output: Annotated[
         Path | None, typer.Option(help="Model file, .json or .parquet.", show_default="DATA.model.json")
     ] = None,
@@ -43,9 +30,7 @@ def command(
     engine: options.EngineName = Engine.LOCAL,
     master: options.Master = None,
     table: options.SparkOrDatabaseTable = None,
-    ledger: configuration.LedgerFile = None,
-    account: configuration.Account = None,
-    run_id: configuration.RunId = None,
+    charged: ChargedRun,
     config: Config = None,
     dry_run: configuration.DryRun = False,
     log_format: configuration.Log = LogFormat.TEXT,
@@ -78,25 +63,21 @@ def command(
     from dpnb_columnar.training import TrainingTask, train
 
     with opened_input(engine, data, table, master) as rows:
-        resolved = rows.find_domain(dataset, label, catalogue).by_unit(unit, unit_rows)
-        resolved = resolved.by_weight(weight, weight_cap, weight_step)
-        declared = options.declared_row_count_for(resolved, delta, attribute_weights, declared_rows)
-        spent, division = (
-            resolved.effective_epsilon(epsilon),
-            options.shares_typed(shares, weights),
-        )
-        budget = options.parse_budget(spent, delta, neighbours, division, declared)
+        found = rows.find_domain(declared.dataset, declared.label, declared.catalogue_file)
+        resolved = declared.counted(found)
+        row_count = options.declared_row_count_for(resolved, terms)
+        known = None if row_count is None else row_count.rows
+        budget = terms.budget(terms.effective_epsilon(resolved), known)
         target = output or default_name(data or (), resolved.domain.name, ".model.json")
         check_suffix(target)
-        known = None if declared is None else declared.rows
-        chosen = weights_chosen(attribute_weights, resolved.domain, mechanism, rows.files, label)
-        planned = plan(resolved.domain, budget, mechanism, noise, chosen, known, repeatable=rows.repeatable)
-        paid = payment(planned, rows.names, seed, ledger, account, run_id)
-        beside = (catalogue, ledger, config, public_path(attribute_weights))
+        chosen = weights_chosen(terms.attribute_weights, resolved.domain, terms.mechanism, rows.files, declared.label)
+        planned = plan(resolved.domain, budget, terms.mechanism, terms.noise, chosen, known, repeatable=rows.repeatable)
+        paid = payment(planned, rows.names, seed, charged.ledger_file, charged.account, charged.run_id)
+        beside = (declared.catalogue_file, charged.ledger_file, config, public_path(terms.attribute_weights))
         inputs = [*rows.files, *(file for file in beside if file is not None)]
-        model_output = ModelOutput(target, overwrite, inputs, resolved, delta, declared)
+        model_output = ModelOutput(target, overwrite, inputs, resolved, str(terms.delta), row_count)
         if dry_run:
-            settled = options.entry_defaults(resolved, declared) | {"--output": (target, "the data's name")}
+            settled = options.entry_defaults(resolved, row_count) | {"--output": (target, "the data's name")}
             configuration.print_settings(context, settled)
             rehearse(TrainingTask(planned), planned.shares, rows, paid, model_output)
         else:
