@@ -1,0 +1,201 @@
+"""A new option is one edit: a field of a record, which every door then has."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import FrozenInstanceError, dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import pytest
+import typer
+from support.running import Run
+
+from dpnb_columnar import options as declared_options
+from dpnb_columnar.api.arguments import keywords_of
+from dpnb_columnar.cli import configuration
+from dpnb_columnar.cli.configuration import Config
+from dpnb_columnar.cli.options import TypedTerms, expanded
+from dpnb_columnar.cli.program import verb_parser
+from dpnb_columnar.options import Option, Terms
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaintedTerms(Terms):
+    """Terms with an option that nobody has seen."""
+
+    colour: Annotated[
+        str | None,
+        Option(text="Colour of the page.", help="Colour, as painters say.", metavar="NAME", shown="that of the paper"),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaintArguments(PaintedTerms):
+    """Arguments of ``paint``."""
+
+    page: Annotated[str, Option(text="The page.")] = field(kw_only=False)
+
+
+@keywords_of(PaintArguments)
+def paint(given: PaintArguments) -> PaintArguments:
+    """Paint a page.
+
+    Returns:
+        What was asked.
+    """
+    return given
+
+
+RECEIVED: list[PaintedTerms] = []
+
+
+@expanded
+def command(
+    context: typer.Context,
+    page: Annotated[str, typer.Argument()],
+    *,
+    terms: PaintedTerms,
+    config: Config = None,
+    dry_run: configuration.DryRun = False,
+) -> None:
+    """Paint a page."""
+    RECEIVED.append(terms)
+    if dry_run:
+        configuration.print_settings(context, {})
+
+
+@pytest.fixture
+def painted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[PaintedTerms]]:
+    """The verb ``train`` paints a page; the terms that it was given."""
+    module = ModuleType("dpnb_columnar.cli.verbs.train")
+    vars(module)["command"] = command
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    verb_parser.cache_clear()
+    RECEIVED.clear()
+    yield RECEIVED
+    verb_parser.cache_clear()
+
+
+def test_a_field_is_an_option_that_is_typed(painted: list[PaintedTerms], run: Run) -> None:
+    shown = " ".join(run("train", "--help").out.split())
+    assert "--colour NAME Colour, as painters say. [env var: DPNB_COLOUR; default: (that of the paper)]" in shown
+    run("train", "first", "--colour", "blue", "--epsilon", "0.5")
+    assert painted == [PaintedTerms(colour="blue", epsilon="0.5", delta="0")]
+    with pytest.raises(FrozenInstanceError):
+        painted[0].colour = "red"  # type: ignore[misc]
+
+
+def test_a_field_is_set_by_a_file_and_by_a_variable(
+    painted: list[PaintedTerms], run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("job.toml").write_text('[train]\ncolour = "green"\n')
+    lines = run("train", "first", "--config", "job.toml", "--dry-run").out.splitlines()
+    assert ["--colour", "green", "job.toml"] in [line.split() for line in lines]
+    monkeypatch.setenv("DPNB_COLOUR", "grey")
+    lines = run("train", "first", "--config", "job.toml", "--dry-run").out.splitlines()
+    assert ["--colour", "grey", "DPNB_COLOUR"] in [line.split() for line in lines]
+    assert [terms.colour for terms in painted] == ["green", "grey"]
+
+
+def test_a_field_is_a_keyword_with_its_text() -> None:
+    shown = inspect.signature(paint)
+    assert next(iter(shown.parameters)) == "page"
+    assert str(shown.parameters["colour"]) == "colour: 'str | None' = None"
+    assert shown.parameters["colour"].kind is inspect.Parameter.KEYWORD_ONLY
+    arguments = (inspect.getdoc(paint) or "").partition("Args:\n")[2].partition("Returns:")[0]
+    assert "    colour: Colour of the page.\n" in arguments
+    assert paint("first", colour="blue").colour == "blue"
+    assert paint(page="first").colour is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "said"),
+    [
+        ((), {}, "paint(): missing a required argument: 'page'"),
+        ((), {"color": "red"}, "paint(): got an unexpected keyword argument 'color'"),
+        (("first", "second"), {}, "paint(): too many positional arguments"),
+    ],
+)
+def test_a_wrong_call_names_the_function(arguments: tuple[str, ...], keywords: dict[str, str], said: str) -> None:
+    with pytest.raises(TypeError) as error:
+        paint(*arguments, **keywords)  # type: ignore[arg-type]
+    assert str(error.value) == said
+
+
+def test_a_field_that_is_declared_again_keeps_its_place_and_its_option() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Again(Terms):
+        delta: str = "1e-6"
+
+    assert list(declared_options.options_of(Again)) == list(declared_options.options_of(Terms))
+    assert declared_options.options_of(Again)["delta"] is declared_options.options_of(Terms)["delta"]
+
+
+def test_every_option_has_a_text_for_each_door() -> None:
+    """But for the former name of --shares, which nobody is told of."""
+    for record in (declared_options.Declared, Terms, declared_options.ChargedRun):
+        for name, option in declared_options.options_of(record).items():
+            assert option.text.endswith("."), name
+            assert option.help.endswith((".", ")")), name
+            assert option.shown is None or option.metavar is not None, name
+    assert [name for name in declared_options.options_of(TypedTerms) if name not in vars(Terms())] == ["former_shares"]
+
+
+EDIT = """\
+    colour: Annotated[
+        str, Option(text="Colour of the page.", help="Colour, as painters say.", metavar="NAME")
+    ] = "red"
+    shares: Annotated["""
+"""A field, in front of the one that it is put before."""
+
+DOORS = """
+import contextlib, importlib.util, inspect, io, json, os, sys
+import dpnb_columnar
+spec = importlib.util.spec_from_file_location("dpnb_columnar.options", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = dpnb_columnar.options = module
+spec.loader.exec_module(module)
+from dpnb_columnar.cli.main import exit_code
+
+def printed(*arguments):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert exit_code([*arguments]) == 0, arguments
+    return out.getvalue()
+
+dry = ("train", "people.parquet", "--dry-run", "--config", "job.toml")
+seen = {verb: printed(verb, "--help").count("--colour NAME") for verb in ("plan", "train", "release", "aggregate")}
+seen["file"] = [line.split() for line in printed(*dry).splitlines() if "--colour" in line]
+os.environ["DPNB_COLOUR"] = "green"
+seen["variable"] = [line.split() for line in printed(*dry).splitlines() if "--colour" in line]
+for name in ("plan", "train", "release", "aggregate"):
+    function = getattr(dpnb_columnar, name)
+    parameter = inspect.signature(function).parameters.get("colour")
+    seen[f"dpnb.{name}"] = [str(parameter), "    colour: Colour of the page.\\n" in inspect.getdoc(function)]
+print(json.dumps(seen))
+"""
+
+
+@pytest.mark.slow
+def test_one_edit_of_one_file_gives_every_door_an_option(people_file: Path) -> None:
+    source = Path(declared_options.__file__).read_text(encoding="utf-8")
+    edited = source.replace("    shares: Annotated[", EDIT)
+    assert source.count("    shares: Annotated[") == 1
+    Path("options.py").write_text(edited, encoding="utf-8")
+    Path("job.toml").write_text('[train]\ncolour = "blue"\n')
+    ended = subprocess.run(
+        [sys.executable, "-c", DOORS, "options.py"], capture_output=True, text=True, check=False, encoding="utf-8"
+    )
+    assert ended.returncode == 0, ended.stderr
+    keyword = ["colour: 'str' = 'red'", True]
+    assert json.loads(ended.stdout) == {
+        **{"plan": 1, "train": 1, "release": 1, "aggregate": 0},
+        "file": [["--colour", "blue", "job.toml"]],
+        "variable": [["--colour", "green", "DPNB_COLOUR"]],
+        **{"dpnb.plan": keyword, "dpnb.train": keyword, "dpnb.release": keyword, "dpnb.aggregate": ["None", False]},
+    }
