@@ -17,7 +17,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from dpnb_columnar.budget import Budget, Neighbours, is_rule, parse_delta, parse_division, parse_epsilon
 from dpnb_columnar.domain.editing import Number
@@ -37,7 +37,8 @@ class Option:
     Attributes:
         text: What it is, in the docstrings of Python; empty where Python has no such argument.
         help: What it is, in the help of the command line; empty where the command line has no such option.
-        type: Type of the value typed: text, a path, a whole number, an enumeration, or ``bool`` for a flag.
+        type: Type of the value typed: text, a path, a whole number, an enumeration, a list of texts, or ``bool`` for a
+            flag.
         metavar: Name of the value in the help.
         shown: What the help says in place of the default None.
         flag: The option as typed, where it is not the name of its field.
@@ -46,7 +47,7 @@ class Option:
 
     text: str = ""
     help: str = ""
-    type: type = str
+    type: Any = str
     metavar: str | None = None
     shown: str | None = None
     flag: str = ""

@@ -449,7 +449,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Predict the most probable class of every row, as ``Model.predict`` does.
 
         Args:
-            X: Shape (rows, columns), as for ``fit``.
+            X: Shape (rows, columns): array, list of lists, pandas, Polars or Arrow table. Confidential.
 
         Returns:
             Shape (rows,), of the type of ``classes_``.
@@ -463,7 +463,7 @@ class SmoothNaiveBayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Compute the probability of every class, as ``Model.predict`` does.
 
         Args:
-            X: Shape (rows, columns), as for ``fit``.
+            X: Shape (rows, columns): array, list of lists, pandas, Polars or Arrow table. Confidential.
 
         Returns:
             Shape (rows, classes), in the order of ``classes_``; every row adds up to 1.

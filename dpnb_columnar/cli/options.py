@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -27,11 +27,14 @@ KEYWORD = inspect.Parameter.KEYWORD_ONLY
 
 
 def typed(record: type, name: str) -> typer.models.OptionInfo:
-    """Return the option of a record's field as Typer takes it."""
-    option = options_of(record)[name]
+    """Return the option of a record's field as Typer takes it, where a verb has that option alone."""
     (default,) = (field.default for field in fields(record) if field.name == name)
+    return _as_typed(options_of(record)[name], flags_of(record)[name], default)
+
+
+def _as_typed(option: Option, flag: str, default: object) -> typer.models.OptionInfo:
     made: typer.models.OptionInfo = typer.Option(
-        flags_of(record)[name],
+        flag,
         help=option.help or None,
         metavar=option.metavar,
         show_default=option.shown or default is not None,
@@ -45,10 +48,13 @@ def parameters_of(record: type) -> Iterator[tuple[str, inspect.Parameter]]:
     options, flags = options_of(record), flags_of(record)
     for field in fields(record):
         if field.name in flags:
-            type_: Any = options[field.name].type
-            default = str(field.default) if type_ is str and field.default is not None else field.default
-            annotation: Any = Annotated[type_ if default is not None else type_ | None, typed(record, field.name)]
-            name = flags[field.name].removeprefix("--").replace("-", "_")
+            option, flag = options[field.name], flags[field.name]
+            default = inspect.Parameter.empty if field.default is MISSING else field.default
+            if option.type is str and isinstance(default, int):
+                default = str(default)
+            type_ = option.type if default is not None else option.type | None
+            annotation: Any = Annotated[type_, _as_typed(option, flag, default)]
+            name = flag.removeprefix("--").replace("-", "_")
             yield field.name, inspect.Parameter(name, KEYWORD, default=default, annotation=annotation)
 
 

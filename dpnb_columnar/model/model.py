@@ -77,8 +77,8 @@ class Model(NaiveBayes):
         """Compare predictions with the classes of labelled rows. CONFIDENTIAL: every figure is exact, without noise.
 
         Args:
-            data: Files, folders or patterns, or a frame as for ``predict``, with the label's columns too. The rows are
-                those that training counts.
+            data: Files, folders or patterns, or a frame of a known library (Polars, Arrow, pandas, DuckDB and the
+                like), with the label's columns too. The rows are those that training counts.
 
         Raises:
             dpnb_columnar.errors.Error: if the data is missing, does not fit the domain, or no row of it does.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +13,7 @@ from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import print_line, print_lines, print_warning, stage
 from dpnb_columnar.cli.program import PlainCommand, PlainGroup
 from dpnb_columnar.errors import UsageError
+from dpnb_columnar.options import Option
 from dpnb_columnar.runtime.outputs import check_target
 
 if TYPE_CHECKING:
@@ -21,23 +23,50 @@ if TYPE_CHECKING:
     from dpnb_columnar.domain.editing import Edits
 
 
-Typed = Sequence[str] | None
+def _repeated(what: str, metavar: str) -> Option:
+    return Option(help=f"{what} Repeatable.", type=list[str], metavar=metavar)
+
+
+Typed = list[str] | None
 """What was typed for an option that may be repeated."""
 
 
-def read_edits(
-    *,
-    bounds: Typed,
-    step: Typed,
-    transform: Typed,
-    values: Typed,
-    missing_values: Typed,
-    missing: Typed,
-    merge: Typed,
-    rest: str | None,
-    value_labels: Typed,
-) -> Edits:
-    """Read the edits of attributes, and the files that they name; each argument is the option of its name.
+@dataclass(frozen=True, kw_only=True)
+class AttributeEdits:
+    """Edits of attributes, as they are typed."""
+
+    bounds: Annotated[Typed, _repeated("Bounds of a numeric column.", "COLUMN=LOWER:UPPER")] = None
+    step: Annotated[Typed, _repeated("Grid width.", "COLUMN=NUMBER")] = None
+    transform: Annotated[Typed, _repeated("identity or log1p.", "COLUMN=NAME")] = None
+    values: Annotated[Typed, _repeated("Categories.", "COLUMN=A,B,...")] = None
+    missing_values: Annotated[Typed, _repeated('Codes that mean "missing".', "COLUMN=A,B,...")] = None
+    missing: Annotated[
+        Typed,
+        _repeated(
+            "How a row without a value is treated: it leaves the attribute out and those that have it are counted, "
+            "it is a category of its own, or the row is dropped.",
+            "COLUMN=skip|category|row",
+        ),
+    ] = None
+    merge: Annotated[
+        Typed,
+        _repeated("Merge codes into groups, by a CSV file with the columns code and group.", "COLUMN=MAP.csv"),
+    ] = None
+    rest: Annotated[
+        str | None,
+        Option(help="Group of the codes that no line of a map names.", metavar="GROUP", shown="each stays as it is"),
+    ] = None
+    value_labels: Annotated[
+        Typed,
+        _repeated(
+            "Words for values, in place of the column's, by a CSV file with the columns code and label.",
+            "COLUMN=LABELS.csv",
+        ),
+    ] = None
+
+
+def read_edits(typed: AttributeEdits) -> Edits:
+    """Read the edits of attributes, and the files that they name.
 
     Raises:
         UsageError: if one is not of the form ``COLUMN=VALUE``, or names a column twice.
@@ -49,18 +78,18 @@ def read_edits(
 
     return Edits(
         value_labels={
-            column: read_label_file(Path(text)) for column, text in _assignments("value-labels", value_labels)
+            column: read_label_file(Path(text)) for column, text in _assignments("value-labels", typed.value_labels)
         },
-        values={column: comma_separated(text) for column, text in _assignments("values", values)},
-        bounds={column: _bounds(column, text) for column, text in _assignments("bounds", bounds)},
-        step=dict(_assignments("step", step)),
-        transform=dict(_assignments("transform", transform)),
+        values={column: comma_separated(text) for column, text in _assignments("values", typed.values)},
+        bounds={column: _bounds(column, text) for column, text in _assignments("bounds", typed.bounds)},
+        step=dict(_assignments("step", typed.step)),
+        transform=dict(_assignments("transform", typed.transform)),
         missing_values={
-            column: comma_separated(text) for column, text in _assignments("missing-values", missing_values)
+            column: comma_separated(text) for column, text in _assignments("missing-values", typed.missing_values)
         },
-        missing=dict(_assignments("missing", missing)),
-        merge={column: read_merge_map(Path(text)) for column, text in _assignments("merge", merge)},
-        rest=rest,
+        missing=dict(_assignments("missing", typed.missing)),
+        merge={column: read_merge_map(Path(text)) for column, text in _assignments("merge", typed.merge)},
+        rest=typed.rest,
     )
 
 
@@ -200,11 +229,6 @@ Codebook = Annotated[
 ]
 
 
-def _repeated(what: str, metavar: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(help=f"{what} Repeatable.", metavar=metavar, show_default=False)
-    return option
-
-
 @app.command(cls=PlainCommand)
 def show(
     source: Source = None,
@@ -246,7 +270,9 @@ def show(
 
 
 @app.command(cls=PlainCommand)
+@options.expanded
 def edit(
+    *,
     output: Annotated[
         Path,
         typer.Option(
@@ -259,36 +285,7 @@ def edit(
     codebook: Codebook = None,
     dataset: options.Dataset = None,
     catalogue: options.Catalogue = None,
-    bounds: Annotated[list[str] | None, _repeated("Bounds of a numeric column.", "COLUMN=LOWER:UPPER")] = None,
-    step: Annotated[list[str] | None, _repeated("Grid width.", "COLUMN=NUMBER")] = None,
-    transform: Annotated[list[str] | None, _repeated("identity or log1p.", "COLUMN=NAME")] = None,
-    values: Annotated[list[str] | None, _repeated("Categories.", "COLUMN=A,B,...")] = None,
-    missing_values: Annotated[list[str] | None, _repeated('Codes that mean "missing".', "COLUMN=A,B,...")] = None,
-    missing: Annotated[
-        list[str] | None,
-        _repeated(
-            "How a row without a value is treated: it leaves the attribute out and those that have it are counted, "
-            "it is a category of its own, or the row is dropped.",
-            "COLUMN=skip|category|row",
-        ),
-    ] = None,
-    merge: Annotated[
-        list[str] | None,
-        _repeated("Merge codes into groups, by a CSV file with the columns code and group.", "COLUMN=MAP.csv"),
-    ] = None,
-    rest: Annotated[
-        str | None,
-        typer.Option(
-            help="Group of the codes that no line of a map names.", metavar="GROUP", show_default="each stays as it is"
-        ),
-    ] = None,
-    value_labels: Annotated[
-        list[str] | None,
-        _repeated(
-            "Words for values, in place of the column's, by a CSV file with the columns code and label.",
-            "COLUMN=LABELS.csv",
-        ),
-    ] = None,
+    attribute_edits: AttributeEdits,
     label: options.Label = None,
     attributes: Annotated[
         str | None,
@@ -298,7 +295,10 @@ def edit(
             show_default="all",
         ),
     ] = None,
-    drop: Annotated[list[str] | None, _repeated("Attributes to leave out.", "A,B,...")] = None,
+    drop: Annotated[
+        Typed,
+        typer.Option(help="Attributes to leave out. Repeatable.", metavar="A,B,...", show_default=False),
+    ] = None,
     unit: Annotated[
         str | None,
         typer.Option(
@@ -358,7 +358,7 @@ def edit(
 
     if output.suffix.lower() not in {".toml", ".parquet"}:
         raise UsageError(f"{output}: end its name in .toml (an entry) or .parquet (a copy of the file)")
-    if rest is not None and not merge:
+    if attribute_edits.rest is not None and not attribute_edits.merge:
         raise UsageError("--rest: names the rest of a map; give --merge as well, or leave it out")
     if per_row and (unit is not None or unit_rows is not None):
         raise UsageError("--per-row declares no unit; give neither --unit nor --unit-rows beside it")
@@ -371,17 +371,7 @@ def edit(
     inputs = [Path(each) for each in (source, codebook) if each is not None]
     check_target(output, overwrite or (is_entry and output.exists()), inputs)
     replaced = check_entry_output(output, name or declared.declaration.name, overwrite=overwrite) if is_entry else None
-    edits = read_edits(
-        bounds=bounds,
-        step=step,
-        transform=transform,
-        values=values,
-        missing_values=missing_values,
-        missing=missing,
-        merge=merge,
-        rest=rest,
-        value_labels=value_labels,
-    )
+    edits = read_edits(attribute_edits)
     domain = edited(declared.declaration, edits, str(source or declared.origin), name)
     if label is not None:
         domain = labelled(domain, label)
