@@ -47,10 +47,13 @@ def options_of(parser: Any) -> set[str]:
 
 
 def modules() -> Iterator[tuple[str, ast.Module]]:
-    """Yield every module that writes texts for both front doors: all but those of the command line itself."""
+    """Yield every module that writes texts for both front doors: all but those of the command line itself.
+
+    ``options.py`` has a text of its own for each.
+    """
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
-        if not name.startswith("cli/") and name != "errors.py":
+        if not name.startswith("cli/") and name not in {"errors.py", "options.py"}:
             yield name, ast.parse(path.read_text(encoding="utf-8"))
 
 
