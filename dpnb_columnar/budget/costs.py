@@ -6,6 +6,7 @@ Their numbers are exact rationals. How they compose is in ``composition``.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum
@@ -44,6 +45,19 @@ PrivacyCost = Pure | Approximate | Concentrated
 def numbers(cost: PrivacyCost) -> dict[str, Fraction]:
     """Return the parameters by name: ``epsilon``; ``epsilon`` and ``delta``; or ``rho``."""
     return {field.name: getattr(cost, field.name) for field in fields(cost)}
+
+
+def cost_of_numbers(amounts: Mapping[str, Fraction]) -> PrivacyCost:
+    """Make the cost whose parameters these are: the inverse of ``numbers``.
+
+    Raises:
+        ValueError: unless they are those of one kind of guarantee, all above 0.
+    """
+    kinds: tuple[type[PrivacyCost], ...] = (Pure, Approximate, Concentrated)
+    for kind in kinds:
+        if {field.name for field in fields(kind)} == amounts.keys() and min(amounts.values()) > 0:
+            return kind(**amounts)
+    raise ValueError("its epsilon, delta and rho state no cost")
 
 
 # Conversion, always rounding towards more noise: rational where the formula is rational; else bounded by decimals of
@@ -110,6 +124,19 @@ def concentrated_of_rows(row_cost: Pure | Concentrated, rows: int, effect: RowEf
 
 def _times(rows: int, effect: RowEffect) -> int:
     return rows**2 if effect is RowEffect.ALL_DRAWS else rows
+
+
+def cost_by_noise(stated: PrivacyCost, row_cost: PrivacyCost, rows: int, effect: RowEffect) -> PrivacyCost:
+    """Compute what a query costs by the noise that was drawn: what is stated, unless ``rows`` changed rows cost more.
+
+    Raises:
+        ValueError: if they do, and the noise is not of a kind that earlier programs reckoned wrong.
+    """
+    if within(row_cost, rows, stated, effect):
+        return stated
+    if isinstance(row_cost, Approximate) or not isinstance(stated, Concentrated):
+        raise ValueError("its noise is made for less than it is said to cost")
+    return concentrated_of_rows(row_cost, rows, effect)
 
 
 def within(row_cost: PrivacyCost, rows: int, cost: PrivacyCost, effect: RowEffect) -> bool:

@@ -9,19 +9,25 @@ So the account says so and admits nothing more. To count what was charged would 
 hold for the persons in the data; to raise the limit would change what was promised to them.
 
 A run that was charged and has released nothing needs no correction: the noise that it will draw is the right one.
+
+Of a document the composition table is read alone: for each query what it costs and the noise that it is made with.
+These are amounts, and how they add up is in ``budget``: what else a model is the ledger does not know.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import Any
 
-from dpnb_columnar.budget import Concentrated, total
+from dpnb_columnar.budget import Concentrated, PrivacyCost
+from dpnb_columnar.budget.composition import recorded_effect
+from dpnb_columnar.budget.costs import cost_by_noise, cost_of_numbers
+from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.ledger import records
 from dpnb_columnar.ledger.records import Charge, Correction
 from dpnb_columnar.ledger.storage import Entries
-from dpnb_columnar.model.document_part import InvalidPartError, Part
-from dpnb_columnar.model.document_reader import read_guarantee
 
 
 def corrections(entries: Entries, dataset: str) -> Iterator[Correction]:
@@ -40,7 +46,7 @@ def corrections(entries: Entries, dataset: str) -> Iterator[Correction]:
             continue
         try:
             true = true_cost(charge, entries.document(model))
-        except (InvalidPartError, ValueError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise entries.malformed(model, f"its model states no guarantee that was charged: {error}") from None
         assert isinstance(charge.cost, Concentrated)
         if true.rho > charge.cost.rho:
@@ -55,12 +61,25 @@ def true_cost(charge: Charge, document: str) -> Concentrated:
         document: What it released. A release of weights alone, given a model, names the shares of that model as well.
 
     Raises:
-        InvalidPartError: if the document has no valid guarantee.
-        ValueError: if it is no JSON, or its shares do not add up to the charge.
+        ValueError: if the document has no composition table, or its shares do not add up to the charge.
     """
-    guarantee = read_guarantee(Part(json.loads(document))["guarantee"], None)
-    drawn = slice(-1, None) if "given" in charge.inputs else slice(None)
-    stated, true = (total(each.composition[drawn]) for each in (guarantee.understated or guarantee, guarantee))
-    if stated != charge.cost or not isinstance(true, Concentrated):
+    charged, true = Fraction(0), Fraction(0)
+    try:
+        shares = json.loads(document)["guarantee"]["composition"]
+        for share in shares[-1:] if "given" in charge.inputs else shares:
+            stated, effect = _cost(share, ""), recorded_effect(share["query"])
+            spent = cost_by_noise(stated, _cost(share, "row_"), charge.neighbours.rows, effect)
+            if not isinstance(stated, Concentrated) or not isinstance(spent, Concentrated):
+                raise ValueError("one of its shares is not concentrated")
+            charged, true = charged + stated.rho, true + spent.rho
+    except (LookupError, TypeError, AttributeError):
+        raise ValueError("it has no composition table") from None
+    if Concentrated(charged) != charge.cost:
         raise ValueError("its shares do not add up to it")
-    return true
+    return Concentrated(true)
+
+
+def _cost(share: Mapping[str, Any], prefix: str) -> PrivacyCost:
+    """Read the cost whose parameters stand in a share under names with this prefix."""
+    names = [name for name in ("epsilon", "delta", "rho") if prefix + name in share]
+    return cost_of_numbers({name: exact_number(share[prefix + name]) for name in names})

@@ -22,7 +22,6 @@ from dpnb_columnar.budget import (
     Concentrated,
     Neighbours,
     PrivacyCost,
-    Pure,
     Remaining,
     Spent,
     admits,
@@ -30,7 +29,7 @@ from dpnb_columnar.budget import (
 )
 from dpnb_columnar.budget.accounting import LARGEST_TOTAL
 from dpnb_columnar.budget.amounts import LARGEST_DELTA, LARGEST_EPSILON
-from dpnb_columnar.budget.costs import numbers
+from dpnb_columnar.budget.costs import cost_of_numbers, numbers
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, command, excerpt
 from dpnb_columnar.version import __version__
@@ -416,11 +415,7 @@ def cost_of(entry: Entry) -> PrivacyCost:
         ValueError: if epsilon, delta and rho are not those of one kind of guarantee.
     """
     stated = {name: amount(getattr(entry, name)) for name in ("epsilon", "delta", "rho") if getattr(entry, name)}
-    kinds: tuple[type[PrivacyCost], ...] = (Pure, Approximate, Concentrated)
-    for kind in kinds:
-        if [*kind.__dataclass_fields__] == [*stated] and all(stated.values()):
-            return kind(**stated)
-    raise ValueError("its epsilon, delta and rho state no cost")
+    return cost_of_numbers(stated)
 
 
 def total_of(entry: Entry) -> Spent:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpnb_columnar.budget import Concentrated, Neighbours, Pure, Share, total
+from dpnb_columnar.budget import Concentrated, Neighbours, Share, total
 from dpnb_columnar.budget.composition import calibrated
-from dpnb_columnar.budget.costs import concentrated_of_rows, implied_epsilon, within
+from dpnb_columnar.budget.costs import cost_by_noise, implied_epsilon, within
 from dpnb_columnar.domain import Unit
 from dpnb_columnar.domain.declared_domain import counts_by
 from dpnb_columnar.domain.numbers import number_text
@@ -107,10 +107,7 @@ def corrected(guarantee: Guarantee) -> Guarantee:
 
 
 def _with_true_cost(share: Share, rows: int) -> Share:
-    if within(share.row_cost, rows, share.cost, share.effect):
-        return share
-    assert isinstance(share.row_cost, Pure | Concentrated)
-    return replace(share, cost=concentrated_of_rows(share.row_cost, rows, share.effect))
+    return replace(share, cost=cost_by_noise(share.cost, share.row_cost, rows, share.effect))
 
 
 def _with_true_noise(share: Share, rows: int) -> Share:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from support.former_rule import former_ledger, golden
@@ -14,7 +16,10 @@ from support.running import Run
 from dpnb_columnar.budget import Approximate, Concentrated, Neighbours, admits
 from dpnb_columnar.errors import BudgetError, DataError
 from dpnb_columnar.ledger import Charge, Ledger
+from dpnb_columnar.ledger.former_charges import true_cost
 from dpnb_columnar.ledger.records import sha256
+from dpnb_columnar.model.model import from_document
+from dpnb_columnar.model.model_document import to_document, to_json
 
 TRUE = {"before": 0.0027936062, "full": 0.0041462124}
 
@@ -102,3 +107,49 @@ def test_other_charges_are_looked_at_no_further(tmp_path: Path) -> None:
         ledger.spend(small_charge("one"))
         ledger.keep("one", "{}")
         assert ledger.account("near").corrections == ()
+
+
+def as_written(composition: Any) -> str:
+    return json.dumps({"guarantee": {"composition": composition}})
+
+
+SHARE = {"query": "weight gradient 1", "rho": "0.2", "row_epsilon": "0.4"}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_a_ledger_and_a_model_agree_on_what_it_cost(name: str) -> None:
+    """Two readings of one document: of its composition table alone, and of the whole model."""
+    document = golden()["documents"][name]
+    model = from_document(json.loads(document), name)
+    stated, true = model.guarantee.understated, model.guarantee
+    assert stated is not None
+    assert true_cost(replace(small_charge(name), cost=Concentrated(stated.rho)), document) == Concentrated(true.rho)
+    # The same, stated as a program states it that reckons right, costs what it is charged.
+    right = to_json(to_document(replace(model, guarantee=replace(true, understated=None))))
+    assert true_cost(replace(small_charge(name), cost=Concentrated(true.rho)), right) == Concentrated(true.rho)
+
+
+NO_AMOUNTS = (None, -1, "-0.2", 0, 0.2, "x", [], {})
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        "{",
+        "[]",
+        "{}",
+        '{"guarantee": null}',
+        *map(as_written, [None, 3, "rho", {}, [], [None], ["rho"], [{}], [[SHARE]]]),
+        *(as_written([{**SHARE, name: value}]) for name in ("rho", "row_epsilon") for value in NO_AMOUNTS),
+        *(as_written([{key: value for key, value in SHARE.items() if key != name}]) for name in SHARE),
+        as_written([{**SHARE, "epsilon": "1"}]),
+        as_written([{**SHARE, "row_delta": "1/100"}]),
+        as_written([SHARE, {"query": "counts", "epsilon": "1", "row_epsilon": "1"}]),
+        as_written([SHARE, SHARE]),
+    ],
+)
+def test_a_document_that_states_no_cost_is_told_and_never_counts_as_nothing(document: str) -> None:
+    charge = replace(small_charge("one"), cost=Concentrated(Fraction("0.2")))
+    assert true_cost(charge, as_written([SHARE])) == Concentrated(Fraction("0.32"))
+    with pytest.raises(ValueError, match=r"its |it has |xpect|one of "):
+        true_cost(charge, document)
