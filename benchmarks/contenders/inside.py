@@ -98,6 +98,7 @@ def time_pass(data: str, kind: str) -> None:
     from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.mechanisms.score_calibration import scores_given
     from dpnb_columnar.mechanisms.weight_rounds import start_rounds
+    from dpnb_columnar.noise import ExactSampler, SystemBits
     from dpnb_columnar.rows.input_files import resolve_files
     from dpnb_columnar.rows.parquet import open_parquet
 
@@ -107,7 +108,9 @@ def time_pass(data: str, kind: str) -> None:
     if kind == "counts":
         print_seconds(lambda: local.answer(source, CellQuery(domain)))
         return
-    model = release(local.answer(source, CellQuery(domain)), plan(domain, Budget(Fraction(1))))
+    model = release(
+        local.answer(source, CellQuery(domain)), plan(domain, Budget(Fraction(1))), ExactSampler(SystemBits())
+    )
     if kind == "scores":
         scores = scores_given(model)
         print_seconds(lambda: local.answer(source, scores))
@@ -131,8 +134,9 @@ def released(counted: Statistics, epsilon: Fraction) -> str:
     from dpnb_columnar.mechanisms.model_release import release
     from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.model.model_document import to_document, to_json
+    from dpnb_columnar.noise import ExactSampler, SystemBits
 
-    return to_json(to_document(release(counted, plan(counted.domain, Budget(epsilon)))))
+    return to_json(to_document(release(counted, plan(counted.domain, Budget(epsilon)), ExactSampler(SystemBits()))))
 
 
 def three_rows() -> Statistics:

@@ -17,7 +17,8 @@ from dpnb_columnar.code_limits import LARGEST_SIZE
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, NONE, TEMPERED
-from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.runtime.row_progress import done, working
 
 WIDE = 10

@@ -42,7 +42,7 @@ from dpnb_columnar.mechanisms.expected_error import (
     small_cells,
     wide_ranges,
 )
-from dpnb_columnar.mechanisms.release_plan import ReleasePlan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.rows_asked import rows_asked
 from dpnb_columnar.model.guarantee import SCOPE
 from dpnb_columnar.runtime.row_progress import working

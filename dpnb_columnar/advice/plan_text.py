@@ -18,8 +18,8 @@ from dpnb_columnar.model.guarantee import relation_text
 
 if TYPE_CHECKING:
     from dpnb_columnar.mechanisms.expected_error import SmallCells, WideRange
+    from dpnb_columnar.mechanisms.model_release import ReleasePlan
     from dpnb_columnar.mechanisms.public_weights import PublicWeights
-    from dpnb_columnar.mechanisms.release_plan import ReleasePlan
     from dpnb_columnar.model.parameters import PublicSource
 
 EFFECTS = {

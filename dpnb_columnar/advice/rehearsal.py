@@ -26,8 +26,8 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.attributes import scale_codes
 from dpnb_columnar.mechanisms.attribute_weights import attribute_weights
-from dpnb_columnar.mechanisms.model_release import release, release_weights
-from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan, release, release_weights
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.model.likelihood import cell_terms, normal_terms
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes, Normal, Table
@@ -272,7 +272,7 @@ class Stage:
         model = drawn.model
         if planned.calibration is not None:
             counts = rows.score_counts(scores_given(model), self._statistics.class_counts)
-            model = release_weights(model, counts, planned, RepeatableNoise(-1 - seed))
+            model = release_weights(planned, model, counts, RepeatableNoise(-1 - seed))
         else:
             classes = len(model.classes.probability)
             weights = attribute_weights(planned.attribute_weights, len(model.attributes), classes)

@@ -33,7 +33,6 @@ from dpnb_columnar.api.arguments import (
     paths_of,
     payment_of,
     refuse_table,
-    score_payment_of,
 )
 from dpnb_columnar.budget import Neighbours, is_rule, parse_rows
 from dpnb_columnar.budget.amounts import DeclaredRowCount
@@ -47,8 +46,9 @@ from dpnb_columnar.domain import Declaration, UnlabelledDomain, labelled
 from dpnb_columnar.domain.editing import provisional
 from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.mechanisms.attribute_weights import AUTO
-from dpnb_columnar.mechanisms.model_release import plan_given, query_given, without_further_passes
+from dpnb_columnar.mechanisms.model_release import query_given
 from dpnb_columnar.mechanisms.release_plan import plan as plan_release
+from dpnb_columnar.mechanisms.release_plan import plan_given, without_further_passes
 from dpnb_columnar.mechanisms.score_release import plan_scores
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model import load_model as read_model
@@ -572,8 +572,8 @@ def release_scores(given: ScoreArguments) -> ReleasedScores:
     """
     planned = plan_scores(given.model, Terms(neighbours=given.neighbours).budget(given.epsilon))
     with opened_data(given.data, given.engine, given.table) as opened:
-        payment = score_payment_of(planned, opened.names, given.ledger, given.account, given.run_id)
-        return training.carry_out(training.ScoringTask(planned), opened, payment)
+        payment = payment_of(planned, opened.names, given.ledger, given.account, given.run_id)
+        return training.carry_out(planned, opened, payment)
 
 
 def load_scores(path: str | PathLike[str]) -> ReleasedScores:

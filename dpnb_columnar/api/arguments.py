@@ -21,13 +21,9 @@ from dpnb_columnar.datasets.catalogue import Entry
 from dpnb_columnar.domain import Declaration, Domain, document_of, labelled, read_declaration, read_domain
 from dpnb_columnar.domain.database_address import parse_database
 from dpnb_columnar.errors import ConfigurationError, UsageError
-from dpnb_columnar.mechanisms.release_plan import ReleasePlan
-from dpnb_columnar.mechanisms.score_release import ScorePlan
-from dpnb_columnar.model.model import Model
-from dpnb_columnar.model.released_scores import ReleasedScores
 from dpnb_columnar.options import DomainSource, Epsilon, Option, Terms, options_of
 from dpnb_columnar.rows.frames import Frame, is_frame
-from dpnb_columnar.training import Payment, payment_for, payment_for_scores
+from dpnb_columnar.training import Payment, Plan, payment_for
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 Data: TypeAlias = Union[Paths, "Frame"]
@@ -178,44 +174,16 @@ def _entry(name: str, text: str) -> str:
 
 
 def payment_of(
-    plan: ReleasePlan,
+    plan: Plan,
     data: Sequence[str],
     ledger: str | PathLike[str] | None,
     account: str | None,
     run_id: str | None,
-) -> Payment[Model] | None:
+) -> Payment | None:
     """Make the payment of a release; None where nobody accounts.
 
     Raises:
         UsageError: if arguments do not go together, or as ``payment_for``.
-    """
-    _check_payment(data, ledger, account, run_id)
-    return None if ledger is None else payment_for(plan, Path(ledger), data, account, run_id)
-
-
-def score_payment_of(
-    plan: ScorePlan,
-    data: Sequence[str],
-    ledger: str | PathLike[str] | None,
-    account: str | None,
-    run_id: str | None,
-) -> Payment[ReleasedScores] | None:
-    """Make the payment of a release of scores; None where nobody accounts.
-
-    Raises:
-        UsageError: if arguments do not go together, or as ``payment_for_scores``.
-    """
-    _check_payment(data, ledger, account, run_id)
-    return None if ledger is None else payment_for_scores(plan, Path(ledger), data, account, run_id)
-
-
-def _check_payment(
-    data: Sequence[str], ledger: str | PathLike[str] | None, account: str | None, run_id: str | None
-) -> None:
-    """Refuse arguments of a payment that do not go together.
-
-    Raises:
-        UsageError: if they do not.
     """
     if ledger is None and (account is not None or run_id is not None):
         raise UsageError("account and run_id are for a ledger; name its file with ledger")
@@ -224,6 +192,7 @@ def _check_payment(
             "run_id: what is held in memory has no name by which a ledger could tell it from other data; leave run_id "
             "out, or give files"
         )
+    return None if ledger is None else payment_for(plan, Path(ledger), data, account, run_id)
 
 
 @contextmanager

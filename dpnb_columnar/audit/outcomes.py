@@ -10,7 +10,8 @@ from dpnb_columnar.budget import Approximate, Budget, Neighbours, Pure
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, NONE
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, ReleasePlan, mechanism_named, plan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS, mechanism_named, plan
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family
 
 EPSILON = Fraction(4)

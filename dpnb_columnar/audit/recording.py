@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from dpnb_columnar.counting.countable import Rows
-from dpnb_columnar.mechanisms.release_plan import ReleasePlan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Histogram, Normal, Presence, Table

@@ -1,17 +1,15 @@
-"""The file that a release is written to, and the lines on the way to it; what a dry run says instead.
+"""The file that a release is written to, and the lines on the way to it; what a dry run says instead. Public.
 
-One class for the model that ``train`` and ``release`` write, one for the released scores of ``evaluate --epsilon``.
-Public.
+``train`` and ``release`` write a model, ``evaluate --epsilon`` released scores.
 """
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from dpnb_columnar.advice.plan_text import (
     budget_line,
@@ -22,7 +20,6 @@ from dpnb_columnar.advice.plan_text import (
     public_line,
     unit_facts,
 )
-from dpnb_columnar.budget import Share
 from dpnb_columnar.cli import options
 from dpnb_columnar.cli.console import (
     add_log_fields,
@@ -43,54 +40,47 @@ from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import Error, OutputError, UsageError, excerpt
 from dpnb_columnar.mechanisms.attribute_weights import NONE, uncalibrated_line
-from dpnb_columnar.mechanisms.release_plan import ReleasePlan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.score_release import SCORES, ScorePlan
 from dpnb_columnar.model.evaluation import folded, shown_classes
 from dpnb_columnar.model.guarantee import relation_text, statement
-from dpnb_columnar.model.model import Model, load_model
 from dpnb_columnar.model.model_document import to_json
-from dpnb_columnar.model.model_files import save_model
-from dpnb_columnar.model.released_scores import UNRANKED, ReleasedScores, figures_document, load_scores, scores_document
+from dpnb_columnar.model.released_scores import UNRANKED, ReleasedScores, figures_document, scores_document
 from dpnb_columnar.noise import ExactSampler, SeededBits
 from dpnb_columnar.runtime.locks import output_lock
 from dpnb_columnar.runtime.outputs import check_no_input, check_output, check_target
-from dpnb_columnar.training import Output, PlanT, ReleasedT, Task
+from dpnb_columnar.training import Output, Plan, Release, checked_rows, kind_of
 
 if TYPE_CHECKING:
-    from dpnb_columnar.budget.amounts import DeclaredRowCount
     from dpnb_columnar.model.noisy_intervals import Estimate
     from dpnb_columnar.training import Payment
 
 
+Line: TypeAlias = tuple[str, str, dict[str, object]]
+"""A line, and the event that is logged in its place with its fields."""
+
+
 @dataclass(frozen=True, slots=True)
-class FileOutput(Output[PlanT, ReleasedT]):
+class FileOutput(Output):
     """A file that a release is written to, and the lines on the way to it.
 
     Attributes:
+        plan: The release.
         path: The file.
         overwrite: Whether it may be replaced.
         inputs: Files that it must not replace: the data, the ledger and the file of settings among them.
+        resolved: The domain, and its origin.
+        rule: A line on the n of a rule for delta; None where delta is no rule.
+        silent: Whether no line is printed, since the release itself is printed as JSON.
     """
 
+    plan: Plan
     path: Path
     overwrite: bool
     inputs: Sequence[Path]
-
-    @abstractmethod
-    def read(self) -> ReleasedT:
-        """Read what the file holds.
-
-        Raises:
-            dpnb_columnar.errors.Error: if it holds something else.
-        """
-
-    @abstractmethod
-    def write(self, released: ReleasedT) -> None:
-        """Write the file.
-
-        Raises:
-            OutputError: if the file cannot be written.
-        """
+    resolved: ResolvedDomain
+    rule: str | None = None
+    silent: bool = False
 
     @contextmanager
     def reserved(self, run: str | None) -> Iterator[None]:
@@ -117,7 +107,7 @@ class FileOutput(Output[PlanT, ReleasedT]):
         """Show on a terminal that a stage is under way."""
         return stage(name)
 
-    def keep_again(self, released: ReleasedT, run: str) -> None:
+    def keep_again(self, released: Release, run: str) -> None:
         """Write what the run has released before, unless the file holds it.
 
         Raises:
@@ -126,10 +116,10 @@ class FileOutput(Output[PlanT, ReleasedT]):
         if self.holds(released, run):
             self.say(f"{self.path} is what run {run} released; nothing is spent again", "already released")
             return
-        self.write(released)
+        released.save(self.path, overwrite=self.overwrite)
         self.say(f"wrote {self.path}, as run {run} released it; nothing is spent again", "already released")
 
-    def holds(self, released: ReleasedT, run: str) -> bool:
+    def holds(self, released: Release, run: str) -> bool:
         """Say whether the file holds this release; False where it may be written.
 
         Raises:
@@ -138,7 +128,7 @@ class FileOutput(Output[PlanT, ReleasedT]):
         if self.overwrite or not self.path.exists():
             return False
         try:
-            same = self.read() == released
+            same = kind_of(self.plan).load(self.path) == released
         except Error:
             same = False
         if not same:
@@ -149,10 +139,38 @@ class FileOutput(Output[PlanT, ReleasedT]):
         return True
 
     def say(self, line: str, event: str = "note", **fields: object) -> None:
-        """Print a line on the way to the file."""
-        print_line(line, event, **fields)
+        """Print a line on the way to the file, unless the release itself is printed."""
+        if not self.silent:
+            print_line(line, event, **fields)
 
-    def say_charge(self, payment: Payment[ReleasedT] | None) -> None:
+    def announce(self, plan: Plan, payment: Payment | None) -> None:
+        """Say in which domain rows are counted, what the release spends, and who pays."""
+        if not self.silent:
+            options.print_domain(self.resolved)
+        if self.rule is not None:
+            self.say(self.rule)
+        for line, event, fields in _score_lines(plan) if isinstance(plan, ScorePlan) else _model_lines(plan):
+            self.say(line, event, **fields)
+        self.say_charge(payment)
+
+    def keep(self, released: Release) -> None:
+        """Write the file.
+
+        Raises:
+            OutputError: if the file cannot be written.
+        """
+        released.save(self.path, overwrite=self.overwrite)
+        if not released.guarantee.private:
+            scores = isinstance(released, ReleasedScores)
+            print_warning(
+                f"{'these scores carry' if scores else 'this model carries'} NO GUARANTEE; "
+                f"{'they are' if scores else 'it is'} as confidential as the rows"
+            )
+        self.say(f"wrote {self.path}", "written", output=str(self.path))
+        if released.guarantee.reserved:
+            self.say(awaits(released.guarantee.reserved, self.path))
+
+    def say_charge(self, payment: Payment | None) -> None:
         """Say who pays, and how a run that is cut short is finished."""
         if payment is None:
             return
@@ -168,17 +186,55 @@ class FileOutput(Output[PlanT, ReleasedT]):
         )
 
 
-def rehearse(
-    task: Task[PlanT, Any, ReleasedT],
-    shares: Sequence[Share],
-    rows: Rows,
-    payment: Payment[ReleasedT] | None,
-    output: FileOutput[PlanT, ReleasedT],
-) -> None:
+def _model_lines(plan: ReleasePlan) -> Iterator[Line]:
+    """Say what the release of a model spends."""
+    mechanism, queries = plan.mechanism.name, len(plan.shares)
+    facts: dict[str, object] = {"mechanism": mechanism, "queries": queries}
+    if plan.automatic or plan.attribute_weights is not None:
+        facts["attribute_weights"] = plan.attribute_weights or NONE
+    if plan.mechanism.private:
+        budget = plan.budget
+        facts |= {
+            "epsilon": number_text(budget.epsilon),
+            "delta": number_text(budget.delta),
+            "neighbours": str(budget.neighbours),
+        }
+        if plan.domain.unit is not None:
+            facts["unit"] = unit_facts(plan.domain.unit)
+        if plan.domain.weight is not None:
+            facts["weight"] = weight_document(plan.domain.weight)
+        facts["composition"] = composition_facts(plan.shares)
+        yield f"{budget_line(plan)}, {queries} {'query' if queries == 1 else 'queries'}", "budget", facts
+        if plan.domain.weight is not None:
+            yield prior_line(plan.domain.weight), "note", {}
+        if plan.uncalibrated:
+            yield uncalibrated_line(), "uncalibrated", {}
+    else:
+        yield f"mechanism {mechanism}: NOT PRIVATE, nothing is protected", "budget", facts
+    if plan.public is not None:
+        yield public_line(plan.public), "public file", public_facts(plan.public)
+
+
+def _score_lines(plan: ScorePlan) -> Iterator[Line]:
+    """Say what the release of scores spends."""
+    epsilon, relation, unit = number_text(plan.budget.epsilon), plan.budget.neighbours, plan.domain.unit
+    facts: dict[str, object] = {"mechanism": SCORES, "queries": 1}
+    facts |= {"epsilon": epsilon, "delta": "0", "neighbours": str(relation)}
+    facts["composition"] = composition_facts(plan.shares)
+    if unit is not None:
+        facts["unit"] = unit_facts(unit)
+    of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"
+    yield f"epsilon {epsilon} ({of}), {SCORES} in {plan.shares[0].values} cells", "budget", facts
+    if plan.domain.weight is not None:
+        weight = named([plan.domain.weight.column])
+        yield f"released scores are of rows: the weight {weight} does not enter them", "note", {}
+
+
+def rehearse(rows: Rows, payment: Payment | None, output: FileOutput) -> None:
     """Say what a run would do, and refuse what it would be refused. Opens no row."""
-    task.check(rows)
-    output.announce(task.plan, None)  # whoever adds up the charges of a log must not find one here
-    print_lines(composition_lines(shares))
+    checked_rows(output.plan, rows)
+    output.announce(output.plan, None)  # whoever adds up the charges of a log must not find one here
+    print_lines(composition_lines(output.plan.shares))
     if payment is not None and (released := payment.admit()) is not None:
         check_no_input(output.path, output.inputs)
         there = output.holds(released, payment.charge.run)
@@ -192,8 +248,8 @@ def rehearse(
 
 
 def payment(
-    plan: ReleasePlan, data: Sequence[str], seed: int | None, ledger: Path | None, account: str | None, run: str | None
-) -> Payment[Model] | None:
+    plan: Plan, data: Sequence[str], seed: int | None, ledger: Path | None, account: str | None, run: str | None
+) -> Payment | None:
     """Make the payment of a release, by the options that were typed.
 
     Args:
@@ -207,8 +263,13 @@ def payment(
     Raises:
         UsageError: if options do not go together, or as ``payment_for``.
     """
-    if not _pays(seed, ledger, account, run) or ledger is None:
+    if ledger is None:
+        if account is not None or run is not None:
+            named = "--run-id" if account is None else "--account"
+            raise UsageError(f"{named} is for a ledger; name its file with --ledger")
         return None
+    if seed is not None:
+        raise UsageError("--seed makes a model without a guarantee, which no budget pays for; leave --ledger out")
     from dpnb_columnar.training import payment_for
 
     made = payment_for(plan, ledger, data, account, run)
@@ -216,160 +277,9 @@ def payment(
     return made
 
 
-def score_payment(
-    plan: ScorePlan, data: Sequence[str], seed: int | None, ledger: Path | None, account: str | None, run: str | None
-) -> Payment[ReleasedScores] | None:
-    """Make the payment of a release of scores; the arguments are those of ``payment``.
-
-    Raises:
-        UsageError: if options do not go together, or as ``payment_for_scores``.
-    """
-    if not _pays(seed, ledger, account, run) or ledger is None:
-        return None
-    from dpnb_columnar.training import payment_for_scores
-
-    made = payment_for_scores(plan, ledger, data, account, run)
-    add_log_fields(run=made.charge.run)
-    return made
-
-
-def _pays(seed: int | None, ledger: Path | None, account: str | None, run: str | None) -> bool:
-    """Say whether a ledger pays.
-
-    Raises:
-        UsageError: if options do not go together.
-    """
-    if ledger is None and (account is not None or run is not None):
-        named = "--run-id" if account is None else "--account"
-        raise UsageError(f"{named} is for a ledger; name its file with --ledger")
-    if ledger is not None and seed is not None:
-        raise UsageError("--seed makes a model without a guarantee, which no budget pays for; leave --ledger out")
-    return ledger is not None
-
-
 def sampler(seed: int | None) -> ExactSampler | None:
     """Make the sampler of repeatable noise; None, for the operating system's, where there is no seed."""
     return None if seed is None else ExactSampler(SeededBits(seed))
-
-
-@dataclass(frozen=True, slots=True)
-class ModelOutput(FileOutput[ReleasePlan, Model]):
-    """A model file, and the lines on the way to it.
-
-    Attributes:
-        resolved: The domain, and its origin.
-        delta: Delta as typed, perhaps a rule.
-        rows: The n of the rule, if there is one.
-    """
-
-    resolved: ResolvedDomain
-    delta: str
-    rows: DeclaredRowCount | None
-
-    def read(self) -> Model:
-        """Read the model file."""
-        return load_model(self.path)
-
-    def write(self, released: Model) -> None:
-        """Write the model file."""
-        save_model(released, self.path, overwrite=self.overwrite)
-
-    def announce(self, plan: ReleasePlan, payment: Payment[Model] | None) -> None:
-        """Say in which domain rows are counted, what the release spends, and who pays."""
-        options.print_domain(self.resolved)
-        options.print_rule(self.delta, self.rows)
-        mechanism, queries = plan.mechanism.name, len(plan.shares)
-        facts: dict[str, object] = {"mechanism": mechanism, "queries": queries}
-        if plan.automatic or plan.attribute_weights is not None:
-            facts["attribute_weights"] = plan.attribute_weights or NONE
-        if plan.mechanism.private:
-            budget = plan.budget
-            facts |= {
-                "epsilon": number_text(budget.epsilon),
-                "delta": number_text(budget.delta),
-                "neighbours": str(budget.neighbours),
-            }
-            if plan.domain.unit is not None:
-                facts["unit"] = unit_facts(plan.domain.unit)
-            if plan.domain.weight is not None:
-                facts["weight"] = weight_document(plan.domain.weight)
-            facts["composition"] = composition_facts(plan.shares)
-            noun = "query" if queries == 1 else "queries"
-            print_line(f"{budget_line(plan)}, {queries} {noun}", "budget", **facts)
-            if plan.domain.weight is not None:
-                print_line(prior_line(plan.domain.weight))
-            if plan.uncalibrated:
-                print_line(uncalibrated_line(), "uncalibrated")
-        else:
-            print_line(f"mechanism {mechanism}: NOT PRIVATE, nothing is protected", "budget", **facts)
-        if plan.public is not None:
-            print_line(public_line(plan.public), "public file", **public_facts(plan.public))
-        self.say_charge(payment)
-
-    def keep(self, released: Model) -> None:
-        """Write the model file.
-
-        Raises:
-            OutputError: if the file cannot be written.
-        """
-        self.write(released)
-        if not released.guarantee.private:
-            print_warning("this model carries NO GUARANTEE; it is as confidential as the rows")
-        print_line(f"wrote {self.path}", "written", output=str(self.path))
-        if released.guarantee.reserved:
-            print_line(awaits(released.guarantee.reserved, self.path))
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreOutput(FileOutput[ScorePlan, ReleasedScores]):
-    """A file of released scores, and the lines on the way to it.
-
-    Attributes:
-        silent: Whether no line is printed, since the scores are printed as JSON.
-    """
-
-    silent: bool
-
-    def read(self) -> ReleasedScores:
-        """Read the file."""
-        return load_scores(self.path)
-
-    def write(self, released: ReleasedScores) -> None:
-        """Write the file."""
-        released.save(self.path, overwrite=self.overwrite)
-
-    def say(self, line: str, event: str = "note", **fields: object) -> None:
-        """Print a line on the way to the file, unless JSON is printed."""
-        if not self.silent:
-            print_line(line, event, **fields)
-
-    def announce(self, plan: ScorePlan, payment: Payment[ReleasedScores] | None) -> None:
-        """Say in which domain rows are counted, what the release spends, and who pays."""
-        self.say(f"domain {plan.domain.name}, from the model", "domain", domain=plan.domain.name, origin="the model")
-        epsilon, relation, unit = number_text(plan.budget.epsilon), plan.budget.neighbours, plan.domain.unit
-        facts: dict[str, object] = {"epsilon": epsilon, "delta": "0", "neighbours": str(relation)}
-        facts["composition"] = composition_facts(plan.shares)
-        if unit is not None:
-            facts["unit"] = unit_facts(unit)
-        of = f"{relation} neighbours" if unit is None else f"for {relation_text(relation, unit)}"
-        line = f"epsilon {epsilon} ({of}), {SCORES} in {plan.shares[0].values} cells"
-        self.say(line, "budget", mechanism=SCORES, queries=1, **facts)
-        if plan.domain.weight is not None:
-            self.say(
-                f"released scores are of rows: the weight {named([plan.domain.weight.column])} does not enter them"
-            )
-        self.say_charge(payment)
-
-    def keep(self, released: ReleasedScores) -> None:
-        """Write the file.
-
-        Raises:
-            OutputError: if the file cannot be written.
-        """
-        self.write(released)
-        if not released.guarantee.private:
-            print_warning("these scores carry NO GUARANTEE; they are as confidential as the rows")
-        self.say(f"wrote {self.path}", "written", output=str(self.path))
 
 
 def print_json(scores: ReleasedScores) -> None:

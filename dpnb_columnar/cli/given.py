@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpnb_columnar.counting.scores import LaterAnswer, LaterQuery
     from dpnb_columnar.counting.statistics import Statistics
     from dpnb_columnar.domain import Domain
-    from dpnb_columnar.mechanisms.release_plan import ReleasePlan
+    from dpnb_columnar.mechanisms.model_release import ReleasePlan
 
 Part = TypeVar("Part", bound="Answer")
 
@@ -30,7 +30,7 @@ def plan_of(given: Path) -> ReleasePlan:
         UsageError: if the model left no share of its budget for one.
         dpnb_columnar.errors.Error: if the file is no model.
     """
-    from dpnb_columnar.mechanisms.model_release import plan_given
+    from dpnb_columnar.mechanisms.release_plan import plan_given
     from dpnb_columnar.model.model import load_model
 
     model = load_model(given)

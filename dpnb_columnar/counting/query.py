@@ -14,11 +14,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from dpnb_columnar.budget import Parallel
 from dpnb_columnar.domain import Domain
 from dpnb_columnar.errors import option
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Answer(Protocol):
@@ -27,6 +31,10 @@ class Answer(Protocol):
     @property
     def query(self) -> Query[Self]:
         """What was asked. Public."""
+
+    @property
+    def class_counts(self) -> NDArray[np.int64]:
+        """Shape (classes,): how many rows of each class were read."""
 
     @property
     def parts(self) -> frozenset[str]:

@@ -150,6 +150,12 @@ class ScoreCounts:
         return self.scores
 
     @property
+    def class_counts(self) -> Integers:
+        """Shape (classes,): the rows of each class, in whatever bin."""
+        counts: Integers = self.counts.sum(axis=0)
+        return counts
+
+    @property
     def own_part(self) -> frozenset[str]:
         """The digest of the counts themselves; empty if all are zero."""
         return frozenset([digest_blocks("score counts", [self.counts.tobytes()])] if self.counts.any() else [])
@@ -295,6 +301,11 @@ class GradientSums:
             and np.array_equal(self.log_odds, other.log_odds)
             and np.array_equal(self.rows, other.rows)
         )
+
+    @property
+    def class_counts(self) -> Integers:
+        """Shape (classes,): the rows of each class."""
+        return self.rows
 
     @property
     def own_part(self) -> frozenset[str]:

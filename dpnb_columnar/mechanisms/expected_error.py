@@ -14,7 +14,7 @@ from dpnb_columnar.code_limits import squares_shift
 from dpnb_columnar.domain import Domain, Numeric, Transform
 from dpnb_columnar.mechanisms.global_moments import CONSTANT_MOMENTS
 from dpnb_columnar.mechanisms.mechanism import COUNTS, SENSITIVITY, WEIGHTED_COUNTS, constant, constant_noise
-from dpnb_columnar.mechanisms.release_plan import ReleasePlan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS, moment_noise
 from dpnb_columnar.model.tuning import sample_size, trim
 from dpnb_columnar.noise import NoiseFamily

@@ -1,10 +1,15 @@
-"""``release(Statistics, ReleasePlan) -> NaiveBayes``: the trust boundary, the only code that sees both of its sides.
+"""A planned release of a model: what it asks the rows, and what is drawn of each answer.
 
-Where the plan has further passes, ``release_weights`` and ``release_round`` add what their counts and sums say: at
+``release(Statistics, ReleasePlan) -> NaiveBayes`` is the trust boundary, the only code that sees both of its sides.
+Where the plan has further passes, ``release_weights`` and ``WeightRounds.after`` add what their counts and sums say: at
 once, or, by ``release_given``, each in a release of its own, given a model that left a share for it.
 
-All noise is drawn under it. Claim: under the budget's neighbouring relation the model is (epsilon,
+All noise is drawn under them. Claim: under the budget's neighbouring relation the model is (epsilon,
 delta)-differentially private, as the sum of the composition table says. Proof in docs/privacy.md, sections 2 to 6.
+
+*Adaptive questions.* ``ReleasePlan.passes`` is a generator: it yields a question, and whoever carries the plan out
+sends back what was released of the answer. No answer enters it, so what is asked next is a function of the plan and of
+released values, which adaptive composition needs, and which no line there could get wrong.
 
 *Releases given a model.* Statistics that are there already cannot be asked what the tables that are drawn of them give.
 So a release from statistics spends nothing on further passes: its model reserves their shares. Each of them is spent by
@@ -13,75 +18,214 @@ a release of its own, given the model of the last one, until none is left (docs/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from importlib.metadata import version
+from typing import Any
 
-from dpnb_columnar.budget import Budget, Concentrated, Pure, Share, total
+from dpnb_columnar.budget import Budget, Concentrated, PrivacyCost, Share, total
 from dpnb_columnar.budget.composition import GRADIENT
-from dpnb_columnar.counting.scores import GradientSums, LaterAnswer, LaterQuery, ScoreCounts
-from dpnb_columnar.counting.statistics import Statistics
-from dpnb_columnar.domain import digest
-from dpnb_columnar.errors import UsageError, option
-from dpnb_columnar.mechanisms.attribute_weights import (
-    CALIBRATED,
-    LEARNED,
-    MOST_LEARNED,
-    TEMPERED,
-    attribute_weights,
-    bounded,
+from dpnb_columnar.counting.query import Query
+from dpnb_columnar.counting.scores import LaterAnswer, LaterQuery, ScoreCounts
+from dpnb_columnar.counting.statistics import CellQuery, Statistics
+from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain.declaration import weight_document
+from dpnb_columnar.domain.numbers import number_text
+from dpnb_columnar.errors import UsageError
+from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED, TEMPERED, attribute_weights, bounded
+from dpnb_columnar.mechanisms.mechanism import (
+    CLASS_COUNTS,
+    COUNTS,
+    WEIGHTED_COUNTS,
+    Mechanism,
+    QueryContext,
+    noisy_presence,
 )
-from dpnb_columnar.mechanisms.mechanism import CLASS_COUNTS, COUNTS, WEIGHTED_COUNTS, QueryContext, noisy_presence
-from dpnb_columnar.mechanisms.release_plan import ReleasePlan, mechanism_named
+from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, calibrated_weights, scores_given
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds, resume_rounds, start_rounds
 from dpnb_columnar.model.guarantee import Guarantee
+from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram, NaiveBayes
-from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
+from dpnb_columnar.noise import Sampler
 from dpnb_columnar.version import __version__
 
 
-def without_further_passes(plan: ReleasePlan) -> ReleasePlan:
-    """Leave the shares of further passes for other releases, each given the model of the last one (``plan_given``)."""
-    reserved = tuple(share for share in plan.shares if share is plan.calibration or share in plan.rounds)
-    if not reserved:
-        return plan
-    shares = tuple(share for share in plan.shares if share not in reserved)
-    spent, budget = total(shares), plan.budget
-    if not isinstance(spent, Concentrated):  # whose epsilon and delta follow from all releases' rho together
-        budget = replace(budget, epsilon=spent.epsilon)
-    return replace(plan, budget=budget, shares=shares, reserved=reserved)
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """One question to the rows, and how its answer is released.
 
-
-def plan_given(model: NaiveBayes) -> ReleasePlan:
-    """Plan the next release of a model whose tables were released: of its weights, for the next share that was left.
-
-    Raises:
-        UsageError: if the model left no share, or has no score that this share is for.
+    Attributes:
+        query: What the rows are asked. Public.
+        draw: Takes the exact answer, which is confidential, and the sampler of all noise; returns what is released.
+        asking: Name of the stage in which the rows are read.
+        drawing: Name of the stage in which noise is drawn.
+        values: Number of values that are drawn, for whoever waits; 0 where they are few.
     """
-    guarantee = model.guarantee
-    relation, reserved = guarantee.neighbours, guarantee.reserved
-    if not reserved or relation is None or not all(map(_is_of_weights, reserved)):
-        raise UsageError(
-            "given: this model left no part of its budget for attribute weights, or has spent it; release one from "
-            f"statistics with {option('attribute-weights')} calibrated or learned"
+
+    query: Query[Any]
+    draw: Callable[[Any, Sampler], Any]
+    asking: str = "counting"
+    drawing: str = "releasing"
+    values: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasePlan:
+    """A checked release of a model: public facts alone. Only ``mechanisms.release_plan`` makes one.
+
+    Attributes:
+        domain: The declared domain.
+        budget: Privacy budget, and the relation that it refers to: of whole units where the domain has one.
+        mechanism: The mechanism that answers the queries.
+        noise: Name of the noise family for smooth sensitivity; None where the mechanism uses none.
+        shares: The composition table: every query with its share of the budget, the class counts first.
+        attribute_weights: How attributes are weighted in the model's score (``mechanisms.attribute_weights``); None for
+            ordinary naive Bayes.
+        public: What a public file says about the attributes; None if there is none. The domain is without those that it
+            leaves out, unless they decide which rows count.
+        reserved: Shares that are left for further releases, each given the model of the last one, in their order.
+        given: The model whose next reserved share this release spends, on weights alone; None for a release of tables.
+        automatic: Whether ``auto`` chose these weights.
+        uncalibrated: Whether it would have chosen ``calibrated`` if the rows could be read a second time.
+    """
+
+    domain: Domain
+    budget: Budget
+    mechanism: Mechanism
+    noise: str | None
+    shares: tuple[Share, ...]
+    attribute_weights: str | None = None
+    public: PublicWeights | None = None
+    reserved: tuple[Share, ...] = ()
+    given: NaiveBayes | None = None
+    automatic: bool = False
+    uncalibrated: bool = False
+
+    @property
+    def total(self) -> PrivacyCost:
+        """The sum of the shares: what the release costs."""
+        return total(self.shares)
+
+    @property
+    def released(self) -> Domain:
+        """The domain of the attributes that are released. Others only decide which rows count."""
+        return self.domain if self.public is None else self.public.released(self.domain)
+
+    @property
+    def calibration(self) -> Share | None:
+        """The share of the second pass over the rows, which counts scores given the released tables; None for none."""
+        return next((share for share in self.shares if share.query == CALIBRATION), None)
+
+    @property
+    def rounds(self) -> tuple[Share, ...]:
+        """The shares of the rounds that sum up gradients, each given what the last one released."""
+        return tuple(share for share in self.shares if share.query.startswith(GRADIENT))
+
+    def guarantee(self, composition: tuple[Share, ...], *, seeded: bool) -> Guarantee:
+        """State what the release promises; nothing where its mechanism is not private.
+
+        Args:
+            composition: The shares, of the numbers of values that were released.
+            seeded: Whether the noise came from a seed.
+        """
+        if not self.mechanism.private:
+            return Guarantee(self.mechanism.name, self.noise, None, None, None, (), seeded)
+        spent = self.total
+        return Guarantee(
+            mechanism=self.mechanism.name,
+            noise=self.noise,
+            epsilon=self.budget.epsilon,
+            delta=self.budget.delta,
+            neighbours=self.budget.neighbours,
+            composition=composition,
+            seeded=seeded,
+            rho=spent.rho if isinstance(spent, Concentrated) else None,
+            reserved=self.reserved,
+            unit=self.domain.unit,
         )
-    share, *others = reserved
-    method = _method(model)
-    if share.query == CALIBRATION and (len(model.domain.classes) != 2 or not model.attributes):
-        raise UsageError("given: only a model of two classes, with attributes, has a score to calibrate")
-    if share.query != CALIBRATION and not _can_go_on(model, share, method):
-        raise UsageError(
-            f"given: this model's {share.query} does not follow from what it has released; restore its file as it was "
-            "written"
+
+    @property
+    def asks_again(self) -> str | None:
+        """The attribute weights for which the rows are asked again, given the tables; None where they are not."""
+        return self.attribute_weights if self.given is None and (self.calibration or self.rounds) else None
+
+    def passes(self) -> Generator[Pass, Any, NaiveBayes]:
+        """Yield the questions to the rows, each of them made of what was released of the answers before."""
+        model: NaiveBayes
+        if self.given is not None:
+            model = yield Pass(query_given(self.given), partial(release_given, self), drawing="releasing weights")
+            return model
+        values = sum(share.values for share in self.shares if share not in (self.calibration, *self.rounds))
+        model = yield Pass(
+            CellQuery(self.domain), lambda statistics, sampler: release(statistics, self, sampler), values=values
         )
-    # The noise is pure whatever it is accounted as.
-    assert isinstance(share.row_cost, Pure)
-    unit_rows = 1 if guarantee.unit is None else guarantee.unit.rows
-    budget = Budget(share.row_cost.epsilon * relation.rows * unit_rows, relation, unit_rows=unit_rows)
-    mechanism = mechanism_named(guarantee.mechanism)
-    return ReleasePlan(model.domain, budget, mechanism, None, (share,), method, reserved=tuple(others), given=model)
+        if self.calibration is not None:
+            model = yield Pass(
+                scores_given(model),
+                partial(release_weights, self, model),
+                asking="counting scores",
+                drawing="releasing weights",
+            )
+        if not self.rounds:
+            return model
+        assert self.attribute_weights is not None  # rounds are planned for weights alone
+        weights = start_rounds(model, self.attribute_weights)
+        for share in self.rounds:
+            weights = yield Pass(
+                weights.query,
+                partial(weights.after, share),
+                asking=f"summing up {share.query}",
+                drawing=f"releasing {share.query}",
+            )
+        return replace(model, attribute_weights=weights.weights)
+
+    @property
+    def run_id(self) -> str | None:
+        """The run id in a ledger where there is one release of its kind: of a model's next weights. None elsewhere."""
+        return None if self.given is None else f"weights-of-{document_digest(self.given)[:32]}"
+
+    def check_payable(self) -> None:
+        """Refuse a release that no budget pays for.
+
+        Raises:
+            UsageError: if the mechanism protects nobody, or the model that is given has no guarantee.
+        """
+        if self.given is not None and not self.given.guarantee.private:
+            raise UsageError(
+                "given: this model carries no guarantee, so no budget pays for its weights; leave the ledger out"
+            )
+        if not self.mechanism.private:
+            raise UsageError(
+                f"mechanism: {self.mechanism.name} protects nobody, so no budget pays for it; leave the ledger out"
+            )
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """All that a run which is begun again must share: declared facts, nothing computed from rows."""
+        budget = self.budget
+        inputs: dict[str, Any] = {
+            "domain": digest(self.domain),
+            "epsilon": number_text(budget.epsilon),
+            "delta": number_text(budget.delta),
+            "neighbours": str(budget.neighbours),
+            "shares": None if budget.division is None else str(budget.division),
+            "mechanism": self.mechanism.name,
+            "noise": self.noise,
+        }
+        # Left out where there are none, as programs did that knew none: this one finishes a run that one of them began.
+        if self.attribute_weights is not None:
+            inputs["attribute_weights"] = self.attribute_weights
+        if self.public is not None:
+            inputs["public"] = {"name": self.public.source.name, "sha256": self.public.source.digest}
+        if self.reserved:
+            inputs["reserved"] = ", ".join(share.query for share in self.reserved)
+        if self.domain.weight is not None:
+            inputs["weight"] = weight_document(self.domain.weight)
+        if self.given is not None:
+            inputs["given"] = document_digest(self.given)
+        return inputs
 
 
 def query_given(model: NaiveBayes) -> LaterQuery:
@@ -95,54 +239,37 @@ def query_given(model: NaiveBayes) -> LaterQuery:
 
 def rounds_given(model: NaiveBayes) -> WeightRounds:
     """Go on with the rounds of a model that ``plan_given`` accepts."""
-    return resume_rounds(model, _method(model), _released_rounds(model))
+    return resume_rounds(model, weights_method(model), released_rounds(model))
 
 
-def _is_of_weights(share: Share) -> bool:
-    """Return whether a share is for a pass that releases attribute weights."""
-    return (share.query == CALIBRATION or share.query.startswith(GRADIENT)) and isinstance(share.row_cost, Pure)
-
-
-def _method(model: NaiveBayes) -> str:
+def weights_method(model: NaiveBayes) -> str:
     """Name the weights that the last pass gives; rounds of two classes learn a weight of each attribute."""
     rounds = any(share.query.startswith(GRADIENT) for share in model.guarantee.reserved)
     return LEARNED if rounds and len(model.domain.classes) == 2 else CALIBRATED
 
 
-def _released_rounds(model: NaiveBayes) -> list[Share]:
+def released_rounds(model: NaiveBayes) -> list[Share]:
+    """Return the shares of the rounds that a model has released, in order."""
     return [share for share in model.guarantee.composition if share.query.startswith(GRADIENT)]
-
-
-def _can_go_on(model: NaiveBayes, share: Share, method: str) -> bool:
-    """Return whether a share is for as many weights as there are, and the model names those of all rounds before."""
-    size = len(model.attributes)
-    values = (size if method == LEARNED else 1) + len(model.domain.classes) - 1
-    released = _released_rounds(model)
-    asked = () if model.attribute_weights is None else model.attribute_weights.asked
-    possible = size > 0 and (method != LEARNED or size <= MOST_LEARNED) and len(model.domain.classes) >= 2
-    pure = all(isinstance(each.row_cost, Pure) for each in released)
-    return possible and pure and share.values == values and len(asked) == len(released)
 
 
 LIBRARIES = ("numpy", "python-flint")
 """Packages that compute or draw released values; their versions are noted in the model beside the program's own."""
 
 
-def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = None) -> NaiveBayes:
+def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler) -> NaiveBayes:
     """Release a model.
 
     Args:
         statistics: Exact counts. Confidential.
         plan: The queries, their noise and what each may spend.
-        draw: Sampler of all noise; None for exact draws from the operating system's generator, the only ones that give
-            a guarantee.
+        draw: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
 
     Raises:
         ValueError: if the statistics were counted in another domain than the planned one.
     """
     if statistics.domain != plan.domain and digest(statistics.domain) != digest(plan.domain):
         raise ValueError(f"the statistics were counted in another domain than {plan.domain.name!r}, which is planned")
-    draw = ExactSampler(SystemBits()) if draw is None else draw
     shares = {(share.query, share.attribute): share for share in plan.shares}
     classes = plan.mechanism.classes(statistics, shares[CLASS_COUNTS, None], draw)
     weighted = None
@@ -164,33 +291,30 @@ def release(statistics: Statistics, plan: ReleasePlan, draw: Sampler | None = No
     return NaiveBayes(statistics.domain, guarantee, classes, tuple(attributes), dict(software()), weights, weighted)
 
 
-def release_weights(
-    model: NaiveBayes, counts: ScoreCounts, plan: ReleasePlan, draw: Sampler | None = None
-) -> NaiveBayes:
+def release_weights(plan: ReleasePlan, model: NaiveBayes, counts: ScoreCounts, draw: Sampler) -> NaiveBayes:
     """Release the weights of a model that was planned with a second pass.
 
     Args:
-        model: What ``release`` made of the first pass. Public.
+        plan: The plan of both passes.
+        model: What ``release`` made of the first. Public.
         counts: Exact counts of the second. Confidential.
-        plan: The plan of both.
-        draw: Sampler of all noise, as for ``release``.
+        draw: Sampler of all noise.
 
     Raises:
         ValueError: if the plan has no second pass, or if other scores were counted than the model gives.
     """
     if plan.calibration is None:
         raise ValueError("the release was planned without a second pass")
-    draw = ExactSampler(SystemBits()) if draw is None else draw
     return replace(model, attribute_weights=calibrated_weights(model, counts, plan.calibration, draw))
 
 
-def release_given(plan: ReleasePlan, statistics: LaterAnswer, draw: Sampler | None = None) -> NaiveBayes:
+def release_given(plan: ReleasePlan, statistics: LaterAnswer, draw: Sampler) -> NaiveBayes:
     """Release the weights that a plan of ``plan_given`` asks for: of a calibration, or of one round.
 
     Args:
         plan: The plan, with the model that it continues.
         statistics: Exact counts or sums of what this model gives (``query_given``). Confidential.
-        draw: Sampler of all noise, as for ``release``.
+        draw: Sampler of all noise.
 
     Returns:
         The model with these weights. Where shares are left it names what the next round needs of the ones before.
@@ -201,13 +325,12 @@ def release_given(plan: ReleasePlan, statistics: LaterAnswer, draw: Sampler | No
     model, (share, *_) = plan.given, plan.shares
     if model is None:
         raise ValueError("the release was planned for no model that it continues")
-    draw = ExactSampler(SystemBits()) if draw is None else draw
     guarantee = _continued(model.guarantee, share, plan.reserved, seeded=not draw.private)
     if isinstance(statistics, ScoreCounts):
         weights = calibrated_weights(model, statistics, share, draw)
     else:
         rounds = rounds_given(model)
-        weights, before = release_round(rounds, statistics, share, draw).weights, rounds.weights
+        weights, before = rounds.after(share, statistics, draw).weights, rounds.weights
         if plan.reserved:
             asked = () if model.attribute_weights is None else model.attribute_weights.asked
             weights = replace(weights, asked=(*asked, (before.weights, before.intercepts)))
@@ -222,32 +345,6 @@ def _continued(guarantee: Guarantee, share: Share, reserved: tuple[Share, ...], 
     if isinstance(spent, Concentrated):  # the epsilon and delta that were stated follow from all rhos together
         return replace(guarantee, rho=spent.rho, composition=composition, seeded=seeded, reserved=reserved)
     return replace(guarantee, epsilon=spent.epsilon, composition=composition, seeded=seeded, reserved=reserved)
-
-
-def first_round(model: NaiveBayes, plan: ReleasePlan) -> WeightRounds:
-    """Start the rounds that a plan has, from what was released before. Public.
-
-    Raises:
-        ValueError: if the release was planned without rounds.
-    """
-    if not plan.rounds or plan.attribute_weights is None:
-        raise ValueError("the release was planned without rounds")
-    return start_rounds(model, plan.attribute_weights)
-
-
-def release_round(weights: WeightRounds, sums: GradientSums, share: Share, draw: Sampler | None = None) -> WeightRounds:
-    """Release the gradient of a round, and step.
-
-    Args:
-        weights: What was released before. Public.
-        sums: Exact sums of its query. Confidential.
-        share: The round's share of the budget.
-        draw: Sampler of all noise, as for ``release``.
-
-    Raises:
-        ValueError: if another query was summed up than the one that was released.
-    """
-    return weights.after(sums, share, ExactSampler(SystemBits()) if draw is None else draw)
 
 
 def _with_placed_bins(shares: Sequence[Share], attributes: Sequence[AttributeParameters]) -> tuple[Share, ...]:

@@ -1,4 +1,6 @@
-"""``plan(Domain, Budget) -> ReleasePlan``: everything about a release that is decided, and checked, before rows are.
+"""Plan a release before rows are read: ``plan(Domain, Budget)``, and ``plan_given(NaiveBayes)`` of what comes after it.
+
+Everything that is decided about a release is decided and checked here.
 
 How large a planned model's document may become: a bound from public facts, before anything is charged or drawn.
 """
@@ -16,18 +18,18 @@ from dpnb_columnar.domain import Categorical, Domain, Missing
 from dpnb_columnar.domain.names import named
 from dpnb_columnar.domain.numbers import exact_number
 from dpnb_columnar.errors import ConfigurationError, UsageError, option
-from dpnb_columnar.mechanisms.attribute_weights import AUTO, NONE, resolved_method
+from dpnb_columnar.mechanisms.attribute_weights import AUTO, LEARNED, MOST_LEARNED, NONE, resolved_method
 from dpnb_columnar.mechanisms.baselines import Majority, Plain
 from dpnb_columnar.mechanisms.global_moments import Global, GlobalVariance
 from dpnb_columnar.mechanisms.histogram import AdaptiveHistogram, BinCounts
 from dpnb_columnar.mechanisms.mechanism import COUNTS, Mechanism, weighted_counts_request
+from dpnb_columnar.mechanisms.model_release import ReleasePlan, released_rounds, weights_method
 from dpnb_columnar.mechanisms.public_weights import PUBLIC, PublicWeights
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION
 from dpnb_columnar.mechanisms.smooth import Paper, Smooth, TrimmedMean
 from dpnb_columnar.mechanisms.smooth_moments import MOMENTS
 from dpnb_columnar.mechanisms.smooth_noise import NOISE_FAMILIES, smooth_family, smooth_noise
 from dpnb_columnar.mechanisms.weight_rounds import later_requests
-from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.model_document import (
     LARGEST_MODEL_FILE,
     MOST_CONTAINERS,
@@ -220,82 +222,6 @@ MECHANISMS: dict[str, Mechanism] = {
 """Every mechanism by its name on the command line; the first is the default."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReleasePlan:
-    """A checked release: public facts alone. Only ``plan`` makes one.
-
-    Attributes:
-        domain: The declared domain.
-        budget: Privacy budget, and the relation that it refers to: of whole units where the domain has one.
-        mechanism: The mechanism that answers the queries.
-        noise: Name of the noise family for smooth sensitivity; None where the mechanism uses none.
-        shares: The composition table: every query with its share of the budget, the class counts first.
-        attribute_weights: How attributes are weighted in the model's score (``mechanisms.attribute_weights``); None for
-            ordinary naive Bayes.
-        public: What a public file says about the attributes; None if there is none. The domain is without those that it
-            leaves out, unless they decide which rows count.
-        reserved: Shares that are left for further releases, each given the model of the last one, in their order.
-        given: The model whose next reserved share this release spends, on weights alone; None for a release of tables.
-        automatic: Whether ``auto`` chose these weights.
-        uncalibrated: Whether it would have chosen ``calibrated`` if the rows could be read a second time.
-    """
-
-    domain: Domain
-    budget: Budget
-    mechanism: Mechanism
-    noise: str | None
-    shares: tuple[Share, ...]
-    attribute_weights: str | None = None
-    public: PublicWeights | None = None
-    reserved: tuple[Share, ...] = ()
-    given: NaiveBayes | None = None
-    automatic: bool = False
-    uncalibrated: bool = False
-
-    @property
-    def total(self) -> PrivacyCost:
-        """The sum of the shares: what the release costs."""
-        return total(self.shares)
-
-    @property
-    def released(self) -> Domain:
-        """The domain of the attributes that are released. Others only decide which rows count."""
-        return self.domain if self.public is None else self.public.released(self.domain)
-
-    @property
-    def calibration(self) -> Share | None:
-        """The share of the second pass over the rows, which counts scores given the released tables; None for none."""
-        return next((share for share in self.shares if share.query == CALIBRATION), None)
-
-    @property
-    def rounds(self) -> tuple[Share, ...]:
-        """The shares of the rounds that sum up gradients, each given what the last one released."""
-        return tuple(share for share in self.shares if share.query.startswith(GRADIENT))
-
-    def guarantee(self, composition: tuple[Share, ...], *, seeded: bool) -> Guarantee:
-        """State what the release promises; nothing where its mechanism is not private.
-
-        Args:
-            composition: The shares, of the numbers of values that were released.
-            seeded: Whether the noise came from a seed.
-        """
-        if not self.mechanism.private:
-            return Guarantee(self.mechanism.name, self.noise, None, None, None, (), seeded)
-        spent = self.total
-        return Guarantee(
-            mechanism=self.mechanism.name,
-            noise=self.noise,
-            epsilon=self.budget.epsilon,
-            delta=self.budget.delta,
-            neighbours=self.budget.neighbours,
-            composition=composition,
-            seeded=seeded,
-            rho=spent.rho if isinstance(spent, Concentrated) else None,
-            reserved=self.reserved,
-            unit=self.domain.unit,
-        )
-
-
 def plan(
     domain: Domain,
     budget: Budget,
@@ -381,6 +307,64 @@ def plan(
     )
     check_size(planned)
     return planned
+
+
+def without_further_passes(plan: ReleasePlan) -> ReleasePlan:
+    """Leave the shares of further passes for other releases, each given the model of the last one (``plan_given``)."""
+    reserved = tuple(share for share in plan.shares if share is plan.calibration or share in plan.rounds)
+    if not reserved:
+        return plan
+    shares = tuple(share for share in plan.shares if share not in reserved)
+    spent, budget = total(shares), plan.budget
+    if not isinstance(spent, Concentrated):  # whose epsilon and delta follow from all releases' rho together
+        budget = replace(budget, epsilon=spent.epsilon)
+    return replace(plan, budget=budget, shares=shares, reserved=reserved)
+
+
+def plan_given(model: NaiveBayes) -> ReleasePlan:
+    """Plan the next release of a model whose tables were released: of its weights, for the next share that was left.
+
+    Raises:
+        UsageError: if the model left no share, or has no score that this share is for.
+    """
+    guarantee = model.guarantee
+    relation, reserved = guarantee.neighbours, guarantee.reserved
+    if not reserved or relation is None or not all(map(_is_of_weights, reserved)):
+        raise UsageError(
+            "given: this model left no part of its budget for attribute weights, or has spent it; release one from "
+            f"statistics with {option('attribute-weights')} calibrated or learned"
+        )
+    share, *others = reserved
+    method = weights_method(model)
+    if share.query == CALIBRATION and (len(model.domain.classes) != 2 or not model.attributes):
+        raise UsageError("given: only a model of two classes, with attributes, has a score to calibrate")
+    if share.query != CALIBRATION and not _can_go_on(model, share, method):
+        raise UsageError(
+            f"given: this model's {share.query} does not follow from what it has released; restore its file as it was "
+            "written"
+        )
+    # The noise is pure whatever it is accounted as.
+    assert isinstance(share.row_cost, Pure)
+    unit_rows = 1 if guarantee.unit is None else guarantee.unit.rows
+    budget = Budget(share.row_cost.epsilon * relation.rows * unit_rows, relation, unit_rows=unit_rows)
+    mechanism = mechanism_named(guarantee.mechanism)
+    return ReleasePlan(model.domain, budget, mechanism, None, (share,), method, reserved=tuple(others), given=model)
+
+
+def _is_of_weights(share: Share) -> bool:
+    """Return whether a share is for a pass that releases attribute weights."""
+    return (share.query == CALIBRATION or share.query.startswith(GRADIENT)) and isinstance(share.row_cost, Pure)
+
+
+def _can_go_on(model: NaiveBayes, share: Share, method: str) -> bool:
+    """Return whether a share is for as many weights as there are, and the model names those of all rounds before."""
+    size = len(model.attributes)
+    values = (size if method == LEARNED else 1) + len(model.domain.classes) - 1
+    released = released_rounds(model)
+    asked = () if model.attribute_weights is None else model.attribute_weights.asked
+    possible = size > 0 and (method != LEARNED or size <= MOST_LEARNED) and len(model.domain.classes) >= 2
+    pure = all(isinstance(each.row_cost, Pure) for each in released)
+    return possible and pure and share.values == values and len(asked) == len(released)
 
 
 def mechanism_named(name: str) -> Mechanism:

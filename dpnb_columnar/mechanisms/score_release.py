@@ -9,26 +9,29 @@ pass, so every engine counts the same.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
 from dpnb_columnar.budget import Budget, PrivacyCost, Request, Share, compose, total
 from dpnb_columnar.counting.scores import UNITS, ScoreCounts, Scores, ScoreTable
-from dpnb_columnar.domain import Domain
+from dpnb_columnar.domain import Domain, digest
+from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import UsageError, option
 from dpnb_columnar.mechanisms.log_ratios import LARGEST_SCORE, Floats, model_log_ratios
 from dpnb_columnar.mechanisms.mechanism import LAPLACE, noisy_counts
-from dpnb_columnar.mechanisms.model_release import software
+from dpnb_columnar.mechanisms.model_release import Pass, software
 from dpnb_columnar.model.guarantee import Guarantee
 from dpnb_columnar.model.likelihood import class_terms
 from dpnb_columnar.model.model_document import document_digest
 from dpnb_columnar.model.parameters import NaiveBayes
 from dpnb_columnar.model.postprocessing import within_largest
 from dpnb_columnar.model.score_values import EDGES, ScoreValues, released_bins
-from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
+from dpnb_columnar.noise import Sampler
 
 SCORES = "score counts"
 """Query for the rows of each class whose score is in each bin; also the name of this release in a ledger."""
@@ -66,6 +69,39 @@ class ScorePlan:
     def total(self) -> PrivacyCost:
         """What the release costs."""
         return total(self.shares)
+
+    asks_again: ClassVar[None] = None
+    """Scores are counted in one pass."""
+    run_id: ClassVar[None] = None
+    """They may be released of any rows, as often as somebody pays."""
+
+    def passes(self) -> Generator[Pass, Any, ScoreValues]:
+        """Yield the one question to the rows, and take what was released of its answer."""
+        released: ScoreValues = yield Pass(self.scores, partial(release_scores, self))
+        return released
+
+    def check_payable(self) -> None:
+        """Refuse a release that no budget pays for.
+
+        Raises:
+            UsageError: if the model has no guarantee, which its scores would need.
+        """
+        if not self.model.guarantee.private:
+            raise UsageError(
+                "epsilon: this model carries no guarantee, so no budget pays for its scores; leave the ledger out"
+            )
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """All that a run which is begun again must share: declared facts, nothing computed from rows."""
+        return {
+            "domain": digest(self.domain),
+            "epsilon": number_text(self.budget.epsilon),
+            "delta": number_text(self.budget.delta),
+            "neighbours": str(self.budget.neighbours),
+            "mechanism": SCORES,
+            "evaluated": document_digest(self.model),
+        }
 
 
 def plan_scores(model: NaiveBayes, budget: Budget, *, seeded: bool = False) -> ScorePlan:
@@ -135,21 +171,19 @@ def _below_largest(ratios: Floats) -> list[list[int]]:
     return whole
 
 
-def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler | None = None) -> ScoreValues:
+def release_scores(plan: ScorePlan, counts: ScoreCounts, draw: Sampler) -> ScoreValues:
     """Release the counts of scores.
 
     Args:
         plan: The query and what it may spend.
         counts: Exact counts. Confidential.
-        draw: Sampler of all noise; None for exact draws from the operating system's generator, the only ones that give
-            a guarantee.
+        draw: Sampler of all noise. Only exact draws from the operating system's generator give a guarantee.
 
     Raises:
         ValueError: if other scores were counted than the model gives.
     """
     if counts.scores != plan.scores:
         raise ValueError("the scores that were counted are not those that the model gives")
-    draw = ExactSampler(SystemBits()) if draw is None else draw
     (share,) = plan.shares
     released = tuple(tuple(map(within_largest, noisy_counts(column, share, draw))) for column in counts.counts.T)
     guarantee = Guarantee(

@@ -115,12 +115,12 @@ class WeightRounds:
         by_attribute = by_group if len(by_group) == size else by_group * size
         return AttributeWeights(self.method, tuple(by_attribute), (0.0, *(change / UNITS for change in self.changes)))
 
-    def after(self, sums: GradientSums, share: Share, draw: Sampler) -> WeightRounds:
+    def after(self, share: Share, sums: GradientSums, draw: Sampler) -> WeightRounds:
         """Draw the gradient of a round, and step.
 
         Args:
-            sums: Exact sums of the query. Confidential.
             share: Share of the budget for the round.
+            sums: Exact sums of the query. Confidential.
             draw: Sampler of the noise.
 
         Raises:

@@ -14,7 +14,8 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.statistics import Statistics
 from dpnb_columnar.domain import Domain, Numeric
 from dpnb_columnar.mechanisms.attribute_weights import NONE
-from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import Normal

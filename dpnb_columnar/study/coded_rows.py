@@ -35,7 +35,7 @@ from dpnb_columnar.counting.scores import (
 from dpnb_columnar.counting.statistics import CellQuery, Cells, Statistics, assemble
 from dpnb_columnar.domain import Attribute, Domain, Numeric
 from dpnb_columnar.domain.column_kinds import Kind
-from dpnb_columnar.mechanisms.release_plan import ReleasePlan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan
 from dpnb_columnar.model.likelihood import bin_starts, class_terms
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.parameters import AttributeParameters, Histogram

@@ -20,8 +20,8 @@ from dpnb_columnar.budget import Budget
 from dpnb_columnar.counting.engines import local
 from dpnb_columnar.counting.find_domain import find_domain
 from dpnb_columnar.counting.statistics import CellQuery, Statistics
-from dpnb_columnar.mechanisms.model_release import release
-from dpnb_columnar.mechanisms.release_plan import ReleasePlan, plan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
+from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.mechanisms.samples import on_scale
 from dpnb_columnar.mechanisms.smooth_noise import smooth_noise
 from dpnb_columnar.model.tuning import SMALLEST_SAMPLE, trim

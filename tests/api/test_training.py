@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -18,9 +18,14 @@ from dpnb_columnar.budget import Approximate, Budget, Neighbours
 from dpnb_columnar.counting.countable import AskedRows
 from dpnb_columnar.counting.inputs import LocalFiles
 from dpnb_columnar.ledger import Ledger
+from dpnb_columnar.mechanisms import model_release
 from dpnb_columnar.mechanisms import release_plan as planning
-from dpnb_columnar.mechanisms.model_release import release
+from dpnb_columnar.mechanisms.model_release import Pass, ReleasePlan, release
 from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
+from dpnb_columnar.model.model import Model
+from dpnb_columnar.model.parameters import NaiveBayes
+from dpnb_columnar.noise import ExactSampler, SystemBits
 from dpnb_columnar.training import ChargedRun, Output, Payment, payment_for, train
 
 LEDGER = Path("people.ledger")
@@ -127,9 +132,7 @@ def test_plan_pay_count_release_keep(ledger: Path, people_file: Path, monkeypatc
     noted(Payment, "admit", "ask the ledger")
     noted(Ledger, "spend", "spend")
     noted(ChargedRun, "keep", "keep")
-    monkeypatch.setattr(
-        "dpnb_columnar.training.release", lambda *given: [output.steps.append("draw"), release(*given)][1]
-    )
+    noted(model_release, "release", "draw")
     first = train(planned, Rows(statistics), payment, output=output)
     before = ["reserve", "ask the ledger", "check the output", "check the rows", "announce", "counting"]
     assert output.steps == [*before, "spend", "releasing", "draw", "keep", "write", "free"]
@@ -163,4 +166,36 @@ def test_statistics_of_another_domain_are_not_released(people_file: Path) -> Non
         {"label": {"column": "y", "classes": ["a", "b"]}, "attributes": {"k": {"values": ["p", "q"]}}}
     )
     with pytest.raises(ValueError, match="another domain"):
-        release(statistics, plan(other, Budget(Fraction(1))))
+        release(statistics, plan(other, Budget(Fraction(1))), ExactSampler(SystemBits()))
+
+
+@pytest.mark.parametrize("method", ["none", "calibrated", "learned"])
+def test_what_is_asked_follows_from_the_plan_and_what_was_released(
+    method: str, people_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever holds the plan and the released values, and no row, knows every question and the model."""
+    planned = plan(people_domain(), Budget(Fraction(1)), "histogram", attribute_weights=method)
+    asked: list[Any] = []
+    released: list[Any] = []
+
+    def watched(each: ReleasePlan) -> Generator[Pass, Any, Any]:
+        questions = passes(each)
+        question = next(questions)
+        while True:
+            asked.append(question.query)
+            released.append((yield question))
+            try:
+                question = questions.send(released[-1])
+            except StopIteration as end:
+                return end.value
+
+    passes = ReleasePlan.passes
+    monkeypatch.setattr(ReleasePlan, "passes", watched)
+    model = train(planned, LocalFiles([str(people_file)]))
+    assert len(asked) == {"none": 1, "calibrated": 2, "learned": 5}[method]
+    assert all(isinstance(each, NaiveBayes | WeightRounds) for each in released)
+    retold = passes(planned)
+    assert [next(retold).query, *(retold.send(each).query for each in released[:-1])] == asked
+    with pytest.raises(StopIteration) as end:
+        retold.send(released[-1])
+    assert Model.of(end.value.value) == model

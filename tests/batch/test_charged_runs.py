@@ -139,7 +139,7 @@ def test_a_run_that_would_pass_the_limit_opens_no_row(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("place", "drawn_again"),
-    [("dpnb_columnar.training.release", True), ("dpnb_columnar.cli.file_output.save_model", False)],
+    [("dpnb_columnar.mechanisms.model_release.release", True), ("dpnb_columnar.model.model.Model.save", False)],
 )
 @pytest.mark.parametrize("failure", [KeyboardInterrupt, SystemExit(143), OSError("secret 42")], ids=repr)
 def test_a_run_that_was_cut_short_is_finished_without_a_second_charge(
@@ -261,7 +261,7 @@ def test_attempts_of_one_run_draw_one_after_the_other(
         time.sleep(1)
         return release(*arguments)
 
-    monkeypatch.setattr("dpnb_columnar.training.release", slowly)
+    monkeypatch.setattr("dpnb_columnar.mechanisms.model_release.release", slowly)
     first = dpnb.train(people_file, epsilon="0.6", ledger=ledger, run_id=ID)
     for thread in attempts:
         thread.join()

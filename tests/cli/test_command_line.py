@@ -148,7 +148,7 @@ def test_unforeseen_failure_keeps_its_text_to_itself(
     def fail(*_: object, **__: object) -> None:
         raise failure
 
-    monkeypatch.setattr("dpnb_columnar.training.release", fail)
+    monkeypatch.setattr("dpnb_columnar.mechanisms.model_release.release", fail)
     ended = run("train", people_file, expected=code)
     assert told in ended.err
     assert "42" not in ended.err + ended.out
@@ -159,7 +159,7 @@ def test_curator_can_ask_for_the_traceback(people_file: Path, run: Run, monkeypa
     def fail(*_: object, **__: object) -> None:
         raise ValueError(SECRET)
 
-    monkeypatch.setattr("dpnb_columnar.training.release", fail)
+    monkeypatch.setattr("dpnb_columnar.mechanisms.model_release.release", fail)
     assert "DPNB_TRACEBACK=confidential" in run("train", people_file, expected=70).err
     monkeypatch.setenv("DPNB_TRACEBACK", "confidential")
     with pytest.raises(ValueError, match=SECRET):
@@ -170,7 +170,7 @@ def test_interrupted_command_ends_with_130(people_file: Path, run: Run, monkeypa
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dpnb_columnar.cli.file_output.save_model", interrupt)
+    monkeypatch.setattr("dpnb_columnar.model.model.Model.save", interrupt)
     run("train", people_file, expected=130)
 
 
@@ -222,9 +222,10 @@ NO_ROOM = "dpnb-columnar: standard output cannot be written: No space left on de
 COMMANDS = ("train people.parquet", "train people.parquet --log-format json", "train --help", "--version")
 BREAKING = """
 import os
-import dpnb_columnar.counting.engines.local as counting, dpnb_columnar.cli.file_output as model_output
+import dpnb_columnar.counting.engines.local as counting
 from dpnb_columnar.cli.main import run
 from dpnb_columnar.errors import BusyError
+from dpnb_columnar.model.model import Model
 def fill():
     os.dup2(os.open("/dev/full", os.O_WRONLY), 1)
 """
@@ -286,8 +287,7 @@ def test_a_failure_is_one_line_where_standard_output_breaks_meanwhile(
 @pytest.mark.parametrize("form", ["text", "json"])
 def test_the_model_stands_where_the_last_lines_cannot_be_written(form: str, people_file: Path) -> None:
     ended = run_that_breaks(
-        "save = model_output.save_model\n"
-        "model_output.save_model = lambda *args, **named: (save(*args, **named), fill())",
+        "save = Model.save\nModel.save = lambda *args, **named: (save(*args, **named), fill())",
         form,
     )
     assert ended.returncode == 73

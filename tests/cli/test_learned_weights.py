@@ -10,7 +10,7 @@ from support.ledger_cases import spent_epsilon
 from support.people import PEOPLE, people, spoil_rows, write_people
 from support.running import Run
 
-from dpnb_columnar import training
+from dpnb_columnar.mechanisms import model_release
 from dpnb_columnar.mechanisms.weight_rounds import WeightRounds
 from dpnb_columnar.model.model import load_model
 
@@ -67,7 +67,7 @@ def test_a_run_cut_short_in_a_round_is_finished_for_nothing(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(training, "release_round", fails)
+        patch.setattr(WeightRounds, "after", fails)
         with pytest.raises(BaseException):  # noqa: B017, PT011
             run(*command)
     assert not TARGET.exists()
@@ -81,13 +81,13 @@ def test_a_run_cut_short_in_a_round_is_finished_for_nothing(
 
 def test_rows_that_change_between_rounds_are_refused(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     file = write_people(folder / "people.parquet")
-    first = training.first_round
+    first = model_release.start_rounds
 
     def changed(*plan: object) -> WeightRounds:
         write_people(file, people(100))
         return first(*plan)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(training, "first_round", changed)
+    monkeypatch.setattr(model_release, "start_rounds", changed)
     told = run("train", file, *LEARNED, "--output", TARGET, expected=65).err
     assert "the rows changed between two passes over them" in told
 

@@ -27,8 +27,7 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.counting.statistics_files import load_answer, save_answer
 from dpnb_columnar.errors import BudgetError, DataError, UsageError
-from dpnb_columnar.mechanisms.model_release import plan_given, without_further_passes
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.mechanisms.release_plan import plan, plan_given, without_further_passes
 from dpnb_columnar.mechanisms.score_calibration import CALIBRATION, scores_given
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.model_document import to_document

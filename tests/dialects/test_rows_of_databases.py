@@ -65,9 +65,10 @@ def check(frame: Frame, folder: Path, load: Callable[[pa.Table, Path], str]) -> 
 def released(domain: Domain, counted: Any) -> Any:
     from dpnb_columnar.budget import Budget, Neighbours, parse_epsilon
     from dpnb_columnar.mechanisms.model_release import release
+    from dpnb_columnar.noise import ExactSampler, SystemBits
 
     planned = plan(domain, Budget(parse_epsilon("1"), Neighbours.ADD_REMOVE), "histogram", None, "none")
-    return release(counted, planned, None)
+    return release(counted, planned, ExactSampler(SystemBits()))
 
 
 def said_by_sqlite(table: pa.Table) -> bool:

@@ -18,10 +18,11 @@ from dpnb_columnar.errors import DataError, UsageError
 from dpnb_columnar.ledger import Charge, Ledger
 from dpnb_columnar.ledger.records import amount
 from dpnb_columnar.ledger.refusals import other_inputs
-from dpnb_columnar.mechanisms.model_release import plan_given, release, without_further_passes
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.mechanisms.model_release import release
+from dpnb_columnar.mechanisms.release_plan import plan, plan_given, without_further_passes
 from dpnb_columnar.mechanisms.score_release import plan_scores
-from dpnb_columnar.training import Payment, payment_for, payment_for_scores
+from dpnb_columnar.noise import ExactSampler, SystemBits
+from dpnb_columnar.training import Payment, payment_for
 
 LEDGER = Path("x.ledger")
 ONE = Fraction(1)
@@ -69,11 +70,18 @@ def test_what_protects_nobody_is_not_paid_for() -> None:
         charged(mechanism="none")
 
 
+def test_scores_of_a_model_that_protects_nobody_are_not_paid_for() -> None:
+    model = dpnb.train(people(50), epsilon=1, domain=people_domain(), mechanism="none")
+    with pytest.raises(UsageError, match="this model carries no guarantee, so no budget pays for its scores"):
+        payment_for(plan_scores(model, Budget(ONE), seeded=True), LEDGER, ["a"])
+
+
 def test_the_weights_of_a_model_are_paid_for_once() -> None:
     """Their run is named after the model, unless it is given another name."""
     domain = people_domain()
     planned = without_further_passes(plan(domain, Budget(ONE), "histogram", attribute_weights="calibrated"))
-    models = [release(dpnb.aggregate(people(50, seed), domain=domain), planned) for seed in (1, 2)]
+    counted = [dpnb.aggregate(people(50, seed), domain=domain) for seed in (1, 2)]
+    models = [release(statistics, planned, ExactSampler(SystemBits())) for statistics in counted]
     runs = [payment_for(plan_given(model), LEDGER, ["a"]).charge.run for model in (models[0], models[0], models[1])]
     assert runs[0] == runs[1] != runs[2]
     assert payment_for(planned, LEDGER, ["a"]).charge.run != payment_for(planned, LEDGER, ["a"]).charge.run
@@ -84,7 +92,7 @@ def test_scores_are_charged_for_the_unit_and_the_model_that_they_are_of(document
     domain, rows = people_domain(document), people(50).with_columns(u=pl.int_range(pl.len()))
     models = [dpnb.train(rows, epsilon=epsilon, domain=domain, mechanism="histogram") for epsilon in (1, 2)]
     budget = Budget(Fraction(1, 2), Neighbours.REPLACE_ONE)
-    charges = [payment_for_scores(plan_scores(model, budget), LEDGER, ["a"], run="one").charge for model in models]
+    charges = [payment_for(plan_scores(model, budget), LEDGER, ["a"], run="one").charge for model in models]
     for charge in charges:
         assert charge.cost == Pure(Fraction(1, 2))
         assert charge.neighbours is Neighbours.REPLACE_ONE
@@ -93,7 +101,7 @@ def test_scores_are_charged_for_the_unit_and_the_model_that_they_are_of(document
 
 
 @pytest.fixture
-def bound(tmp_path: Path) -> Payment[Any]:
+def bound(tmp_path: Path) -> Payment:
     """A payment from an account of files a and b, in a ledger in which another account is of files c and d."""
     path = tmp_path / "x.ledger"
     with Ledger.create(path) as ledger:
@@ -103,7 +111,7 @@ def bound(tmp_path: Path) -> Payment[Any]:
 
 
 @pytest.mark.parametrize("parts", ["ae", "abe", "e"])
-def test_an_account_pays_for_none_but_its_own_files(parts: str, bound: Payment[Any]) -> None:
+def test_an_account_pays_for_none_but_its_own_files(parts: str, bound: Payment) -> None:
     with pytest.raises(DataError, match="is bound to other files than these"), bound.spend(frozenset(parts)):
         raise AssertionError("it may draw")
     assert bound.admit() is None
@@ -112,7 +120,7 @@ def test_an_account_pays_for_none_but_its_own_files(parts: str, bound: Payment[A
 
 
 @pytest.mark.parametrize("parts", ["c", "ec", "cd", "cde"])
-def test_files_of_another_account_are_paid_by_none_but_that(parts: str, bound: Payment[Any]) -> None:
+def test_files_of_another_account_are_paid_by_none_but_that(parts: str, bound: Payment) -> None:
     with Ledger(bound.ledger) as ledger:
         ledger.open_account("free", Approximate(ONE, Fraction(0)), Neighbours.ADD_REMOVE)
     free = replace(bound, charge=replace(bound.charge, dataset="free"))
@@ -122,7 +130,7 @@ def test_files_of_another_account_are_paid_by_none_but_that(parts: str, bound: P
         pass
 
 
-def test_what_remains_is_told_after_the_run_whether_it_is_paid_or_not(bound: Payment[Any]) -> None:
+def test_what_remains_is_told_after_the_run_whether_it_is_paid_or_not(bound: Payment) -> None:
     assert bound.remaining().epsilon == Fraction(3, 4)
     with bound.spend(frozenset("ab")):
         pass

@@ -22,8 +22,8 @@ from dpnb_columnar.domain import Domain, Weight
 from dpnb_columnar.errors import ConfigurationError
 from dpnb_columnar.ledger import Ledger
 from dpnb_columnar.mechanisms import release_plan
-from dpnb_columnar.mechanisms.model_release import release, without_further_passes
-from dpnb_columnar.mechanisms.release_plan import ModelSize, ReleasePlan, largest_model, plan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
+from dpnb_columnar.mechanisms.release_plan import ModelSize, largest_model, plan, without_further_passes
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import leaves, to_document, to_json
 from dpnb_columnar.model.parameters import LARGEST_COUNT, AttributeWeights

@@ -23,7 +23,8 @@ from dpnb_columnar.budget import Budget, Concentrated, Neighbours, RowEffect, Sh
 from dpnb_columnar.budget.composition import recorded_effect
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import UsageError
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, ReleasePlan, plan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.noise import ExactSampler, Laplace, NoiseFamily, Sampler, SeededBits
 from dpnb_columnar.training import train
 

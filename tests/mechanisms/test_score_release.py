@@ -28,7 +28,7 @@ from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import to_json
 from dpnb_columnar.model.released_scores import ReleasedScores, read_scores, scores_document
 from dpnb_columnar.model.score_values import EDGES
-from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.noise import ExactSampler, SeededBits, SystemBits
 
 DECLARED = {
     "label": {"column": "income", "classes": ["low", "high"]},
@@ -291,13 +291,13 @@ def test_only_models_of_few_classes_with_attributes_and_a_guarantee(three: Model
 def test_counts_of_another_model_are_refused(small: Model) -> None:
     other = model_of(people(500))
     with pytest.raises(ValueError, match="not those that the model gives"):
-        release_scores(plan_scores(other, Budget(ONE)), counts_of(people(10), small))
+        release_scores(plan_scores(other, Budget(ONE)), counts_of(people(10), small), ExactSampler(SystemBits()))
 
 
 def test_scores_of_a_seed_carry_no_guarantee(small: Model) -> None:
     plan = plan_scores(small, Budget(ONE))
     counts = counts_of(people(100), small)
-    assert release_scores(plan, counts).guarantee.private
+    assert release_scores(plan, counts, ExactSampler(SystemBits())).guarantee.private
     seeded = ReleasedScores.of(release_scores(plan, counts, ExactSampler(SeededBits(1))))
     assert not seeded.guarantee.private
     assert "NO GUARANTEE" in repr(seeded)

@@ -15,11 +15,12 @@ from dpnb_columnar.budget.composition import PARALLEL_CLASSES
 from dpnb_columnar.budget.costs import Approximate
 from dpnb_columnar.domain import Domain, Unit
 from dpnb_columnar.errors import DataError, UsageError
-from dpnb_columnar.mechanisms.model_release import plan_given, release, without_further_passes
-from dpnb_columnar.mechanisms.release_plan import MECHANISMS, ReleasePlan, plan
+from dpnb_columnar.mechanisms.model_release import ReleasePlan, release
+from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan, plan_given, without_further_passes
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import Model, from_document
 from dpnb_columnar.model.model_document import to_document
+from dpnb_columnar.noise import ExactSampler, SystemBits
 
 
 def people_of_units(rows: int, **changes: Any) -> Domain:
@@ -29,7 +30,7 @@ def people_of_units(rows: int, **changes: Any) -> Domain:
 def released(planned: ReleasePlan) -> Model:
     """Release the plan of a domain with a unit, from statistics as an engine that knows units makes them."""
     counted = dpnb.aggregate(people(500), domain=planned.domain.per_row)
-    return Model.of(release(replace(counted, domain=planned.domain), planned))
+    return Model.of(release(replace(counted, domain=planned.domain), planned, ExactSampler(SystemBits())))
 
 
 @pytest.mark.parametrize("mechanism", [name for name, each in MECHANISMS.items() if each.private])
@@ -117,7 +118,7 @@ def test_the_second_release_of_a_unit_spends_what_the_first_has_left() -> None:
     first = without_further_passes(planned)
     rows = people(500).with_columns(**{f"a{place}": None for place in range(6)})
     counted = dpnb.aggregate(rows.cast({f"a{place}": str for place in range(6)}), domain=planned.domain.per_row)
-    second = plan_given(release(replace(counted, domain=planned.domain), first))
+    second = plan_given(release(replace(counted, domain=planned.domain), first, ExactSampler(SystemBits())))
     assert first.budget.epsilon + second.budget.epsilon == 1
     (share,) = second.shares
     assert pure(share.cost) == 4 * pure(share.row_cost) == second.budget.epsilon

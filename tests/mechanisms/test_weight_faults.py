@@ -205,7 +205,7 @@ def stepped(rounds: WeightRounds, answers: Answers, epsilon: str = "1/10") -> We
         np.zeros(others + 1, dtype=np.int64),
     )
     planned = plan(people_domain(), Budget(Fraction(epsilon) * 10), "histogram", None, "learned")
-    return rounds.after(sums, planned.rounds[-1], answers)
+    return rounds.after(planned.rounds[-1], sums, answers)
 
 
 def test_made_up_rows_have_the_probabilities_of_the_model() -> None:

@@ -24,20 +24,12 @@ from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import Domain, read_domain
 from dpnb_columnar.errors import UsageError
 from dpnb_columnar.mechanisms.attribute_weights import CALIBRATED, LEARNED
-from dpnb_columnar.mechanisms.model_release import (
-    first_round,
-    plan_given,
-    release,
-    release_given,
-    release_round,
-    rounds_given,
-    without_further_passes,
-)
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.mechanisms.model_release import release, release_given, rounds_given
+from dpnb_columnar.mechanisms.release_plan import plan, plan_given, without_further_passes
 from dpnb_columnar.mechanisms.score_calibration import scores_given
 from dpnb_columnar.mechanisms.weight_rounds import CLIP, _clip, start_rounds
 from dpnb_columnar.model.model import Model, load_model
-from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
+from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits, SystemBits
 from dpnb_columnar.training import train
 
 THREE = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
@@ -131,17 +123,15 @@ def test_a_round_is_drawn_with_its_bound_and_share() -> None:
 
     planned = plan(domain, Budget(Fraction(2)), "histogram", attribute_weights=LEARNED)
     model = train(planned, FrameInput(frame), draw=Recorder())
-    rounds = first_round(model, planned)
+    rounds = start_rounds(model, LEARNED)
     bound = sum(Fraction(group.clip, UNITS) for group in rounds.groups) + 1
     drawn = calls[-12:]
     assert {scale for scale, _, _ in drawn} == {bound}
     assert [noise.cost for _, noise, _ in drawn] == [share.row_cost for share in planned.rounds for _ in range(4)]
     sums = FrameInput(frame).check(domain).answer(rounds.query)
-    after = release_round(rounds, sums, planned.rounds[0], Recorder())
+    after = rounds.after(planned.rounds[0], sums, Recorder())
     with pytest.raises(ValueError, match="not at the weights of this round"):
-        release_round(after, sums, planned.rounds[1], Recorder())
-    with pytest.raises(ValueError, match="without rounds"):
-        first_round(model, plan(domain, Budget(Fraction(2)), "histogram"))
+        after.after(planned.rounds[1], sums, Recorder())
 
 
 def test_clips_are_public_and_bounded() -> None:
@@ -232,7 +222,7 @@ def test_a_seed_in_either_release_is_told(first: int | None, second: int | None)
     """Whichever noise came from a seed, the model protects nobody."""
     domain, rows = people_domain(), people(200)
     planned = without_further_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
-    samplers = [None if seed is None else ExactSampler(SeededBits(seed)) for seed in (first, second)]
+    samplers = [ExactSampler(SystemBits() if seed is None else SeededBits(seed)) for seed in (first, second)]
     model = release(FrameInput(rows).check(domain).answer(CellQuery(domain)), planned, samplers[0])
     counts = FrameInput(rows).check(domain).answer(scores_given(model))
     guarantee = release_given(plan_given(model), counts, samplers[1]).guarantee
@@ -245,7 +235,7 @@ def test_statistics_of_another_domain_are_not_released() -> None:
     other = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["high", "low"]}})
     counted = FrameInput(people(20)).check(other).answer(CellQuery(other))
     with pytest.raises(ValueError, match="the statistics were counted in another domain"):
-        release(counted, plan(domain, Budget(Fraction(1)), "histogram"))
+        release(counted, plan(domain, Budget(Fraction(1)), "histogram"), ExactSampler(SeededBits(1)))
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -255,13 +245,13 @@ def test_both_releases_together_state_what_was_given(relation: Neighbours, unit:
     domain, rows = people_domain({**PEOPLE, **unit}), people(60).with_columns(u=pl.int_range(pl.len()))
     budget = Budget(Fraction(1), relation)
     planned = without_further_passes(plan(domain, budget, "histogram", attribute_weights="calibrated"))
-    model = release(FrameInput(rows).check(domain).answer(CellQuery(domain)), planned)
+    model = release(FrameInput(rows).check(domain).answer(CellQuery(domain)), planned, ExactSampler(SystemBits()))
     (left,) = model.guarantee.reserved
     assert model.guarantee.epsilon == planned.budget.epsilon == 1 - left.cost.epsilon
     given = plan_given(model)
     assert given.budget.epsilon == total(given.shares).epsilon == left.cost.epsilon
     counts = FrameInput(rows).check(domain).answer(scores_given(model))
-    guarantee = release_given(given, counts).guarantee
+    guarantee = release_given(given, counts, ExactSampler(SystemBits())).guarantee
     assert (guarantee.epsilon, guarantee.reserved) == (1, ())
     assert guarantee.composition == (*model.guarantee.composition, left)
     assert total(guarantee.composition) == Pure(Fraction(1))
@@ -272,9 +262,9 @@ def test_rounds_go_on_from_the_weights_of_all_rounds_before() -> None:
     domain = people_domain({**PEOPLE, "label": {"column": "income", "classes": ["low", "high", "none"]}})
     rows = FrameInput(people(60)).check(domain)
     planned = without_further_passes(plan(domain, Budget(Fraction(1)), "histogram", attribute_weights="calibrated"))
-    model = release(rows.answer(CellQuery(domain)), planned)
+    model = release(rows.answer(CellQuery(domain)), planned, ExactSampler(SystemBits()))
     assert model.attribute_weights is None
-    after = release_given(plan_given(model), rows.answer(rounds_given(model).query))
+    after = release_given(plan_given(model), rows.answer(rounds_given(model).query), ExactSampler(SystemBits()))
     assert after.attribute_weights is not None
     assert len(plan_given(after).reserved) == 1
     for asked in ((), after.attribute_weights.asked * 2):

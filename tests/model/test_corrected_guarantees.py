@@ -17,7 +17,7 @@ from dpnb_columnar.budget import Approximate, Concentrated, Pure, total
 from dpnb_columnar.budget.costs import implies
 from dpnb_columnar.domain.numbers import number_text
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.mechanisms.model_release import plan_given
+from dpnb_columnar.mechanisms.release_plan import plan_given
 from dpnb_columnar.model.guarantee import statement
 from dpnb_columnar.model.model import from_document
 from dpnb_columnar.model.model_document import to_document, to_json

@@ -28,6 +28,7 @@ from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.noise import ExactSampler, SeededBits
+from dpnb_columnar.training import carry_out
 
 SEED = 8_675_309_424_243
 VARIABLES = ("SEED", "PYTHONHASHSEED", "NUMPY_SEED", "POLARS_SEED")
@@ -114,7 +115,8 @@ def test_bug_10_seeds_are_asked_for_by_name_or_not_at_all() -> None:
         assert not any(parameter.envvar for parameter in parameters.values())
     for function in (dpnb.train, dpnb.release, dpnb.aggregate):
         assert "seed" not in inspect.signature(function).parameters
-    assert inspect.signature(release).parameters["draw"].default is None
+    assert inspect.signature(carry_out).parameters["draw"].default is None
+    assert inspect.signature(release).parameters["draw"].default is inspect.Parameter.empty
 
 
 @pytest.mark.parametrize("suffix", ["json", "parquet"])

@@ -108,6 +108,7 @@ from dpnb_columnar.mechanisms.release_plan import MECHANISMS, plan
 from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.budget import Budget, parse_epsilon
 from dpnb_columnar.domain import read_domain
+from dpnb_columnar.noise import ExactSampler, SystemBits
 
 document = {{
     "label": {{"column": "y", "classes": ["a", "b"]}},
@@ -117,7 +118,7 @@ domain = read_domain("test", document, "test")
 classes, codes, counts = np.array([0, 1]), np.array([0, 0]), np.array([50, 70])
 statistics = assemble(domain, [Cells(name, classes, codes, counts) for name in (None, "x", "k")])
 for mechanism in MECHANISMS:
-    release(statistics, plan(domain, Budget(parse_epsilon("1")), mechanism))
+    release(statistics, plan(domain, Budget(parse_epsilon("1")), mechanism), ExactSampler(SystemBits()))
 """
     modules = loaded(program)
     assert "dpnb_columnar.mechanisms.smooth" in modules

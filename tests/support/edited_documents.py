@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 import dpnb_columnar as dpnb
-from dpnb_columnar.mechanisms import model_release
+from dpnb_columnar import training
 from dpnb_columnar.model.model import Model
 from dpnb_columnar.noise import SeededBits
 
@@ -106,7 +106,7 @@ def released_case(name: str, seed: int = 1, patch: Any = None) -> Model:
     classes, weight, unit = (options.pop(key, default) for key, default in (("classes", 2), ("weight", 0), ("unit", 0)))
     if patch is not None:
         bits = SeededBits(seed)
-        patch.setattr(model_release, "SystemBits", lambda: bits)
+        patch.setattr(training, "SystemBits", lambda: bits)
     options = {"epsilon": "1", "attribute_weights": "none"} | options
     return dpnb.train(rows(classes), domain=declaration(classes, bool(weight), bool(unit)), **options)
 

@@ -32,7 +32,7 @@ from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.model.released_scores import scores_document
 from dpnb_columnar.noise import ExactSampler, NoiseFamily, SeededBits
 from dpnb_columnar.public_sample import weights_chosen
-from dpnb_columnar.training import ScoringTask, carry_out, train
+from dpnb_columnar.training import carry_out, train
 from support.golden_model import golden_model
 
 DIGESTS = Path(__file__).parents[1] / "golden" / "releases.json"
@@ -113,8 +113,8 @@ def _release_by_public_file() -> str:
 
 def _release_scores(document: Mapping[str, Any]) -> str:
     model, _ = _released(document, mechanism="histogram")
-    task, recorded = ScoringTask(plan_scores(model, Budget(Fraction(1)), seeded=True)), Recorded()
-    found = scores_document(carry_out(task, FrameInput(_rows(3)), draw=recorded))
+    planned, recorded = plan_scores(model, Budget(Fraction(1)), seeded=True), Recorded()
+    found = scores_document(carry_out(planned, FrameInput(_rows(3)), draw=recorded))
     del found["model"]  # the digest of a document that names versions
     return _text(recorded.drawn, found)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpnb_columnar import training
 from dpnb_columnar.budget import Approximate
-from dpnb_columnar.mechanisms import model_release as boundary
 from dpnb_columnar.mechanisms import smooth_noise
 from dpnb_columnar.model import tuning
 from dpnb_columnar.noise import ClassicalGaussian, ExactSampler, NoiseFamily, SeededBits, sampler
@@ -66,7 +66,7 @@ def default_seed(patch: Patch) -> None:
     class Seeded(SeededBits):
         queries = True
 
-    patch.setattr(boundary, "SystemBits", lambda: Seeded(42))
+    patch.setattr(training, "SystemBits", lambda: Seeded(42))
 
 
 def gaussian_family(patch: Patch, times: float) -> None:

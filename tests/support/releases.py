@@ -8,7 +8,7 @@ from dpnb_columnar.mechanisms.model_release import release
 from dpnb_columnar.mechanisms.public_weights import PublicWeights
 from dpnb_columnar.mechanisms.release_plan import plan
 from dpnb_columnar.model.model import Model
-from dpnb_columnar.noise import Sampler
+from dpnb_columnar.noise import ExactSampler, Sampler, SystemBits
 
 
 def plan_and_release(
@@ -16,7 +16,7 @@ def plan_and_release(
     budget: Budget,
     mechanism: str = "smooth",
     noise: str | None = None,
-    draw: Sampler | None = None,
+    draw: Sampler = ExactSampler(SystemBits()),  # noqa: B008
     attribute_weights: str | PublicWeights = "none",
 ) -> Model:
     """Plan a release in the statistics' own domain, and carry it out."""

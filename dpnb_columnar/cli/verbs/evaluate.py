@@ -266,23 +266,24 @@ def command(
             warn_of_training_rows(ledger, loaded, rows)
         _evaluate(loaded, rows, public, page, as_json=as_json, every=every)
         return
-    from dpnb_columnar.cli.file_output import ScoreOutput, print_json, print_scores, rehearse, sampler, score_payment
+    from dpnb_columnar.cli.file_output import FileOutput, payment, print_json, print_scores, rehearse, sampler
+    from dpnb_columnar.counting.find_domain import ResolvedDomain
     from dpnb_columnar.mechanisms.score_release import plan_scores
-    from dpnb_columnar.training import ScoringTask, carry_out
+    from dpnb_columnar.training import carry_out
 
     planned = plan_scores(loaded, Budget(parse_epsilon(epsilon), neighbours), seeded=seed is not None)
     target = output or default_name(data, loaded.domain.name, ".scores.json")
-    paid = score_payment(planned, rows.names, seed, ledger, charged.account, charged.run_id)
-    scores_output = ScoreOutput(target, overwrite, inputs, as_json)
-    task = ScoringTask(planned)
+    paid = payment(planned, rows.names, seed, ledger, charged.account, charged.run_id)
+    resolved = ResolvedDomain(loaded.domain, "the model")
+    scores_output = FileOutput(planned, target, overwrite, inputs, resolved, silent=as_json)
     if ledger is not None:
         warn_of_training_rows(ledger, loaded, rows, public=True)
     if dry_run:
         settled = {"--output": (target, "the data's name"), "--account": (loaded.domain.name, "the model")}
         configuration.print_settings(context, settled)
-        rehearse(task, planned.shares, rows, paid, scores_output)
+        rehearse(rows, paid, scores_output)
         return
-    scores = carry_out(task, rows, paid, sampler(seed), scores_output)
+    scores = carry_out(planned, rows, paid, sampler(seed), scores_output)
     if page is not None:
         from dpnb_columnar.report.evaluation_page import write_scores_page
 

@@ -103,13 +103,12 @@ def command(
       dpnb-columnar release second.parquet --given census.model.json \\
           --output calibrated.model.json
     """
-    from dpnb_columnar.cli.file_output import ModelOutput, payment, rehearse, sampler
+    from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
     from dpnb_columnar.counting.countable import AskedRows
-    from dpnb_columnar.mechanisms.model_release import without_further_passes
-    from dpnb_columnar.mechanisms.release_plan import plan
+    from dpnb_columnar.mechanisms.release_plan import plan, without_further_passes
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.public_sample import public_path, weights_chosen
-    from dpnb_columnar.training import TrainingTask, train
+    from dpnb_columnar.training import train
 
     check_suffix(output)
     database = _database(statistics, table, query)
@@ -134,7 +133,8 @@ def command(
     paid = payment(planned, names, seed, charged.ledger_file, charged.account, charged.run_id)
     beside = (declared.domain, declared.catalogue_file, query, given, charged.ledger_file, config)
     inputs = [*files, *(file for file in (*beside, public_path(terms.attribute_weights)) if file is not None)]
-    model_output = ModelOutput(output, overwrite, inputs, resolved, str(terms.delta), row_count)
+    rule = options.rule_line(str(terms.delta), row_count)
+    model_output = FileOutput(planned, output, overwrite, inputs, resolved, rule)
     if dry_run:
         settled = options.entry_defaults(resolved, row_count)
         if given is not None:
@@ -144,7 +144,7 @@ def command(
             settled["--mechanism"] = (planned.mechanism.name, origin)
             settled["--attribute-weights"] = (planned.attribute_weights, origin)
         configuration.print_settings(context, settled)
-        rehearse(TrainingTask(planned), planned.shares, rows, paid, model_output)
+        rehearse(rows, paid, model_output)
     else:
         train(planned, rows, paid, sampler(seed), model_output)
 

@@ -56,11 +56,11 @@ def command(
       dpnb-columnar train postgresql://curator@db/census --table person --dataset census
       dpnb-columnar train --engine spark --master yarn hdfs://census/2018
     """
-    from dpnb_columnar.cli.file_output import ModelOutput, payment, rehearse, sampler
+    from dpnb_columnar.cli.file_output import FileOutput, payment, rehearse, sampler
     from dpnb_columnar.mechanisms.release_plan import plan
     from dpnb_columnar.model.model_files import check_suffix
     from dpnb_columnar.public_sample import public_path, weights_chosen
-    from dpnb_columnar.training import TrainingTask, train
+    from dpnb_columnar.training import train
 
     with opened_input(engine, data, table, master) as rows:
         found = rows.find_domain(declared.dataset, declared.label, declared.catalogue_file)
@@ -75,10 +75,11 @@ def command(
         paid = payment(planned, rows.names, seed, charged.ledger_file, charged.account, charged.run_id)
         beside = (declared.catalogue_file, charged.ledger_file, config, public_path(terms.attribute_weights))
         inputs = [*rows.files, *(file for file in beside if file is not None)]
-        model_output = ModelOutput(target, overwrite, inputs, resolved, str(terms.delta), row_count)
+        rule = options.rule_line(str(terms.delta), row_count)
+        model_output = FileOutput(planned, target, overwrite, inputs, resolved, rule)
         if dry_run:
             settled = options.entry_defaults(resolved, row_count) | {"--output": (target, "the data's name")}
             configuration.print_settings(context, settled)
-            rehearse(TrainingTask(planned), planned.shares, rows, paid, model_output)
+            rehearse(rows, paid, model_output)
         else:
             train(planned, rows, paid, sampler(seed), model_output)

@@ -21,8 +21,8 @@ from dpnb_columnar.counting.inputs import FrameInput
 from dpnb_columnar.counting.statistics import CellQuery
 from dpnb_columnar.domain import read_domain
 from dpnb_columnar.errors import DataError
-from dpnb_columnar.mechanisms.model_release import plan_given, query_given, without_further_passes
-from dpnb_columnar.mechanisms.release_plan import plan
+from dpnb_columnar.mechanisms.model_release import query_given
+from dpnb_columnar.mechanisms.release_plan import plan, plan_given, without_further_passes
 from dpnb_columnar.model.model import load_model
 from dpnb_columnar.model.model_document import to_document
 from dpnb_columnar.noise import ExactSampler, SeededBits
