@@ -116,9 +116,14 @@ def test_auto_chooses_by_public_facts(
 ) -> None:
     budget = Budget(Fraction(epsilon))
     for mechanism in MECHANISMS.values():
-        for can_score, expected in ((True, twice), (False, once)):
+        for repeatable, expected in ((True, twice), (False, once)):
             planned = plan(
-                domain_of(attributes), budget, mechanism.name, attribute_weights="auto", rows=rows, can_score=can_score
+                domain_of(attributes),
+                budget,
+                mechanism.name,
+                attribute_weights="auto",
+                rows=rows,
+                repeatable=repeatable,
             )
             if expected == "learned" and not mechanism.binned:
                 expected = "calibrated"
@@ -128,12 +133,12 @@ def test_auto_chooses_by_public_facts(
             assert (planned.calibration is not None) == (expected in ("calibrated", "learned"))
             assert planned.automatic
             assert planned.uncalibrated == (
-                not can_score and twice is not None and mechanism.name not in ("majority", "none")
+                not repeatable and twice is not None and mechanism.name not in ("majority", "none")
             )
 
 
 def test_auto_calibrates_more_than_two_classes_by_the_square_of_their_number() -> None:
-    for attributes, rows, can_score, expected in (
+    for attributes, rows, repeatable, expected in (
         (40, 6750, True, "calibrated"),
         (40, 6749, True, None),
         (40, None, True, None),
@@ -141,9 +146,9 @@ def test_auto_calibrates_more_than_two_classes_by_the_square_of_their_number() -
         (7, 10**9, True, None),
     ):
         domain = domain_of(attributes, classes=3)
-        planned = plan(domain, Budget(Fraction(1)), "histogram", None, "auto", rows, can_score=can_score)
+        planned = plan(domain, Budget(Fraction(1)), "histogram", None, "auto", rows, repeatable=repeatable)
         assert planned.attribute_weights == expected
-        assert planned.uncalibrated is not can_score
+        assert planned.uncalibrated is not repeatable
 
 
 @pytest.mark.parametrize("method", ["none", "tempered", "calibrated"])
